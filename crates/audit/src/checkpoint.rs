@@ -1,6 +1,7 @@
 //! Checkpoints: lines of the audit log that are signed. Since each names its predecessor's hash, one signature
 //! vouches for the whole audit log before it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -66,13 +67,14 @@ pub(crate) enum Occasion {
 }
 
 /// An old segment that was removed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Removed {
     /// Its file's name.
     pub segment: String,
     /// The number of its last record.
     pub seq: u64,
     /// The hash of its last record.
+    #[schemars(with = "String")]
     pub hash: Hash,
 }
 

@@ -18,6 +18,7 @@ mod form;
 mod form_wait;
 mod presence;
 mod record;
+mod report;
 mod step;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -41,6 +42,7 @@ pub use form::{is_question, unanswered};
 pub use presence::{Asker, NotAPerson, is_below, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Through};
+pub use report::{AnswerReport, ApprovalReport, GrantReport};
 pub(crate) use step::{Asking, STEP, Settled};
 
 /// How often a waiting call looks whether another process has written an answer.

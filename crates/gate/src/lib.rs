@@ -14,6 +14,7 @@ mod failure;
 mod find;
 mod gate;
 mod key_ring;
+pub mod keys;
 mod large;
 mod meta;
 mod offer;

@@ -12,8 +12,6 @@ mod credential;
 mod issuer;
 mod jwks;
 mod jwt;
-mod key;
-mod key_ring;
 mod key_source;
 mod keys;
 mod resource;
@@ -25,6 +23,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
+use gate::keys::key;
 use gate::{Caller, CallerKind, Proof, Via};
 use http::header::HeaderMap;
 use sandbox::Client;
@@ -37,10 +36,6 @@ use auth_settings::AuthSettings;
 pub use config::{Config, Issuer as IssuerConfig, Problem};
 use credential::Credential;
 use jwt::Token;
-pub use key::Key;
-pub use key_ring::{
-    KEYS_MAX, KeyEntry, KeyError, KeyRequest, USE_NOTED_MS, all, create, is_held, revoke, was_any,
-};
 use keys::Keys;
 pub use resource::METADATA_PATH;
 use resource::Resource;

@@ -82,7 +82,7 @@ impl Shared {
         let world = upstream::World { pins, ..world(sealed.clone())? };
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();
-        approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
+        approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
         Ok(Shared {
             store,
             world,

@@ -3,10 +3,10 @@
 use std::io::{self, ErrorKind};
 use std::process::ExitCode;
 
+use admin::{Fault, Kind, chain};
 use serde_json::{Value, json};
 
 use crate::config::problem::Problems;
-use crate::error_chain::chain;
 
 /// How a command ended that could do its work. Scripts rely on the numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,17 +38,12 @@ pub(crate) enum Trouble {
         /// A sentence.
         said: String,
     },
-    /// It may not be done, or not by whoever asks.
-    #[error("{said}")]
-    Refused {
-        /// Why, for programs.
-        code: &'static str,
-        /// A sentence.
-        said: String,
-    },
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
+    /// An operation of the administration was not done.
+    #[error(transparent)]
+    Fault(#[from] Fault),
     /// The system failed us; most often nobody reads what we print.
     #[error("{0}")]
     Output(#[from] io::Error),
@@ -63,9 +58,10 @@ impl Trouble {
     /// For programs, as they are told of a call that failed.
     pub(crate) fn to_json(&self) -> Value {
         let code = match self {
+            Trouble::Fault(fault) => fault.code.as_str(),
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
-            Trouble::Unknown { code, .. } | Trouble::Refused { code, .. } => code,
+            Trouble::Unknown { code, .. } => code,
             Trouble::Failed(_) | Trouble::Output(_) => "failed",
         };
         json!({ "error": { "code": code, "message": self.to_string() } })
@@ -75,10 +71,11 @@ impl Trouble {
     pub(crate) fn ending(&self) -> Ending {
         match self {
             Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
-            Trouble::Refused { .. } => Ending::Refused,
+            Trouble::Fault(Fault { kind: Kind::Misused | Kind::Unknown, .. }) => Ending::Misused,
+            Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
-            Trouble::Failed(_) | Trouble::Output(_) => Ending::Failed,
+            Trouble::Failed(_) | Trouble::Output(_) | Trouble::Fault(_) => Ending::Failed,
         }
     }
 }
@@ -112,7 +109,7 @@ mod tests {
             );
         }
         assert_eq!(unknown.ending(), Ending::Misused);
-        let refused = Trouble::Refused { code: "not_a_person", said: "x".to_owned() };
+        let refused = Trouble::Fault(Fault::refused("not_a_person", "x"));
         assert_eq!(
             (refused.ending(), &refused.to_json()["error"]["code"]),
             (Ending::Refused, &json!("not_a_person"))

@@ -1,6 +1,7 @@
 //! The `toolcrib` program: reads the command line and the configuration, puts the crates together, and
 //! runs the command. It names every crate and decides nothing.
 
+mod administration;
 mod assemble;
 mod cli;
 mod clients;
@@ -9,22 +10,19 @@ mod config;
 mod config_edit;
 mod control;
 mod ending;
-mod error_chain;
 mod log;
 mod named_workspaces;
-mod nearest;
+mod neighbours;
 mod observing;
 mod open_files;
 mod person;
 mod print;
-mod records;
 mod runtime;
 mod secrets;
 mod signals;
 mod state;
 mod times;
 mod token_store;
-mod trust;
 mod unseen;
 mod upstreams;
 

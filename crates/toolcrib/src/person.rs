@@ -5,8 +5,9 @@ use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
+use admin::{Fault, Person};
 use gate::Approvals;
-use gate::approvals::{self, Asker, CODE_BYTES_MAX, Code, CodeFault, Through};
+use gate::approvals::{self, Asker, CODE_BYTES_MAX, Code};
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Machine, Processes, command_line};
 
@@ -19,20 +20,13 @@ const TERMINAL: &str = "/dev/tty";
 /// The words of a command line by which a process serves one client on its standard input and output.
 const STDIO_WORDS: [&str; 2] = ["stdio", "--mcp"];
 
-/// Sees to it that a person can be at this command line: it has a terminal, and neither stems from one of the `askers`, or
-/// from the client of any Toolcrib that is running on this state folder, nor shares a terminal or session with it.
+/// The person at this command line: it has a terminal, and neither stems from one of the `askers`, or from the client
+/// of any Toolcrib that is running on this state folder, nor shares a terminal or session with it.
 ///
 /// # Errors
-/// Why not, and what to do.
-pub(crate) fn present(state: &Path, askers: &[Asker]) -> Result<Through, Trouble> {
-    let all: Vec<Asker> = askers.iter().copied().chain(clients(state)).collect();
-    match approvals::present(&Machine, std::process::id(), &all) {
-        Ok(()) => Ok(Through::Terminal),
-        Err(why) => Err(Trouble::Refused {
-            code: "not_a_person",
-            said: format!("this is for a person to say, and {why}; do it in a terminal of your own"),
-        }),
-    }
+/// Why there is none, and what to do.
+pub(crate) fn present(state: &Path, askers: &[Asker]) -> Result<Person, Trouble> {
+    Ok(Person::at_terminal(clients(state).collect(), askers)?)
 }
 
 /// Whether the client at these processes can be a person's: no client of another Toolcrib on this state folder has started
@@ -69,7 +63,7 @@ pub(crate) fn code(kept: &Approvals) -> Result<Option<Code>, Trouble> {
 /// It is not the code, or nobody types one.
 pub(crate) fn pass_code(kept: &Approvals) -> Result<(), Trouble> {
     let code = code(kept)?;
-    kept.check_code(code.as_ref()).map_err(code_trouble)
+    Ok(kept.check_code(code.as_ref()).map_err(Fault::from)?)
 }
 
 /// A code that is typed at the terminal.
@@ -81,17 +75,4 @@ pub(super) fn typed_code(question: &str) -> Result<Code, Trouble> {
     let shown = terminal.try_clone()?;
     let typed = unseen::ask(shown.as_fd(), &mut terminal, question, CODE_BYTES_MAX)?;
     typed.map(Code::new).ok_or_else(|| Trouble::Misused("no code was given, so nothing was done".to_owned()))
-}
-
-/// What is wrong with a code, as a command says it.
-pub(crate) fn code_trouble(fault: CodeFault) -> Trouble {
-    let code = match &fault {
-        CodeFault::Needed => "code_required",
-        CodeFault::Wrong => "wrong_code",
-        CodeFault::Wait { .. } => "too_many_codes",
-        CodeFault::Length => return Trouble::Misused(fault.to_string()),
-        CodeFault::Unreadable => return Trouble::Failed(fault.to_string()),
-        CodeFault::Store(_) => return Trouble::because(fault),
-    };
-    Trouble::Refused { code, said: fault.to_string() }
 }

@@ -1,13 +1,14 @@
 //! Printing for people and scripts: results to stdout, remarks to stderr. No colours anywhere.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use redact::Redactor;
 use sandbox::is_hidden;
-use serde_json::Value;
+use serde::Serialize;
 
 use crate::ending::{Ending, Trouble};
 
@@ -39,8 +40,9 @@ pub(crate) fn secret(text: &str) -> io::Result<()> {
     to_stdout(text)
 }
 
-/// Prints a JSON value, laid out for reading, as [`line()`] does.
-pub(crate) fn json(value: &Value) -> io::Result<()> {
+/// Prints a value as JSON, laid out for reading, as [`line()`] does.
+pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+    let value = serde_json::to_value(value).expect("what is printed has text for keys");
     let json = format!("{value:#}");
     match REDACTOR.get().and_then(|redactor| redactor.json(json.as_bytes())) {
         Some(struck) => to_stdout(&String::from_utf8_lossy(&struck.bytes)),
@@ -55,28 +57,31 @@ pub(crate) fn foreign(text: &str) -> io::Result<()> {
 }
 
 /// Prints what a command has to say, as [`foreign`] does for people, or as JSON for programs.
-pub(crate) fn found(is_json: bool, facts: &Value, words: &str) -> Result<Ending, Trouble> {
+pub(crate) fn found(
+    is_json: bool,
+    facts: &impl Serialize,
+    words: &(impl fmt::Display + ?Sized),
+) -> Result<Ending, Trouble> {
     if is_json {
         json(facts)?
     } else {
-        foreign(words)?
+        foreign(&words.to_string())?
     }
     Ok(Ending::Good)
 }
 
 /// The same with a table for people, or a remark if there is nothing in it.
-pub(crate) fn list<const N: usize>(
+pub(crate) fn list(
     is_json: bool,
-    facts: &Value,
-    titles: [&str; N],
-    rows: &[Vec<String>],
+    facts: &impl Serialize,
+    table: &Table,
     nothing: &str,
 ) -> Result<Ending, Trouble> {
-    if rows.is_empty() && !is_json {
+    if table.rows.is_empty() && !is_json {
         remark(nothing);
         return Ok(Ending::Good);
     }
-    found(is_json, facts, &titled(titles, rows.iter().cloned()))
+    found(is_json, facts, table)
 }
 
 /// Says what somebody should know besides, one remark each.
@@ -134,27 +139,42 @@ pub(crate) fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A table of rows below their titles.
-pub(crate) fn titled<const N: usize>(
-    titles: [&str; N],
-    rows: impl IntoIterator<Item = Vec<String>>,
-) -> String {
-    let titles = titles.map(str::to_owned).to_vec();
-    table(&std::iter::once(titles).chain(rows).collect::<Vec<_>>())
+/// Rows in columns, each as wide as its widest cell; the last one runs free.
+pub(crate) struct Table {
+    titles: Vec<String>,
+    rows: Vec<Vec<String>>,
 }
 
-/// Rows in columns, each as wide as its widest cell; the last one runs free.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..columns).map(width).collect();
-    let line = |row: &Vec<String>| {
-        let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+impl Table {
+    /// Rows below their titles.
+    pub(crate) fn titled<const N: usize>(
+        titles: [&str; N],
+        rows: impl IntoIterator<Item = Vec<String>>,
+    ) -> Table {
+        Table { titles: titles.map(str::to_owned).to_vec(), ..Table::plain(rows) }
+    }
+
+    /// Rows without titles.
+    pub(crate) fn plain(rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+        Table { titles: Vec::new(), rows: rows.into_iter().collect() }
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let titles = Some(&self.titles).filter(|titles| !titles.is_empty());
+        let rows = || titles.into_iter().chain(&self.rows);
+        let columns = rows().map(Vec::len).max().unwrap_or(0);
+        let width = |column: usize| {
+            rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..columns).map(width).collect();
+        let line = |row: &Vec<String>| {
+            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
+            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        };
+        out.write_str(&rows().map(line).collect::<Vec<_>>().join("\n"))
+    }
 }
 
 #[cfg(test)]
@@ -164,8 +184,9 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_they_must() {
         let rows = [["a", "bb", "c"], ["äää", "b", ""]].map(|row| row.map(str::to_owned).to_vec());
-        assert_eq!(table(&rows), "a    bb  c\näää  b");
-        assert_eq!(table(&[]), "");
+        assert_eq!(Table::plain(rows.clone()).to_string(), "a    bb  c\näää  b");
+        assert_eq!(Table::titled(["A", "B", "C"], rows).to_string(), "A    B   C\na    bb  c\näää  b");
+        assert_eq!(Table::plain([]).to_string(), "");
     }
 
     #[test]

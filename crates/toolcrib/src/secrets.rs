@@ -1,27 +1,23 @@
 //! The secrets of one run: those that `toolcrib secrets set` has kept, where the key comes from that seals them, and who
 //! must know them to strike them out.
 
-mod bound;
 mod config;
 mod keyring;
 mod learner;
-mod weak;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use admin::secrets::bound_to;
+use admin::{chain, nearest};
 use redact::Known;
 use store::{KeySource, Named, SecretName, Secrets, SqliteStore};
 use upstream::NotFollowed;
 
-use crate::error_chain::chain;
-use crate::nearest::nearest;
 use crate::state;
 
-pub(crate) use bound::{bind, bound_to, unbind};
 pub(crate) use config::Config;
 pub(crate) use learner::Learner;
-pub(crate) use weak::{is_struck_out, weakness};
 
 /// Under which name the redactor is told of the kept secrets.
 const STORE: &str = "store";

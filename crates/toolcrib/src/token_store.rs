@@ -9,9 +9,9 @@ use oauth::{StoredRecord, TokenStore, TokenStoreError, Unfinished};
 use store::{Secrets, StoreError};
 use tokio::task::spawn_blocking;
 
-use crate::error_chain::chain;
 use crate::runtime;
 use crate::times::now_ms;
+use admin::chain;
 
 /// Keeps records in the state folder. Nothing touches the disk until something is asked or kept.
 pub(crate) struct StateTokens {

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use policy::{Caller, CallerKind, Roles, Via};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::Approvals;
 use super::approval_store::{AWAITED_MS, ApprovalStore, no_randomness};
@@ -18,24 +20,28 @@ const SESSION_MS_MAX: i64 = 8 * 60 * 60 * 1000;
 pub const NOTE_CHARS_MAX: usize = 500;
 
 /// What a person says to a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Answer {
     /// The call may run.
     Approve {
         /// And which calls after it.
         scope: Scope,
         /// A remark, for whoever looks it up later.
+        #[serde(default)]
         note: Option<String>,
     },
     /// It may not.
     Deny {
         /// Why, for the model to read.
+        #[serde(default)]
         reason: Option<String>,
     },
 }
 
 /// How far a permission goes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Scope {
     /// This call, once.
     Once,
@@ -47,7 +53,8 @@ pub enum Scope {
 }
 
 /// Which arguments a standing permission is good for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum Pattern {
     /// The very same ones.
     Same,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use audit::Hash;
 use policy::{Role, Roles};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 
 use super::presence::Asker;
 pub use crate::clock::time;
@@ -77,7 +77,7 @@ pub struct Approval {
 }
 
 /// One rule's question.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
     /// The rule.
     pub rule: Arc<str>,
@@ -144,7 +144,7 @@ pub struct Answered {
 }
 
 /// Where an answer was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Through {
     /// On the program's own command line.
@@ -270,42 +270,6 @@ impl Approval {
             self.questions.iter().map(|asked| format!("{} (rule {})", asked.why, asked.rule)).collect();
         format!("`{}` {}", self.tool, reasons.join(", and "))
     }
-
-    /// Everything that a person or a program may know of it.
-    pub fn to_json(&self, now_ms: i64) -> Value {
-        let answered = self.answered.as_ref().map(|answered| {
-            json!({
-                "by": &*answered.by,
-                "through": answered.through.as_str(),
-                "at_ms": answered.at_ms,
-                "use_until_ms": (self.state == State::Approved).then_some(answered.use_until_ms),
-                "note": answered.note.as_deref(),
-                "grant": answered.grant.as_deref(),
-            })
-        });
-        json!({
-            "id": &*self.id,
-            "state": self.status(now_ms).as_str(),
-            "caller": &*self.caller,
-            "via": self.via,
-            "tool": self.tool,
-            "upstream": self.upstream,
-            "target": self.target.as_ref().map(|target| &target.shown),
-            "arguments": self.arguments,
-            "arguments_bytes": self.arguments_bytes,
-            "arguments_cut": self.is_cut,
-            "meta": self.beside.as_ref().map(|beside| &beside.shown),
-            "call_sha256": self.call_sha256.to_string(),
-            "definition_sha256": self.definition_sha256.to_string(),
-            "questions": self.questions,
-            "roles": self.roles(),
-            "members": self.members.iter().map(|member| &member.pointer).collect::<Vec<_>>(),
-            "asked_at_ms": self.asked_at_ms,
-            "expires_at_ms": self.expires_at_ms,
-            "answered": answered,
-            "used_at_ms": self.used_at_ms,
-        })
-    }
 }
 
 impl Grant {
@@ -332,29 +296,6 @@ impl Grant {
             true => "any arguments".to_owned(),
             false => self.members.iter().map(same).collect::<Vec<_>>().join(", "),
         }
-    }
-
-    /// Everything that a person or a program may know of it.
-    pub fn to_json(&self) -> Value {
-        let (scope, until_ms) = match &self.bound {
-            Bound::Session { until_ms, .. } => ("session", Some(*until_ms)),
-            Bound::Always => ("always", None),
-        };
-        json!({
-            "id": &*self.id,
-            "scope": scope,
-            "until_ms": until_ms,
-            "caller": &*self.caller,
-            "tool": self.tool,
-            "upstream": self.upstream,
-            "target": self.target.as_ref().map(|target| &target.shown),
-            "definition_sha256": self.definition_sha256.to_string(),
-            "rules": self.rules,
-            "arguments": self.pattern(),
-            "approval": &*self.approval,
-            "by": &*self.by,
-            "at_ms": self.at_ms,
-        })
     }
 }
 

@@ -139,7 +139,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
         }
         (Place::Approvals(Some(_)), &Method::GET) => {
             on_disk(endpoint, move |approvals| {
-                Ok(approvals.whole_approval(&id, &caller)?.to_json(approvals.now_ms()))
+                Ok(json!(approvals.whole_approval(&id, &caller)?.report(approvals.now_ms())))
             })
             .await
         }
@@ -149,7 +149,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
             let (answer, code) = posted(&bytes).map_err(bad)?;
             on_disk(endpoint, move |approvals| {
                 let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
-                Ok(answered.to_json(approvals.now_ms()))
+                Ok(json!(answered.report(approvals.now_ms())))
             })
             .await
         }
@@ -159,12 +159,12 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
         (Place::Grants(Some(_)), &Method::GET) => {
             on_disk(endpoint, move |approvals| {
                 let found = approvals.grants(&caller)?.into_iter().find(|grant| *grant.id == *id);
-                found.map(|grant| grant.to_json()).ok_or(AnswerFault::UnknownGrant(id))
+                found.map(|grant| json!(grant.report())).ok_or(AnswerFault::UnknownGrant(id))
             })
             .await
         }
         (Place::Grants(Some(_)), &Method::DELETE) => {
-            on_disk(endpoint, move |approvals| Ok(approvals.revoke(&id, &caller)?.to_json())).await
+            on_disk(endpoint, move |approvals| Ok(json!(approvals.revoke(&id, &caller)?.report()))).await
         }
         (Place::Approvals(None) | Place::Grants(None), _) => wired::not_allowed("GET, OPTIONS"),
         (Place::Approvals(Some(_)), _) => wired::not_allowed("GET, POST, OPTIONS"),
@@ -176,12 +176,12 @@ fn list(approvals: &Approvals, caller: &Caller, state: Option<&str>) -> Result<V
     let now_ms = approvals.now_ms();
     let all = approvals.approvals(caller)?;
     let wanted = all.iter().filter(|it| state.is_none_or(|state| it.status(now_ms).as_str() == state));
-    Ok(json!({ "approvals": wanted.map(|it| it.to_json(now_ms)).collect::<Vec<_>>() }))
+    Ok(json!({ "approvals": wanted.map(|it| it.report(now_ms)).collect::<Vec<_>>() }))
 }
 
 fn grants(approvals: &Approvals, caller: &Caller) -> Result<Value, AnswerFault> {
     let all = approvals.grants(caller)?;
-    Ok(json!({ "grants": all.iter().map(Grant::to_json).collect::<Vec<_>>() }))
+    Ok(json!({ "grants": all.iter().map(Grant::report).collect::<Vec<_>>() }))
 }
 
 /// The state that a list is of; nothing for all.

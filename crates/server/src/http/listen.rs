@@ -69,7 +69,8 @@ mod tests {
     use gate::Role;
 
     use super::*;
-    use crate::identity::{self, KeyRequest};
+    use crate::identity;
+    use gate::keys::KeyRequest;
 
     #[tokio::test]
     async fn other_machines_reach_only_a_server_that_knows_somebody() {
@@ -90,7 +91,7 @@ mod tests {
         assert!(bind(&config("127.0.0.1:0"), &identity(store.clone())).await.is_ok());
         let (name, roles) = ("ci".to_owned(), Role::Agent.into());
         let request = KeyRequest { name, roles, scopes: None, person: false, now_ms: 0, expires_ms: None };
-        identity::create(&*store, request).expect("created");
+        gate::keys::create(&*store, request).expect("created");
         assert!(bind(&config("0.0.0.0:0"), &identity(store)).await.is_ok());
         let file = tempfile::NamedTempFile::new().expect("a file");
         let unreadable = Arc::new(store::SqliteStore::at(&file.path().join("state")));

@@ -2,8 +2,8 @@
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName};
 
-use super::key;
 use super::unknown::Unknown;
+use gate::keys::key;
 
 /// The header in which a key may come instead of `Authorization`.
 const KEY_HEADER: &str = "x-api-key";

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use gate::keys::key::{self, Id, NoKey};
+use gate::keys::{KEYS_MAX, KeyEntry, USE_NOTED_MS};
 use gate::{Caller, CallerKind, Proof, Via};
 use store::{Kind, Query, Store, StoreError, wait};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 use tokio::time::{Instant, timeout};
 
-use super::key::{self, Id, NoKey};
-use super::key_ring::{KEYS_MAX, KeyEntry, USE_NOTED_MS};
 use super::unknown::Unknown;
 
 /// What is younger is relied on without a look.

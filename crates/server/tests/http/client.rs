@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::Role;
-use server::identity::{self, Identity, KeyRequest};
+use gate::keys::KeyRequest;
+use server::identity::{self, Identity};
 use server::{Config, Server, Workspaces, http};
 use store::SqliteStore;
 use tempfile::TempDir;
@@ -98,7 +99,7 @@ impl Door {
     fn key_of(&self, name: &str, role: Role, person: bool) -> String {
         let (roles, name) = (role.into(), name.to_owned());
         let request = KeyRequest { name, roles, scopes: None, person, now_ms: 0, expires_ms: None };
-        let created = identity::create(&SqliteStore::at(self.state.path()), request).expect("created");
+        let created = gate::keys::create(&SqliteStore::at(self.state.path()), request).expect("created");
         created.0.reveal().to_owned()
     }
 

@@ -1,40 +1,39 @@
-//! `approvals`: the calls that wait for a person, their answers, and standing permissions. Works on the store itself:
-//! whoever types here is the owner of the state folder, and running processes see what has changed.
+//! `approvals`: the calls that wait for a person, their answers, and standing permissions.
 
 mod pin;
 mod shown;
 mod watch;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Instant;
 
+use admin::approvals as operations;
+use admin::{By, Operation as _, Person};
 use gate::Approvals as Kept;
-use gate::approvals::{
-    Answer, AnswerFault, Approval, Code, LOOK_EVERY, NOTE_CHARS_MAX, Pattern, SIGN_EVERY, Scope, Through,
-};
-use serde_json::json;
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, SIGN_EVERY, Scope, State};
 use tokio::time::sleep;
 
 use super::caller::caller;
 use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
 use crate::ending::{Ending, Trouble};
-use crate::nearest::nearest;
 use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
     let kept = Kept::new(loaded.settings.kept.store().clone());
     let here = Here { kept: &kept, state: &loaded.settings.state };
+    let by = By::owner();
     match command {
-        Approvals::List { all } => list(cli, &kept, all),
+        Approvals::List { all } => {
+            let found = operations::List { all }.perform(&kept, &by)?;
+            print::list(cli.json, &found, &shown::table(&found.approvals), "no call waits for a person")
+        }
         Approvals::Show { id, full } => {
-            let by = caller();
-            let found = if full { kept.whole_approval(&id, &by) } else { kept.approval(&id, &by) };
-            told(cli, &kept, found, shown::whole)
+            let found = operations::Show { id, full }.perform(&kept, &by)?;
+            print::found(cli.json, &found, &shown::whole(&found))
         }
         Approvals::Approve { id, session, always, only, any, note } => {
             let scope = match (session, always) {
@@ -44,19 +43,19 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
                 (false, true) => Scope::Always(Pattern::Members(only)),
                 (false, false) => Scope::Once,
             };
-            answer(cli, &here, &id, &Answer::Approve { scope, note: checked("--note", note)? })
+            answer(cli, &here, id, Answer::Approve { scope, note })
         }
-        Approvals::Deny { id, reason } => {
-            answer(cli, &here, &id, &Answer::Deny { reason: checked("--reason", reason)? })
+        Approvals::Deny { id, reason } => answer(cli, &here, id, Answer::Deny { reason }),
+        Approvals::Grants => {
+            let found = operations::Grants {}.perform(&kept, &by)?;
+            let table = shown::grants(&found.grants);
+            print::list(cli.json, &found, &table, "nothing is allowed without asking again")
         }
-        Approvals::Grants => grants(cli, &kept),
-        Approvals::Revoke { id } => match kept.revoke(&id, &caller()) {
-            Ok(grant) => {
-                let words = format!("revoked {}: `{}` asks again", grant.id, grant.tool);
-                print::found(cli.json, &grant.to_json(), &words)
-            }
-            Err(fault) => refused(cli, &kept, fault),
-        },
+        Approvals::Revoke { id } => {
+            let grant = operations::Revoke { id }.perform(&kept, &by)?;
+            let words = format!("revoked {}: `{}` asks again", grant.id, grant.tool);
+            print::found(cli.json, &grant, &words)
+        }
         Approvals::Watch => watch::run(cli, &here),
         Approvals::Pin { remove } => {
             person::present(&loaded.settings.state, &[])?;
@@ -73,17 +72,22 @@ pub(super) struct Here<'a> {
 }
 
 impl Here<'_> {
-    /// Sees to it that a person can be here who is not at the client that asked.
-    fn is_for_a_person(&self, approval: &Approval) -> Result<Through, Trouble> {
+    /// The person here, who is not at the client that asked.
+    fn person(&self, approval: &Approval) -> Result<Person, Trouble> {
         person::present(self.state, &approval.askers)
     }
 
-    /// The code, if this answer takes one.
-    fn code(&self, answer: &Answer) -> Result<Option<Code>, Trouble> {
-        match answer {
-            Answer::Approve { .. } => person::code(self.kept),
-            Answer::Deny { .. } => Ok(None),
-        }
+    /// The person with the code, if this answer takes one.
+    fn with_code(&self, person: Person, answer: &Answer) -> Result<By, Trouble> {
+        let code = match answer {
+            Answer::Approve { .. } => person::code(self.kept)?,
+            Answer::Deny { .. } => None,
+        };
+        Ok(By::person(person.with_code(code)))
+    }
+
+    fn is_open(&self, approval: &Approval) -> bool {
+        approval.status(self.kept.now_ms()) == State::Pending
     }
 }
 
@@ -92,7 +96,7 @@ impl Here<'_> {
 pub(super) fn ask_here(here: &Here<'_>, id: &str) -> Result<bool, Trouble> {
     let kept = here.kept;
     let Ok(approval) = kept.approval(id, &caller()) else { return Ok(false) };
-    print::remark(&shown::whole(&approval, kept.now_ms()));
+    print::remark(&shown::whole(&approval.report(kept.now_ms())));
     let (done, is_done) = mpsc::sync_channel::<()>(0);
     let asked = thread::scope(|scope| {
         scope.spawn(move || {
@@ -101,7 +105,7 @@ pub(super) fn ask_here(here: &Here<'_>, id: &str) -> Result<bool, Trouble> {
                 still_waits(kept, id);
             }
         });
-        let asked = watch::answer(here, &approval);
+        let asked = here.person(&approval).and_then(|person| watch::answer(here, &approval, &person));
         drop(done);
         asked
     });
@@ -110,7 +114,7 @@ pub(super) fn ask_here(here: &Here<'_>, id: &str) -> Result<bool, Trouble> {
 
 /// Resolves when a question is open no longer, answered or not. It ends soon after nobody polls this any more.
 pub(super) async fn until_answered(kept: &Kept, id: &str) {
-    let is_open = || kept.approval(id, &caller()).is_ok_and(|it| shown::is_open(&it, kept.now_ms()));
+    let is_open = || kept.approval(id, &caller()).is_ok_and(|it| it.status(kept.now_ms()) == State::Pending);
     let mut last_sign = None;
     while is_open() {
         if last_sign.is_none_or(|last: Instant| last.elapsed() >= SIGN_EVERY) {
@@ -126,101 +130,16 @@ fn still_waits(kept: &Kept, id: &str) {
     let _ = kept.still_waits(id);
 }
 
-/// What is said of an id that there is none of: the one that may have been meant, too.
-fn with_nearest(fault: &AnswerFault, kept: &Kept) -> String {
-    let said = fault.to_string();
-    let (wrong, ids): (_, Vec<Arc<str>>) = match fault {
-        AnswerFault::Unknown(wrong) => {
-            let open = kept.approvals(&caller()).unwrap_or_default();
-            (wrong, open.into_iter().filter(|it| shown::is_open(it, kept.now_ms())).map(|it| it.id).collect())
-        }
-        AnswerFault::UnknownGrant(wrong) => {
-            (wrong, kept.grants(&caller()).unwrap_or_default().into_iter().map(|it| it.id).collect())
-        }
-        _ => return said,
-    };
-    let begun = || ids.iter().map(|id| &**id).find(|id| !wrong.is_empty() && id.starts_with(&**wrong));
-    match nearest(wrong, ids.iter().map(|id| &**id)).or_else(begun) {
-        Some(near) => format!("{said}; did you mean {near}?"),
-        None => said,
-    }
-}
-
-fn checked(option: &str, text: Option<String>) -> Result<Option<String>, Trouble> {
-    match text {
-        Some(text) if text.chars().count() > NOTE_CHARS_MAX => {
-            Err(Trouble::Misused(format!("{option} may have at most {NOTE_CHARS_MAX} characters")))
-        }
-        text => Ok(text),
-    }
-}
-
-fn list(cli: &Cli, kept: &Kept, all: bool) -> Result<Ending, Trouble> {
-    let now_ms = kept.now_ms();
-    let mut found = kept.approvals(&caller()).map_err(Trouble::because)?;
-    found.retain(|approval| all || shown::is_open(approval, now_ms));
-    let facts: Vec<_> = found.iter().map(|approval| approval.to_json(now_ms)).collect();
-    let rows: Vec<_> = found.iter().map(|approval| shown::row(approval, now_ms)).collect();
-    let facts = json!({ "approvals": facts });
-    print::list(cli.json, &facts, shown::TITLES, &rows, "no call waits for a person")
-}
-
-fn grants(cli: &Cli, kept: &Kept) -> Result<Ending, Trouble> {
-    let found = kept.grants(&caller()).map_err(Trouble::because)?;
-    let facts = json!({ "grants": found.iter().map(|grant| grant.to_json()).collect::<Vec<_>>() });
-    let rows: Vec<_> = found.iter().map(shown::grant_row).collect();
-    print::list(cli.json, &facts, shown::GRANT_TITLES, &rows, "nothing is allowed without asking again")
-}
-
-fn answer(cli: &Cli, here: &Here<'_>, id: &str, answer: &Answer) -> Result<Ending, Trouble> {
-    let kept = here.kept;
-    let approval = match kept.approval(id, &caller()) {
-        Ok(approval) => approval,
-        Err(fault) => return refused(cli, kept, fault),
-    };
-    here.is_for_a_person(&approval)?;
-    // Nobody types a code for what nobody can answer any more.
-    let code = if shown::is_open(&approval, kept.now_ms()) { here.code(answer)? } else { None };
-    told(cli, kept, kept.answer(id, answer, &caller(), code.as_ref()), shown::answered)
-}
-
-/// Prints what was found or done, or why not.
-fn told(
-    cli: &Cli,
-    kept: &Kept,
-    found: Result<Approval, AnswerFault>,
-    words: fn(&Approval, i64) -> String,
-) -> Result<Ending, Trouble> {
-    match found {
+fn answer(cli: &Cli, here: &Here<'_>, id: String, answer: Answer) -> Result<Ending, Trouble> {
+    let by = match here.kept.approval(&id, &caller()) {
         Ok(approval) => {
-            let now_ms = kept.now_ms();
-            print::found(cli.json, &approval.to_json(now_ms), &words(&approval, now_ms))
+            let person = here.person(&approval)?;
+            // Nobody types a code for what nobody can answer any more.
+            if here.is_open(&approval) { here.with_code(person, &answer)? } else { By::person(person) }
         }
-        Err(fault) => refused(cli, kept, fault),
-    }
-}
-
-fn refused(cli: &Cli, kept: &Kept, fault: AnswerFault) -> Result<Ending, Trouble> {
-    match fault {
-        AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => {
-            Err(Trouble::Unknown { code: fault.code(), said: with_nearest(&fault, kept) })
-        }
-        AnswerFault::NoMember { .. } => Err(Trouble::Misused(fault.to_string())),
-        AnswerFault::Store(error) => Err(Trouble::because(error)),
-        AnswerFault::WrongRole { .. }
-        | AnswerFault::OwnQuestion(_)
-        | AnswerFault::Nobody(_)
-        | AnswerFault::NotAPerson(_)
-        | AnswerFault::Code(_)
-        | AnswerFault::Answered { .. }
-        | AnswerFault::Expired { .. }
-        | AnswerFault::TooManyGrants(_) => {
-            let said = fault.to_string();
-            match cli.json {
-                true => print::json(&json!({ "error": { "code": fault.code(), "message": said } }))?,
-                false => print::remark(&said),
-            }
-            Ok(Ending::Refused)
-        }
-    }
+        // The operation says why.
+        Err(_) => By::owner(),
+    };
+    let answered = operations::Answer { id, answer }.perform(here.kept, &by)?;
+    print::found(cli.json, &answered, &shown::answered(&answered))
 }

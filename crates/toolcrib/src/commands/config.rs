@@ -10,9 +10,9 @@ use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
 use crate::config::{self, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::error_chain::chain;
 use crate::print;
-use crate::secrets::{is_struck_out, weakness};
+use admin::chain;
+use admin::secrets::{is_struck_out, weakness};
 
 pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
     match command {

@@ -13,8 +13,8 @@ use super::troubles::{tell_troubles, unknown};
 use crate::assemble::Crib;
 use crate::cli::{Cli, Prompts};
 use crate::ending::{Ending, Trouble};
-use crate::nearest::nearest;
 use crate::print;
+use admin::nearest;
 
 pub(super) fn run(cli: &Cli, command: Prompts) -> Result<Ending, Trouble> {
     // Before anything is started: what cannot be read is the caller's mistake.
@@ -47,7 +47,7 @@ async fn list(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let prompts = visible(crib, &offer, &offer.prompts, Action::GetPrompt);
     let facts: Vec<Value> = prompts.iter().map(|one| described(one)).collect();
     let titles = ["PROMPT", "FROM", "ARGUMENTS", "WHAT IT IS FOR"];
-    let words = print::titled(titles, prompts.iter().map(|one| row(one)));
+    let words = print::Table::titled(titles, prompts.iter().map(|one| row(one)));
     print::found(json, &json!({ "prompts": facts }), &words)?;
     if !json {
         tell_troubles(&crib.upstreams);

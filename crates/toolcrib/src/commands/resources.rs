@@ -71,7 +71,7 @@ fn table(resources: &[&Shown], templates: &[&Shown]) -> String {
     };
     let resources = resources.iter().map(|one| row(one, false));
     let templates = templates.iter().map(|one| row(one, true));
-    print::titled(["URI", "FROM", "TYPE", "WHAT IT IS"], resources.chain(templates))
+    print::Table::titled(["URI", "FROM", "TYPE", "WHAT IT IS"], resources.chain(templates)).to_string()
 }
 
 async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {

@@ -72,7 +72,7 @@ fn show(cli: &Cli) -> Result<Ending, Trouble> {
         };
         let rows: Vec<_> = all().map(row).collect();
         let titles = ["FROM", "RULE", "DOES", "WHERE"];
-        print::list(cli.json, &facts, titles, &rows, "there is no rule for AI")
+        print::list(cli.json, &facts, &print::Table::titled(titles, rows), "there is no rule for AI")
     })
 }
 

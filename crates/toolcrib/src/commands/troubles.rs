@@ -7,9 +7,9 @@ use upstream::{State, Upstream};
 
 use crate::assemble::Crib;
 use crate::ending::Trouble;
-use crate::nearest::nearest;
 use crate::print;
 use crate::upstreams::Upstreams;
+use admin::nearest;
 
 /// A server and how it is doing.
 #[derive(Serialize)]

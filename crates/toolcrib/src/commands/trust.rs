@@ -12,8 +12,8 @@ use super::mcp::{ask, running};
 use crate::cli::{Cli, TrustFolder};
 use crate::config::{self, Loaded, Unfollowed};
 use crate::ending::{Ending, Trouble};
-use crate::trust::{self, Receipt};
 use crate::{person, print, runtime, times};
+use admin::receipts::{self, Receipt};
 
 pub(super) use agree::{ReceiptStore, agree_here, agree_to_written};
 pub(super) use show::{declarations, line, name as name_of, to_json};
@@ -52,7 +52,7 @@ pub(super) fn run(cli: &Cli, asked: &TrustFolder) -> Result<Ending, Trouble> {
 }
 
 fn nothing_waits(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
-    let agreed = trust::receipts(&**loaded.settings.kept.store(), folder).map_err(Trouble::Failed)?;
+    let agreed = receipts::receipts(&**loaded.settings.kept.store(), folder).map_err(Trouble::Failed)?;
     let keys: Vec<&str> = agreed.keys().map(String::as_str).collect();
     let words = match keys[..] {
         [] => format!("nothing that {} declares waits for your agreement", folder.display()),
@@ -77,7 +77,7 @@ fn folder(cli: &Cli, dir: Option<&Path>) -> Result<PathBuf, Trouble> {
 
 fn list(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = super::start::start_nobody(cli)?;
-    let folders = trust::all(&**loaded.settings.kept.store()).map_err(Trouble::Failed)?;
+    let folders = receipts::all(&**loaded.settings.kept.store()).map_err(Trouble::Failed)?;
     let facts = folders.iter().map(|(folder, agreed)| json!({ "folder": folder, "agreed": agreed }));
     let facts = json!({ "folders": facts.collect::<Vec<_>>() });
     let row = |folder: &Path, key: &str, receipt: &Receipt| {
@@ -88,15 +88,20 @@ fn list(cli: &Cli) -> Result<Ending, Trouble> {
         .flat_map(|(folder, agreed)| agreed.iter().map(|(key, receipt)| row(folder, key, receipt)))
         .collect();
     let titles = ["FOLDER", "DECLARATION", "AGREED", "WHAT IT DOES"];
-    print::list(cli.json, &facts, titles, &rows, "you have agreed to nothing that a folder declares")
+    print::list(
+        cli.json,
+        &facts,
+        &print::Table::titled(titles, rows),
+        "you have agreed to nothing that a folder declares",
+    )
 }
 
 fn revoke(cli: &Cli, loaded: &Loaded, folder: &Path) -> Result<Ending, Trouble> {
     let store = &**loaded.settings.kept.store();
     // Files that have gone since may have been agreed to, too.
-    let mut was_any = trust::revoke(store, folder).map_err(Trouble::Failed)?;
+    let mut was_any = receipts::revoke(store, folder).map_err(Trouble::Failed)?;
     for declaring in &loaded.folders {
-        was_any |= trust::revoke(store, declaring).map_err(Trouble::Failed)?;
+        was_any |= receipts::revoke(store, declaring).map_err(Trouble::Failed)?;
     }
     let said = match was_any {
         true => "what you had agreed to is taken back; its servers end in every running Toolcrib",

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::problem::Problem;
 use super::tree::{Node, Place, Written};
-use crate::nearest::nearest;
+use admin::nearest;
 
 /// Deeper than any table of ours; a schema that refers to itself must end somewhere.
 const DEPTH_MAX: usize = 32;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::declaration::Declaration;
 use crate::state;
-use crate::trust::{self, Receipts};
+use admin::receipts::{self, Receipts};
 
 /// What is known of a person's agreement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +33,7 @@ impl Consent {
         match self {
             Consent::ForThisRun => FolderConsent::Whole,
             Consent::KeptIn(Some(state)) => {
-                FolderConsent::Receipts(trust::receipts(&*state::open(state), folder))
+                FolderConsent::Receipts(receipts::receipts(&*state::open(state), folder))
             }
             // Nothing is made where nothing is kept.
             Consent::KeptIn(None) => FolderConsent::Receipts(Ok(Receipts::default())),

@@ -102,7 +102,11 @@ async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Reque
 async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Value, Refused>> {
     let patience = match request {
         Request::Status => STATUS_MAX,
-        Request::Reload | Request::Learn | Request::Trust { .. } | Request::Stderr { .. } => ANSWER_MAX,
+        Request::Reload
+        | Request::Learn
+        | Request::Operate { .. }
+        | Request::Trust { .. }
+        | Request::Stderr { .. } => ANSWER_MAX,
         Request::Reconnect { .. } => RECONNECTED_MAX,
     };
     let mut talk = match connect(folder, pid).await? {

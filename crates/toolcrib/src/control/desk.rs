@@ -30,9 +30,11 @@ impl Desk {
         self.reloader.catch_up().await;
     }
 
-    /// Does what is asked. What it says is without secrets.
+    /// Does what is asked. What it says is without secrets, but for a key that was just created.
     pub(super) async fn answer(&self, request: Request) -> Answer {
-        self.clean(self.answer_to(request).await)
+        let reveals = matches!(&request, Request::Operate { operation, .. } if admin::reveals(operation));
+        let answer = self.answer_to(request).await;
+        if reveals { answer } else { self.clean(answer) }
     }
 
     fn clean(&self, answer: Answer) -> Answer {
@@ -55,6 +57,7 @@ impl Desk {
         match request {
             Request::Status => self.running(),
             Request::Reload => answered(self.reloader.reload().await),
+            Request::Operate { operation, input } => answered(self.reloader.operate(operation, input).await),
             Request::Learn => answered(self.reloader.learn().await),
             Request::Reconnect { name } => {
                 let report = self.reloader.upstreams().reconnect(&name, RECONNECT_MAX).await;

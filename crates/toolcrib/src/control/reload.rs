@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use admin::By;
 use redact::{Known, Redactor};
+use serde_json::Value;
 use server::identity::Identity;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::words::{Refused, Reloaded};
+use super::words::{Operated, Refused, Reloaded};
+use crate::administration;
 use crate::assemble::{self, Crib, assemble};
 use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
 use crate::ending::Trouble;
@@ -163,6 +166,25 @@ impl Reloader {
         Ok(reloaded)
     }
 
+    /// Does an operation of the administration for the owner, by the configuration as it is now, as the command of its name
+    /// does. Not in its turn: an operation may have this process read something again. That a person asks for it nobody
+    /// has found out, so what is a person's to say is refused.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    pub(super) async fn operate(&self, operation: String, input: Value) -> Result<Operated, Refused> {
+        let (named, flags, redactor) = (self.named.clone(), self.flags.clone(), self.redactor().clone());
+        let work = move || {
+            let surroundings = surroundings(flags)?;
+            let admin = administration::all(named.as_deref(), &surroundings, &redactor);
+            let admin = admin.map_err(|problems| Refused::Problems(problems.lines().to_vec()))?;
+            let done = admin.perform(&operation, input, &By::owner());
+            Ok(done.map_or_else(Operated::Fault, Operated::Output))
+        };
+        let done = tokio::task::spawn_blocking(work).await;
+        done.unwrap_or_else(|_| Err(Refused::Because("it is ending".to_owned())))
+    }
+
     /// What was read, if it fits this process, which may listen elsewhere than the configuration says by now.
     fn usable(&self, read: (Loaded, Vec<Known>)) -> Result<(Loaded, Vec<Known>), Refused> {
         let config = &read.0.settings.identity;
@@ -251,12 +273,16 @@ fn kept_now(named: Option<PathBuf>, flags: Flags, before: Kept) -> Kept {
 
 /// Loads the configuration as at the start, and the secrets that are kept. Blocks on the disk.
 fn read(named: Option<PathBuf>, flags: Flags) -> Result<(Loaded, Vec<Known>), Refused> {
-    let surroundings = Surroundings::of_process(flags)
-        .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))?;
+    let surroundings = surroundings(flags)?;
     let loaded = config::load(named.as_deref(), &surroundings, Unfollowed::FailsItsServer)
         .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))?;
     let known = loaded.settings.kept.known().map_err(Refused::Because)?;
     Ok((loaded, known))
+}
+
+fn surroundings(flags: Flags) -> Result<Surroundings, Refused> {
+    Surroundings::of_process(flags)
+        .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))
 }
 
 #[cfg(test)]

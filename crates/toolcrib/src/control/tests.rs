@@ -293,3 +293,38 @@ fn connecting_anew_is_asked_of_every_process() {
         process.end().await;
     });
 }
+
+#[test]
+fn an_operation_comes_to_the_same_by_socket_and_by_command() {
+    run(async {
+        let process = Process::start(folder(), "").await;
+        let file = process.folder.path().join("toolcrib.toml");
+        let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
+        let redactor = redact::Redactor::new(&redact::Config::default());
+        let by_command = crate::administration::all(Some(&file), &surroundings, &redactor);
+        let by_command = Arc::new(by_command.expect("a sound configuration"));
+        for (operation, input) in [
+            ("approvals.list", json!({ "all": true })),
+            ("approvals.show", json!({ "id": "nobody" })),
+            ("keys.list", json!({})),
+            ("keys.create", json!({ "name": "anna", "person": true })),
+            ("secrets.list", json!({})),
+            ("audit.verify", json!({})),
+            ("audit.tail", json!({ "lines": 3 })),
+            ("mcp.list", json!({})),
+        ] {
+            let here = by_command.perform(operation, input.clone(), &admin::By::owner());
+            let here =
+                here.map_or_else(|fault| json!({ "fault": fault }), |output| json!({ "output": output }));
+            let request = json!({ "do": "operate", "operation": operation, "input": input });
+            let there = process.ask(format!("{request}\n").as_bytes()).await;
+            assert_eq!(serde_json::from_str::<Value>(&there).expect("JSON"), json!({ "ok": here }));
+        }
+        let request = json!({ "do": "operate", "operation": "keys.create", "input": { "name": "ci" } });
+        let created: Value =
+            serde_json::from_str(&process.ask(format!("{request}\n").as_bytes()).await).expect("JSON");
+        let key = created["ok"]["output"]["key"].as_str().expect("shown this once");
+        assert!(key.starts_with("tc_") && key.len() == 59, "{created}");
+        process.end().await;
+    });
+}

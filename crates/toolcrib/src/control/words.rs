@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Longest line that a process is asked with: a word and a name.
-pub(super) const REQUEST_BYTES_MAX: usize = 4 * 1024;
+/// Longest line that a process is asked with: an operation that keeps the longest secret, escaped.
+pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
 /// Longest line of an answer: the last words of a program, escaped, or the state of a thousand servers.
 pub(super) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
@@ -31,6 +31,13 @@ pub(super) enum Request {
         /// The server.
         name: String,
     },
+    /// To do an operation of the administration: an [`Operated`].
+    Operate {
+        /// Its name, such as `keys.list`.
+        operation: String,
+        /// Its input.
+        input: Value,
+    },
     /// The end of what a server's program wrote on its stderr.
     Stderr {
         /// The server.
@@ -47,6 +54,16 @@ pub(super) enum Answer {
     /// Not at all.
     #[serde(untagged)]
     Refused(Refused),
+}
+
+/// What came of an operation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Operated {
+    /// Its output.
+    Output(Value),
+    /// Why it was not done.
+    Fault(admin::Fault),
 }
 
 /// Why a process did not do what it was asked. Prints for people.
@@ -115,6 +132,10 @@ mod tests {
             (r#"{"do":"trust","name":"git"}"#, Some(Request::Trust { name: "git".into() })),
             (r#"{"name":"git","do":"stderr"}"#, Some(Request::Stderr { name: "git".into() })),
             (r#"{"do":"stderr"}"#, None),
+            (
+                r#"{"do":"operate","operation":"keys.list","input":{}}"#,
+                Some(Request::Operate { operation: "keys.list".into(), input: serde_json::json!({}) }),
+            ),
             (r#"{"do":"shutdown"}"#, None),
             ("status", None),
         ] {

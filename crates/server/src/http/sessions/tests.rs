@@ -80,8 +80,8 @@ async fn sessions_of_those_who_were_shut_out_end() {
     let key = |name: &str| {
         let (roles, name) = (gate::Role::Agent.into(), name.to_owned());
         let request =
-            identity::KeyRequest { name, roles, scopes: None, person: false, now_ms: 0, expires_ms: None };
-        identity::create(&*store, request).expect("created").1.id
+            gate::keys::KeyRequest { name, roles, scopes: None, person: false, now_ms: 0, expires_ms: None };
+        gate::keys::create(&*store, request).expect("created").1.id
     };
     let ids = ["stays", "goes"].map(key);
     let issuer = identity::IssuerConfig {
@@ -120,7 +120,7 @@ async fn sessions_of_those_who_were_shut_out_end() {
     assert!(sessions.get(&opened[0], &of_key("stays", "another")).is_none(), "a later key of its name");
     assert!(sessions.get(&opened[0], &stays).is_some());
     assert!(sessions.get(&opened[5], &of_token(9)).is_some(), "with a later token it goes on");
-    identity::revoke(&*store, "goes").expect("revoked");
+    gate::keys::revoke(&*store, "goes").expect("revoked");
     // A later key of its name is another's.
     key("goes");
     sessions.sweep(&identity).await;

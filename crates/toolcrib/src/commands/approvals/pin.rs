@@ -1,5 +1,6 @@
 //! `approvals pin`: the code that only a person knows.
 
+use admin::Fault;
 use gate::Approvals;
 
 use crate::ending::{Ending, Trouble};
@@ -14,7 +15,7 @@ pub(super) fn run(kept: &Approvals, remove: bool) -> Result<Ending, Trouble> {
     }
     let old = has_code.then(|| person::typed_code("Present code (it is not shown):")).transpose()?;
     // Before two new ones are typed for nothing.
-    kept.check_code(old.as_ref()).map_err(person::code_trouble)?;
+    kept.check_code(old.as_ref()).map_err(Fault::from)?;
     let new = match remove {
         true => None,
         false => {
@@ -25,7 +26,7 @@ pub(super) fn run(kept: &Approvals, remove: bool) -> Result<Ending, Trouble> {
             Some(new)
         }
     };
-    kept.set_code(old.as_ref(), new.as_ref()).map_err(person::code_trouble)?;
+    kept.set_code(old.as_ref(), new.as_ref()).map_err(Fault::from)?;
     print::line(match remove {
         true => "approvals take no code any more",
         false => "from now on nothing is allowed without this code; it cannot be shown again",

@@ -1,26 +1,24 @@
 //! Questions, answers and standing permissions in words. The arguments come without secrets and with nothing in them that
 //! hides; everything else passes `print` as all that others wrote.
 
-use gate::approvals::{Approval, Bound, Grant, State, Through};
+use gate::approvals::{ApprovalReport, GrantReport, Through};
 
+use crate::print::Table;
 use crate::times::shown;
 
 /// How much of the arguments stands in a table, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 60;
 
-/// True for what waits for an answer.
-pub(super) fn is_open(approval: &Approval, now_ms: i64) -> bool {
-    approval.status(now_ms) == State::Pending
+pub(super) fn table(approvals: &[ApprovalReport]) -> Table {
+    Table::titled(["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"], approvals.iter().map(row))
 }
 
-pub(super) const TITLES: [&str; 6] = ["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"];
-
-pub(super) fn row(approval: &Approval, now_ms: i64) -> Vec<String> {
+fn row(approval: &ApprovalReport) -> Vec<String> {
     let cut: String = approval.arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
     let more = if cut.len() < approval.arguments.len() { "\u{2026}" } else { "" };
     vec![
         approval.id.to_string(),
-        approval.status(now_ms).as_str().to_owned(),
+        approval.state.clone(),
         approval.caller.to_string(),
         approval.tool.clone(),
         shown(approval.expires_at_ms),
@@ -29,9 +27,9 @@ pub(super) fn row(approval: &Approval, now_ms: i64) -> Vec<String> {
 }
 
 /// Everything that helps to answer.
-pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
+pub(super) fn whole(approval: &ApprovalReport) -> String {
     let server = approval.upstream.as_deref().map_or(String::new(), |it| format!(" of the server {it}"));
-    let cut = match approval.is_cut {
+    let cut = match approval.arguments_cut {
         true => {
             let (bytes, id) = (approval.arguments_bytes, &approval.id);
             format!(
@@ -41,15 +39,15 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
         false => String::new(),
     };
     let mut lines = vec![
-        format!("approval     {} ({})", approval.id, approval.status(now_ms).as_str()),
+        format!("approval     {} ({})", approval.id, approval.state),
         format!("tool         {}{server}", approval.tool),
         format!("caller       {} over {}", approval.caller, approval.via),
         format!("arguments    {}{cut}", approval.arguments),
         format!("asked        {}, until {}", shown(approval.asked_at_ms), shown(approval.expires_at_ms)),
-        format!("answered by  {}", approval.roles().join(" or ")),
+        format!("answered by  {}", approval.roles.join(" or ")),
     ];
-    if let Some(beside) = &approval.beside {
-        lines.insert(4, format!("_meta        {}", beside.shown));
+    if let Some(meta) = &approval.meta {
+        lines.insert(4, format!("_meta        {meta}"));
     }
     let reasons =
         approval.questions.iter().map(|asked| format!("because      it {} (rule {})", asked.why, asked.rule));
@@ -64,7 +62,7 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
             Through::Grant => "by a grant",
         };
         lines.push(format!("answer       by {by} {place} at {at}{note}"));
-    } else if is_open(approval, now_ms) {
+    } else if approval.is_open() {
         lines.push(format!("to answer    toolcrib approvals approve {id}, or deny {id}", id = approval.id));
     }
     if let Some(used_at_ms) = approval.used_at_ms {
@@ -74,13 +72,13 @@ pub(super) fn whole(approval: &Approval, now_ms: i64) -> String {
 }
 
 /// What was done.
-pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
+pub(super) fn answered(approval: &ApprovalReport) -> String {
     let (id, tool) = (&approval.id, &approval.tool);
-    if approval.status(now_ms) == State::Denied {
+    if approval.state == "denied" {
         return format!("denied {id}: `{tool}` does not run");
     }
     let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());
-    let until = approval.answered.as_ref().map_or_else(String::new, |it| shown(it.use_until_ms));
+    let until = approval.answered.as_ref().and_then(|it| it.use_until_ms).map_or_else(String::new, shown);
     match grant {
         Some(grant) => {
             format!("approved {id}: `{tool}` runs; to take that back: toolcrib approvals revoke {grant}")
@@ -89,13 +87,15 @@ pub(super) fn answered(approval: &Approval, now_ms: i64) -> String {
     }
 }
 
-pub(super) const GRANT_TITLES: [&str; 6] = ["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"];
+pub(super) fn grants(grants: &[GrantReport]) -> Table {
+    Table::titled(["ID", "CALLER", "TOOL", "UNTIL", "BY", "ARGUMENTS"], grants.iter().map(grant_row))
+}
 
-pub(super) fn grant_row(grant: &Grant) -> Vec<String> {
-    let until = match &grant.bound {
-        Bound::Session { until_ms, .. } => format!("the session ends, at most {}", shown(*until_ms)),
-        Bound::Always => "revoked".to_owned(),
+fn grant_row(grant: &GrantReport) -> Vec<String> {
+    let until = match grant.until_ms {
+        Some(until_ms) => format!("the session ends, at most {}", shown(until_ms)),
+        None => "revoked".to_owned(),
     };
     let (by, caller) = (grant.by.to_string(), grant.caller.to_string());
-    vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.pattern()]
+    vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.arguments.clone()]
 }

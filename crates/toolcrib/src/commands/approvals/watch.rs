@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 
-use gate::approvals::{Answer, AnswerFault, Approval, LOOK_EVERY, Pattern, Scope};
+use admin::{Operation as _, Person, approvals as operations};
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope};
+use serde_json::json;
 
 use super::{Here, caller, shown};
 use crate::cli::Cli;
@@ -32,21 +34,24 @@ pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
     loop {
         let now_ms = kept.now_ms();
         let all = kept.approvals(&caller()).map_err(Trouble::because)?;
-        for approval in all.iter().filter(|approval| shown::is_open(approval, now_ms)) {
+        for approval in all.iter().filter(|approval| here.is_open(approval)) {
             if !known.insert(approval.id.clone()) {
                 continue;
             }
             match cli.json {
-                true => print::line(&approval.to_json(now_ms).to_string())?,
-                false => print::foreign(&format!("{}\n", shown::whole(approval, now_ms)))?,
+                true => print::line(&json!(approval.report(now_ms)).to_string())?,
+                false => print::foreign(&format!("{}\n", shown::whole(&approval.report(now_ms))))?,
             }
             if !asks {
                 continue;
             }
-            if let Err(why) = here.is_for_a_person(approval) {
-                print::remark(&why.to_string());
-            } else if answer(here, approval)? == Asked::End {
-                return Ok(Ending::Good);
+            match here.person(approval) {
+                Err(why) => print::remark(&why.to_string()),
+                Ok(person) => {
+                    if answer(here, approval, &person)? == Asked::End {
+                        return Ok(Ending::Good);
+                    }
+                }
             }
         }
         // What is kept no longer is not asked about again.
@@ -67,23 +72,23 @@ pub(super) enum Asked {
 }
 
 /// Asks the person at the terminal.
-pub(super) fn answer(here: &Here<'_>, approval: &Approval) -> Result<Asked, Trouble> {
-    let kept = here.kept;
+pub(super) fn answer(here: &Here<'_>, approval: &Approval, person: &Person) -> Result<Asked, Trouble> {
     loop {
         let Some(line) = ask::ask(QUESTION)? else { return Ok(Asked::End) };
         match typed(&line) {
             Typed::Later => return Ok(Asked::Later),
             Typed::Unclear => print::remark("that is none of the answers"),
             Typed::Answer(answer) => {
-                let code = here.code(&answer)?;
-                match kept.answer(&approval.id, &answer, &caller(), code.as_ref()) {
-                    Ok(approval) => print::remark(&shown::answered(&approval, kept.now_ms())),
-                    // It can still be answered.
-                    Err(AnswerFault::Code(fault)) => {
+                let by = here.with_code(person.clone(), &answer)?;
+                match (operations::Answer { id: approval.id.to_string(), answer }).perform(here.kept, &by) {
+                    Ok(approval) => print::remark(&shown::answered(&approval)),
+                    Err(fault) => {
                         print::remark(&fault.to_string());
-                        continue;
+                        // With another code it can still be answered.
+                        if matches!(fault.code.as_str(), "code_required" | "wrong_code" | "too_many_codes") {
+                            continue;
+                        }
                     }
-                    Err(fault) => print::remark(&fault.to_string()),
                 }
                 return Ok(Asked::Answered);
             }

@@ -1,49 +1,43 @@
 //! `audit tail`: the latest calls, and those to come.
 
-use std::collections::VecDeque;
-use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use admin::audit_log::{self, AuditPart, Wanted, outcome_of};
+use admin::{By, Operation as _};
 use audit::Reader;
 use serde_json::Value;
 
-use super::filter::{Wanted, outcome_of};
 use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};
 use crate::ending::{Ending, Trouble};
+use crate::times::time_ms;
 use crate::{print, times};
 
 /// How often the end of the audit log is looked at. Its writer gathers for 20 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Lines that are read for each one asked for, before all of the audit log is: checkpoints and torn lines are among them.
-const READ_FOR_EACH: usize = 4;
-
 /// The characters of a name that are shown: callers invent long ones, and a column is as wide as its widest cell.
 const NAME_CHARS_MAX: usize = 64;
 
-/// Lines of the audit log that are printed at most: they are gathered in memory.
-const LINES_MAX: usize = 100_000;
-
 pub(super) fn run(
     cli: &Cli,
-    state: &Path,
+    part: &AuditPart,
     lines: usize,
     follow: bool,
     filter: &Filter,
 ) -> Result<Ending, Trouble> {
-    let wanted = Wanted::of(filter)?;
-    // Before the lines are read: what is written in between comes later.
-    let (last, seen) = latest(state, lines.min(LINES_MAX), &wanted).map_err(unreadable)?;
-    show(cli, &last)?;
-    if last.is_empty() && !follow && !cli.json {
+    let filter = meant(filter)?;
+    let wanted = Wanted::of(filter.clone())?;
+    let found = audit_log::Tail { lines, filter }.perform(part, &By::owner())?;
+    show(cli, &found.lines)?;
+    if found.lines.is_empty() && !follow && !cli.json {
         print::remark("there is no such call in the audit log");
     }
     if !follow {
         return Ok(Ending::Good);
     }
-    let mut reader = Reader::since(state, seen).map_err(unreadable)?;
+    let mut reader = Reader::since(&part.state, found.seen).map_err(unreadable)?;
     loop {
         while let Some(line) = reader.next_line().map_err(unreadable)? {
             if wanted.has(&line) {
@@ -54,32 +48,11 @@ pub(super) fn run(
     }
 }
 
-/// The last wanted lines, oldest first, and the number of the last record of all.
-fn latest(state: &Path, lines: usize, wanted: &Wanted) -> std::io::Result<(Vec<String>, u64)> {
-    let asked = lines * READ_FOR_EACH + READ_FOR_EACH;
-    let read = audit::tail(state, asked)?;
-    let seen = read.iter().rev().find_map(|line| seq(line)).unwrap_or(0);
-    let is_all = read.len() < asked;
-    let mut found: Vec<String> = read.into_iter().filter(|line| wanted.has(line)).collect();
-    if found.len() >= lines || is_all {
-        return Ok((found.split_off(found.len().saturating_sub(lines)), seen));
-    }
-    let (mut found, mut seen) = (VecDeque::new(), seen);
-    let mut reader = Reader::since(state, 0)?;
-    while let Some(line) = reader.next_line()? {
-        seen = seq(&line).unwrap_or(seen);
-        if wanted.has(&line) {
-            found.push_back(line);
-            if found.len() > lines {
-                found.pop_front();
-            }
-        }
-    }
-    Ok((found.into(), seen))
-}
-
-fn seq(line: &str) -> Option<u64> {
-    serde_json::from_str::<Value>(line).ok()?["seq"].as_u64()
+/// The filter that the words of the command mean.
+fn meant(words: &Filter) -> Result<audit_log::Filter, Trouble> {
+    let Filter { caller, tool, outcome, since } = words.clone();
+    let since_ms = since.map(|since| time_ms("--since", &since)).transpose()?;
+    Ok(audit_log::Filter { caller, tool, outcome, since_ms })
 }
 
 fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
@@ -87,7 +60,7 @@ fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
         // The audit log's own lines: one JSON object each, byte for byte.
         lines.iter().try_for_each(|line| print::line(line))?;
     } else if !lines.is_empty() {
-        print::foreign(&print::table(&lines.iter().map(|line| row(line)).collect::<Vec<_>>()))?;
+        print::foreign(&print::Table::plain(lines.iter().map(|line| row(line))).to_string())?;
     }
     Ok(())
 }

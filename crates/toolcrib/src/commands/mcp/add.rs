@@ -122,7 +122,7 @@ async fn forget(loaded: &Loaded, settings: &Settings) {
 
 /// True for a server that works, and for one that only wants a sign-in: that can follow at any time.
 fn is_worth_saving(tested: &Tested) -> bool {
-    let kind = tested.problem.as_ref().map(|problem| problem.kind);
+    let kind = tested.problem.as_ref().map(|problem| problem.kind.as_str());
     matches!(kind, None | Some("needs_auth" | "needs_client_registration"))
 }
 

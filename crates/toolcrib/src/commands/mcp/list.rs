@@ -140,7 +140,7 @@ fn table(listed: &[Listed]) -> String {
         });
         vec![one.name.clone(), one.transport.to_owned(), one.status(), file.to_owned(), one.place.clone()]
     };
-    print::titled(["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"], listed.iter().map(row))
+    print::Table::titled(["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"], listed.iter().map(row)).to_string()
 }
 
 #[cfg(test)]

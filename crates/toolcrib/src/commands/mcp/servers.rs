@@ -5,7 +5,7 @@ use upstream::{Settings, World};
 use crate::assemble;
 use crate::config::Loaded;
 use crate::ending::Trouble;
-use crate::nearest::nearest;
+use admin::nearest;
 
 /// What is said where there is nothing to tell of.
 pub(super) const NO_SERVERS: &str = "no servers are configured; `toolcrib mcp add` adds one, `toolcrib mcp import` takes over those \

@@ -14,9 +14,9 @@ use crate::commands::trust;
 use crate::config::Loaded;
 use crate::control::{self, Running};
 use crate::ending::{Ending, Trouble};
-use crate::nearest::nearest;
 use crate::upstreams::Start;
 use crate::{print, runtime};
+use admin::nearest;
 use shown::{Section, is_wanted};
 
 pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {

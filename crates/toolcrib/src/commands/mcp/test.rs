@@ -1,7 +1,5 @@
 //! `mcp test`: connects to servers, lists what they have, times each step, and says what is wrong and what to try.
 
-mod diagnosis;
-mod evidence;
 mod probe;
 mod programs;
 
@@ -16,7 +14,6 @@ use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime};
 
-pub(super) use diagnosis::sign_in;
 pub(super) use probe::{Tested, probe};
 
 pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
@@ -51,6 +48,3 @@ fn pages(tested: &[Tested], skipped: &[&str]) -> String {
     }
     pages.join("\n\n")
 }
-
-#[cfg(test)]
-mod tests;

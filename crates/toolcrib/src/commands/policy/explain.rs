@@ -112,7 +112,7 @@ fn page(
         };
         vec![looked.rule.clone(), looked.verdict.as_str().to_owned(), here]
     };
-    let table = print::titled(["RULE", "SAYS", "HERE"], explained.looked.iter().map(row));
+    let table = print::Table::titled(["RULE", "SAYS", "HERE"], explained.looked.iter().map(row));
     let _ = write!(page, "\n{table}\n");
     if !explained.advice.is_empty() {
         page.push_str("\nWhat would change it:\n");

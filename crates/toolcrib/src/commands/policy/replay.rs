@@ -220,7 +220,7 @@ fn report(cli: &Cli, again: &[(&Record, Again)]) -> Result<Ending, Trouble> {
     );
     if !calls.is_empty() {
         let rows = shown().take(SHOWN_MAX).map(|(record, it)| row(record, it));
-        words = format!("{}\n{words}", print::titled(["WHEN", "CALLER", "TOOL", "THEN", "NOW"], rows));
+        words = format!("{}\n{words}", print::Table::titled(["WHEN", "CALLER", "TOOL", "THEN", "NOW"], rows));
     }
     print::found(cli.json, &facts, &words)?;
     if let Some(more) = calls.len().checked_sub(SHOWN_MAX).filter(|more| *more > 0 && !cli.json) {

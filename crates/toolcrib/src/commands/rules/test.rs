@@ -120,7 +120,7 @@ fn told(rules: &Rules, asked: &Asked<'_>, said: &Said) -> String {
         let place = stands(rules, finding);
         vec![finding.layer.word().to_owned(), finding.rule.to_string(), finding.effect.to_string(), place]
     };
-    let table = |findings: &[Finding]| print::table(&findings.iter().map(row).collect::<Vec<_>>());
+    let table = |findings: &[Finding]| print::Table::plain(findings.iter().map(row)).to_string();
     let mut lines = Vec::new();
     if said.findings.is_empty() {
         lines.push("the call itself falls under no rule".to_owned());

@@ -28,7 +28,8 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
     let left_out = left_out(&offer, &crib.upstreams);
     let tools: Vec<Value> = seen.iter().map(|definition| description(definition)).collect();
     let facts = json!({ "tools": tools, "upstreams": servers(&crib.upstreams), "left_out": left_out });
-    let words = print::titled(["TOOL", "FROM", "EFFECT", "WHAT IT DOES"], seen.iter().map(|one| row(one)));
+    let words =
+        print::Table::titled(["TOOL", "FROM", "EFFECT", "WHAT IT DOES"], seen.iter().map(|one| row(one)));
     print::found(json, &facts, &words)?;
     if !json {
         tell_troubles(&crib.upstreams);

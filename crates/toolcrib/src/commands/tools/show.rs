@@ -59,7 +59,8 @@ fn page(definition: &Definition) -> String {
     ];
     let facts: Vec<Vec<String>> =
         facts.into_iter().map(|(name, fact)| vec![format!("  {name}"), fact]).collect();
-    let mut page = format!("{}\n\n{}\n\n{}", definition.name, definition.description, print::table(&facts));
+    let mut page =
+        format!("{}\n\n{}\n\n{}", definition.name, definition.description, print::Table::plain(facts));
     page.push_str(&format!("\n\ninput schema\n{}", laid_out(&definition.input_schema)));
     if let Some(schema) = &definition.output_schema {
         page.push_str(&format!("\n\noutput schema\n{}", laid_out(schema)));

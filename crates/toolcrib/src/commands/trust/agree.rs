@@ -14,8 +14,8 @@ use crate::commands::mcp::ask;
 use crate::config::{Agreement, Declaration, HeldBack, Loaded};
 use crate::ending::Trouble;
 use crate::times::now_ms;
-use crate::trust::{self, Receipt};
 use crate::{person, print};
+use admin::receipts::{self, Receipt};
 
 /// Asks about each that waits, one by one; gives how many were agreed to. They have been shown, and a person is present.
 ///
@@ -83,7 +83,7 @@ impl ReceiptStore {
             secrets,
             agreed_at_ms: now_ms(),
         };
-        trust::agree(&*self.store, &declaration.folder, &[(declaration.key.clone(), receipt)])
+        receipts::agree(&*self.store, &declaration.folder, &[(declaration.key.clone(), receipt)])
     }
 }
 

@@ -8,7 +8,7 @@ use upstream::Globs;
 use super::{Settings, Settling};
 use crate::config::file::File;
 use crate::config::workspaces::{NamedWorkspace, OfferedTools};
-use crate::nearest::nearest;
+use admin::nearest;
 
 /// The section.
 const SECTION: &str = "workspaces";

@@ -7,8 +7,9 @@ use super::super::problem::Source;
 use super::super::{Flags, Unfollowed, loaded};
 use super::{SECRET, surroundings};
 use crate::config::Surroundings;
-use crate::secrets::{Kept, bind, unbind};
-use crate::trust::{self, Receipt};
+use crate::secrets::Kept;
+use admin::receipts::{self, Receipt};
+use admin::secrets::{bind, unbind};
 
 /// Whether file tools are offered, started in `current` with this text in a file.
 #[track_caller]
@@ -121,7 +122,7 @@ fn a_kept_secret_goes_to_a_folders_server_only_where_a_person_has_said_so() {
     let store = store::SqliteStore::at(&state);
     let agree = |secrets: Vec<String>| {
         let receipt = Receipt { sha256: held.sha256.clone(), lines: Vec::new(), secrets, agreed_at_ms: 1 };
-        trust::agree(&store, &held.folder, &[(held.key.clone(), receipt)]).expect("kept");
+        receipts::agree(&store, &held.folder, &[(held.key.clone(), receipt)]).expect("kept");
     };
     agree(Vec::new());
     assert!(lacks().is_some_and(|why| why.contains("KEPT is not for this server")));

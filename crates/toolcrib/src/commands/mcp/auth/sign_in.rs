@@ -9,11 +9,11 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::commands::mcp::ask;
-use crate::commands::mcp::test::sign_in::diagnose;
 use crate::config::{Flags, Surroundings};
 use crate::ending::Trouble;
 use crate::print;
 use crate::signals::Signals;
+use admin::diagnosis::sign_in::diagnose;
 
 /// Set in a shell on another machine, whose browser nobody sees.
 const REMOTE: [&str; 2] = ["SSH_CONNECTION", "SSH_TTY"];

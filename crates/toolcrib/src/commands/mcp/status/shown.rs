@@ -72,7 +72,7 @@ impl Section {
             return format!("{title}{NO_SERVERS}");
         }
         let rows = self.servers.iter().map(|server| server.row(now_ms()));
-        format!("{title}{}", print::titled(HEAD, rows))
+        format!("{title}{}", print::Table::titled(HEAD, rows))
     }
 }
 

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use admin::diagnosis::{Diagnosis, Failed, Seen, Step, trace};
 use serde_json::{Value, json};
 use upstream::{Offer, Settings, State, Upstream, World};
 
-use super::diagnosis::{Diagnosis, Failed};
-use super::evidence::{Seen, Step, trace};
 use super::programs::on_path;
 
 /// What a try has shown.
@@ -111,7 +110,7 @@ impl Tested {
             "remarks": remarks.collect::<Vec<_>>(),
         });
         if let Some(problem) = &self.problem {
-            all["problem"] = problem.to_json();
+            all["problem"] = json!(problem);
             return all;
         }
         let (revision, server) = self.server();
@@ -137,7 +136,7 @@ impl Tested {
         }];
         let rows: Vec<Vec<String>> = self.steps.iter().map(|step| self.row(step)).collect();
         if !rows.is_empty() {
-            lines.push(crate::print::table(&rows));
+            lines.push(crate::print::Table::plain(rows).to_string());
         }
         for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
             lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));

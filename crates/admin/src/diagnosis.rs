@@ -2,20 +2,24 @@
 //! is known of programs, addresses and sign-ins is in files of their own, and all words are in `words.toml`.
 
 mod address;
+mod evidence;
 mod finding;
 mod program;
 mod redirect;
-pub(crate) mod sign_in;
+pub mod sign_in;
+#[cfg(test)]
+mod tests;
 
 use std::time::Duration;
 
 use upstream::{ConnectError, Fault};
 
-pub(crate) use finding::{Diagnosis, Failed};
+pub use evidence::{Seen, Step, trace};
+pub use finding::{Diagnosis, Failed};
 
 impl Failed<'_> {
     /// What is wrong with a server that could not be connected to.
-    pub(super) fn diagnose(&self, error: &ConnectError) -> Diagnosis {
+    pub fn diagnose(&self, error: &ConnectError) -> Diagnosis {
         let name = self.settings.name();
         match error {
             ConnectError::Disabled => Diagnosis::of("disabled", &[("name", &name)]),

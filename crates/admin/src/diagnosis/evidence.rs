@@ -1,5 +1,5 @@
 //! What a try to connect leaves behind for the diagnosis: when each step was done, and what came that was no MCP.
-//! Its source is the trace of the upstream, so nothing is request twice.
+//! Its source is the trace of the upstream, so nothing is asked twice.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -26,15 +26,15 @@ const OF_CLIENTS: [&str; 2] = ["initialize", "server/discover"];
 
 /// What has been seen. Times count from the beginning.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Seen {
+pub struct Seen {
     /// When the server said something for the first time.
     pub(super) first_heard: Option<Duration>,
     /// How many messages of it were JSON-RPC.
-    pub(super) messages: usize,
+    pub messages: usize,
     /// The first line or body of it that was no JSON.
-    pub(super) text: Option<String>,
+    pub text: Option<String>,
     /// True if that came before any message.
-    pub(super) text_came_first: bool,
+    pub text_came_first: bool,
     /// The first JSON of it that was no JSON-RPC.
     pub(super) foreign: Option<String>,
     /// The head of its last answer over HTTP.
@@ -67,9 +67,11 @@ struct SentRequest {
 
 /// One step of connecting and how long it took.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
-    pub(super) name: &'static str,
-    pub(super) took: Duration,
+pub struct Step {
+    /// Its name.
+    pub name: &'static str,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// As much of a message as tells which one it is.
@@ -81,7 +83,7 @@ struct Envelope {
 }
 
 /// A trace that tells `seen`, and another one first. Times count from now on.
-pub(super) fn trace(seen: &Arc<Mutex<Seen>>, other: Option<Trace>) -> Trace {
+pub fn trace(seen: &Arc<Mutex<Seen>>, other: Option<Trace>) -> Trace {
     let (seen, begun) = (seen.clone(), Instant::now());
     Trace::new(move |traced| {
         let at = begun.elapsed();
@@ -144,7 +146,7 @@ impl Seen {
     }
 
     /// The steps that were done, in their order; `ended` is when the last of them was.
-    pub(super) fn steps(&self, ended: Duration) -> Vec<Step> {
+    pub fn steps(&self, ended: Duration) -> Vec<Step> {
         let Some(first) = self.first_heard else { return Vec::new() };
         let lists = LISTS.iter().filter_map(|(name, methods)| {
             let request =

@@ -7,34 +7,34 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use store::{Cell, Kind, Query, Store, every, wait};
 
-use crate::error_chain::chain;
-use crate::records::Record;
+use crate::chain;
+use crate::record::Record;
 
 /// What they hold, for errors.
 const WHAT: &str = "what you have agreed to";
 
 /// What a person has agreed to of one folder, by the keys of its declarations.
-pub(crate) type Receipts = BTreeMap<String, Receipt>;
+pub type Receipts = BTreeMap<String, Receipt>;
 
 /// One agreement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Receipt {
+pub struct Receipt {
     /// The hash of what was agreed to.
-    pub(crate) sha256: String,
+    pub sha256: String,
     /// What it does, without values.
-    pub(crate) lines: Vec<String>,
+    pub lines: Vec<String>,
     /// The kept secrets that it may use.
     #[serde(default)]
-    pub(crate) secrets: Vec<String>,
+    pub secrets: Vec<String>,
     /// When, in milliseconds since 1970.
-    pub(crate) agreed_at_ms: i64,
+    pub agreed_at_ms: i64,
 }
 
 /// The receipts of a folder, a path without links.
 ///
 /// # Errors
 /// A sentence, if they cannot be read.
-pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, String> {
+pub fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, String> {
     record(store, &key(folder)).read()
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn receipts(store: &dyn Store, folder: &Path) -> Result<Receipts, Str
 ///
 /// # Errors
 /// A sentence, if they cannot be read.
-pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, String> {
+pub fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, String> {
     let unreadable = |why: String| format!("{WHAT} cannot be read: {why}");
     let records = wait(every(store, Query::all(Kind::Trust))).map_err(|error| unreadable(chain(&error)))?;
     let folder = |found: Cell| {
@@ -56,7 +56,7 @@ pub(crate) fn all(store: &dyn Store) -> Result<BTreeMap<PathBuf, Receipts>, Stri
 ///
 /// # Errors
 /// A sentence, if they cannot be kept.
-pub(crate) fn agree(store: &dyn Store, folder: &Path, new: &[(String, Receipt)]) -> Result<(), String> {
+pub fn agree(store: &dyn Store, folder: &Path, new: &[(String, Receipt)]) -> Result<(), String> {
     change(store, folder, |receipts| receipts.extend(new.iter().cloned()))
 }
 
@@ -64,7 +64,7 @@ pub(crate) fn agree(store: &dyn Store, folder: &Path, new: &[(String, Receipt)])
 ///
 /// # Errors
 /// A sentence, if that cannot be kept.
-pub(crate) fn revoke(store: &dyn Store, folder: &Path) -> Result<bool, String> {
+pub fn revoke(store: &dyn Store, folder: &Path) -> Result<bool, String> {
     let mut was_any = false;
     change(store, folder, |receipts| {
         was_any = !receipts.is_empty();

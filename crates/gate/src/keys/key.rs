@@ -10,7 +10,7 @@ use std::fmt;
 use ring::digest::{SHA256, digest};
 
 /// What every key begins with.
-pub(super) const PREFIX: &str = "tc_";
+pub const PREFIX: &str = "tc_";
 
 /// The characters of a key: all of them survive a double click, a shell and an address.
 const LETTERS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -31,11 +31,11 @@ const KEY_CHARS: usize = PREFIX.len() + ID_CHARS + 1 + SECRET_CHARS + CHECK_CHAR
 pub struct Key(String);
 
 /// What names a key, and tells nothing of its secret.
-pub(super) type Id = [u8; ID_CHARS];
+pub type Id = [u8; ID_CHARS];
 
 /// Why a text is no key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NoKey {
+pub enum NoKey {
     /// It has another form.
     Form,
     /// It has the form, but was cut short, mistyped or made up.
@@ -104,7 +104,10 @@ fn checksum(text: &str) -> String {
 }
 
 /// The name of a key that has the right form.
-pub(super) fn id_of(text: &str) -> Result<Id, NoKey> {
+///
+/// # Errors
+/// It has another form.
+pub fn id_of(text: &str) -> Result<Id, NoKey> {
     let bytes = text.as_bytes();
     let has_form = bytes.len() == KEY_CHARS
         && text.starts_with(PREFIX)
@@ -117,18 +120,21 @@ pub(super) fn id_of(text: &str) -> Result<Id, NoKey> {
 }
 
 /// Says why a key of the right form is not known: because it is not whole, if anything is wrong with it.
-pub(super) fn check_whole(text: &str) -> Result<(), NoKey> {
+///
+/// # Errors
+/// It is not whole.
+pub fn check_whole(text: &str) -> Result<(), NoKey> {
     let (body, sum) = text.split_at_checked(KEY_CHARS - CHECK_CHARS).ok_or(NoKey::Form)?;
     if checksum(body) == sum { Ok(()) } else { Err(NoKey::Checksum) }
 }
 
 /// What is kept of a key.
-pub(super) fn hash(text: &str) -> [u8; 32] {
+pub fn hash(text: &str) -> [u8; 32] {
     digest(&SHA256, text.as_bytes()).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 /// Compares hashes in a time that does not tell where they differ.
-pub(super) fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+pub fn is_same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     one.iter().zip(other).fold(0, |differing, (one, other)| differing | (one ^ other)) == 0
 }
 

@@ -2,22 +2,19 @@
 
 use store::SecretName;
 
-use crate::ending::Trouble;
-
-/// What programs are told of a name that no secret has.
-pub(super) const UNKNOWN_SECRET: &str = "unknown_secret";
+use crate::fault::Fault;
 
 /// What is said of a value that others could read, and that a shell remembers.
-pub(super) const ON_THE_LINE: &str = "a value does not belong on the command line, where others can read it; type it when it is \
+pub const ON_THE_LINE: &str = "a value does not belong on the command line, where others can read it; type it when it is \
     asked for, or pipe it in, and change this one, since it has been seen";
 
 /// Longest text that is repeated as what was meant for a name; there may be a secret in a longer one.
 const NAME_SHOWN_MAX: usize = 64;
 
-pub(super) fn parse(name: &str) -> Result<SecretName, Trouble> {
+pub(super) fn parse(name: &str) -> Result<SecretName, Fault> {
     SecretName::parse(name).map_err(|error| {
         let is_shown = name.len() <= NAME_SHOWN_MAX && !name.contains('=');
-        Trouble::Misused(match is_shown {
+        Fault::misused(match is_shown {
             true => format!("`{name}` cannot be a name: {error}"),
             false => format!("what was given cannot be a name: {error}; {ON_THE_LINE}"),
         })

@@ -32,12 +32,12 @@ const COMMON: [&str; 15] = [
 ];
 
 /// Whether a value is long enough to be struck out.
-pub(crate) fn is_struck_out(value: &str) -> bool {
+pub fn is_struck_out(value: &str) -> bool {
     value.chars().count() >= STRUCK_CHARS_MIN
 }
 
 /// What is wrong with a value, as a sentence about it that does not show it; nothing if it is good enough.
-pub(crate) fn weakness(value: &str) -> Option<String> {
+pub fn weakness(value: &str) -> Option<String> {
     let characters = value.chars().count();
     let different = value.chars().collect::<BTreeSet<char>>().len();
     if !is_struck_out(value) {

@@ -2,14 +2,14 @@
 //! itself a hash. For the command line, which waits for the disk.
 
 use data_encoding::HEXLOWER;
-use gate::{Caller, Role, Roles, Scope, Scopes};
+use policy::{Caller, Role, Roles, Scope, Scopes};
 use serde::{Deserialize, Serialize};
 use store::{Cell, Change, Content, Kind, Query, Store, StoreError, every, replace, wait};
 
 use super::key::{self, Key};
 
 /// What a holder's name as a caller begins with.
-pub(super) const CALLER_PREFIX: &str = "key:";
+pub const CALLER_PREFIX: &str = "key:";
 
 /// Most keys: all of them are in the memory of each process that serves over HTTP.
 pub const KEYS_MAX: usize = 1_000;
@@ -99,12 +99,12 @@ pub enum KeyError {
 
 impl KeyEntry {
     /// The entry that a cell holds; nothing if it does not read as one.
-    pub(super) fn of(cell: &Cell) -> Option<KeyEntry> {
+    pub fn of(cell: &Cell) -> Option<KeyEntry> {
         serde_json::from_slice(&cell.value).ok()
     }
 
     /// What is kept of the key itself.
-    pub(super) fn hash(&self) -> Option<[u8; 32]> {
+    pub fn hash(&self) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
         let digits = self.sha256.as_bytes();
         (digits.len() == 2 * hash.len()).then(|| HEXLOWER.decode_mut(digits, &mut hash).ok())??;
@@ -117,7 +117,7 @@ impl KeyEntry {
     }
 
     /// What its holder is and may do; nothing if a word of it means nothing to us, as of a later release.
-    pub(super) fn rights(&self) -> Option<(Roles, Scopes)> {
+    pub fn rights(&self) -> Option<(Roles, Scopes)> {
         let roles: Roles = self.roles.iter().map(|word| Role::parse(word)).collect::<Option<_>>()?;
         let scopes = match &self.scopes {
             None => roles.scopes(),

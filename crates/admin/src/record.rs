@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use store::{Change, Kind, Store, replace, wait};
 
-use crate::error_chain::chain;
+use crate::chain;
 
 /// How often a record is read anew that another process has changed meanwhile.
 const TRIES_MAX: usize = 16;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use store::{Kind, Store};
 
-use crate::records::Record;
+use crate::record::Record;
 
 /// Most servers and hosts of one secret.
 const NAMES_MAX: usize = 1000;
@@ -14,7 +14,7 @@ const NAMES_MAX: usize = 1000;
 ///
 /// # Errors
 /// A sentence, if it cannot be read.
-pub(crate) fn bound_to(store: &dyn Store, secret: &str) -> Result<BTreeSet<String>, String> {
+pub fn bound_to(store: &dyn Store, secret: &str) -> Result<BTreeSet<String>, String> {
     in_record(store, secret, |record| record.read())
 }
 
@@ -22,7 +22,7 @@ pub(crate) fn bound_to(store: &dyn Store, secret: &str) -> Result<BTreeSet<Strin
 ///
 /// # Errors
 /// A sentence, if that cannot be kept.
-pub(crate) fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<(), String> {
+pub fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<(), String> {
     in_record(store, secret, |record| {
         record.change(|bound: &mut BTreeSet<String>| {
             bound.extend(names.iter().map(|name| name.to_ascii_lowercase()));
@@ -38,7 +38,7 @@ pub(crate) fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<
 ///
 /// # Errors
 /// A sentence, if that cannot be kept.
-pub(crate) fn unbind(store: &dyn Store, secret: &str) -> Result<(), String> {
+pub fn unbind(store: &dyn Store, secret: &str) -> Result<(), String> {
     in_record(store, secret, |record| {
         record.change(|bound: &mut BTreeSet<String>| {
             bound.clear();

@@ -3,7 +3,7 @@
 use upstream::NotStarted;
 
 use super::finding::{Diagnosis, Failed, told_by};
-use crate::nearest::nearest;
+use crate::nearest;
 
 /// How much of a program's last words is repeated, in characters.
 const WORDS_CHARS_MAX: usize = 300;

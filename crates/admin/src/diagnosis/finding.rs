@@ -3,31 +3,35 @@
 use std::fmt::Display;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use upstream::Settings;
 
-use crate::commands::mcp::test::evidence::Seen;
+use super::evidence::Seen;
 
 /// What is wrong, and what to try.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Diagnosis {
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Diagnosis {
     /// A word for scripts; stays as it is.
-    pub(crate) kind: &'static str,
+    pub kind: String,
     /// What happened, as the end of a sentence that begins with the server's name.
-    pub(crate) what: String,
+    pub what: String,
     /// What to try.
-    pub(crate) try_: String,
+    #[serde(rename = "try")]
+    pub try_: String,
 }
 
 /// What is known about a try that failed.
-pub(crate) struct Failed<'a> {
-    pub(crate) settings: &'a Settings,
-    pub(crate) seen: &'a Seen,
+pub struct Failed<'a> {
+    /// The server.
+    pub settings: &'a Settings,
+    /// What came of it.
+    pub seen: &'a Seen,
     /// The end of what the program wrote on its stderr.
-    pub(crate) stderr: &'a str,
+    pub stderr: &'a str,
     /// The names of all programs in PATH; asked for if one is missing.
-    pub(crate) programs: &'a dyn Fn() -> Vec<String>,
+    pub programs: &'a dyn Fn() -> Vec<String>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -55,19 +59,19 @@ type Fact<'a> = (&'a str, &'a dyn Display);
 
 impl Diagnosis {
     /// The diagnosis of this kind, with these facts.
-    pub(crate) fn of(kind: &str, facts: &[Fact<'_>]) -> Diagnosis {
+    pub fn of(kind: &str, facts: &[Fact<'_>]) -> Diagnosis {
         let words = TABLE.diagnosis.iter().find(|words| words.kind == kind);
         let words = words.expect("every kind stands in the table");
         let kind = words.kind.split(':').next().unwrap_or_default();
-        Diagnosis { kind, what: filled(&words.what, facts), try_: filled(&words.r#try, facts) }
-    }
-
-    pub(crate) fn to_json(&self) -> Value {
-        json!({ "kind": self.kind, "what": self.what, "try": self.try_ })
+        Diagnosis {
+            kind: kind.to_owned(),
+            what: filled(&words.what, facts),
+            try_: filled(&words.r#try, facts),
+        }
     }
 
     /// For people: the server's name, what happened, and what to try below it.
-    pub(crate) fn lines(&self, name: &str) -> String {
+    pub fn lines(&self, name: &str) -> String {
         format!("{name}: {}\n  try: {}", self.what, self.try_)
     }
 }

@@ -4,7 +4,7 @@
 const LIKENESS_MIN: f64 = 0.7;
 
 /// The known word that is most like this one, if any is like enough.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let likeness = |candidate: &str| strsim::damerau_levenshtein(word, candidate) as f64;
     let score = |candidate: &str| 1.0 - likeness(candidate) / word.len().max(candidate.len()).max(1) as f64;
     let scored = known.into_iter().map(|candidate| (score(candidate), candidate));

@@ -8,7 +8,7 @@ use expect_test::{Expect, expect};
 use oauth::{AuthError, Reason, TokenStoreError};
 use upstream::{Config, ConnectError, Fault, NotStarted, Obstacle, Settings, Traced};
 
-use super::diagnosis::Failed;
+use super::Failed;
 use super::evidence::Seen;
 
 /// What a server was configured as.

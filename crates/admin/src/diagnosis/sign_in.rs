@@ -5,7 +5,7 @@ use oauth::{AuthError, Reason};
 use super::finding::Diagnosis;
 
 /// Why there is no token.
-pub(crate) fn diagnose(name: &str, error: &AuthError) -> Diagnosis {
+pub fn diagnose(name: &str, error: &AuthError) -> Diagnosis {
     match error {
         AuthError::NeedsSignIn { why } => Diagnosis::of("needs_auth", &[("message", why), ("name", &name)]),
         AuthError::NeedsRegistration(why) => {

@@ -1,0 +1,92 @@
+//! `Admin`: everything that operations work on, and the list of all operations.
+
+use std::sync::Arc;
+
+use gate::Approvals;
+use serde_json::Value;
+
+use crate::approvals;
+use crate::audit_log::{self, AuditPart};
+use crate::by::By;
+use crate::fault::Fault;
+use crate::keys::{self, Keys};
+use crate::nearest::nearest;
+use crate::operation::Listed;
+use crate::secrets::{self, SecretPart};
+
+/// Everything that operations work on, for whoever carries all of them.
+pub struct Admin {
+    /// Questions, answers and standing permissions.
+    pub approvals: Arc<Approvals>,
+    /// API keys.
+    pub keys: Keys,
+    /// Kept secrets.
+    pub secrets: SecretPart,
+    /// The audit log.
+    pub audit_log: AuditPart,
+}
+
+/// All operations, by noun.
+pub const OPERATIONS: &[Listed] = &[
+    Listed::of::<approvals::List>(),
+    Listed::of::<approvals::Show>(),
+    Listed::of::<approvals::Answer>(),
+    Listed::of::<approvals::Grants>(),
+    Listed::of::<approvals::Revoke>(),
+    Listed::of::<keys::Create>(),
+    Listed::of::<keys::List>(),
+    Listed::of::<keys::Revoke>(),
+    Listed::of::<secrets::Set>(),
+    Listed::of::<secrets::List>(),
+    Listed::of::<secrets::Remove>(),
+    Listed::of::<secrets::Rekey>(),
+    Listed::of::<audit_log::Tail>(),
+    Listed::of::<audit_log::Verify>(),
+    Listed::of::<audit_log::Acknowledge>(),
+    Listed::of::<audit_log::Prune>(),
+    Listed::of::<audit_log::Key>(),
+];
+
+/// Whether the output of the operation of this name holds a secret that is shown this once.
+pub fn reveals(name: &str) -> bool {
+    OPERATIONS.iter().any(|listed| listed.name == name && listed.reveals)
+}
+
+impl Admin {
+    /// Does the operation of this name with an input as JSON.
+    ///
+    /// # Errors
+    /// There is no such operation, the input is not its input, or why it was not done.
+    pub fn perform(&self, name: &str, input: Value, by: &By) -> Result<Value, Fault> {
+        let Some(listed) = OPERATIONS.iter().find(|listed| listed.name == name) else {
+            let near = nearest(name, OPERATIONS.iter().map(|listed| listed.name));
+            let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+            return Err(Fault::unknown("unknown_operation", format!("there is no operation `{name}`{near}")));
+        };
+        (listed.perform)(self, input, by)
+    }
+}
+
+impl AsRef<Approvals> for Admin {
+    fn as_ref(&self) -> &Approvals {
+        &self.approvals
+    }
+}
+
+impl AsRef<Keys> for Admin {
+    fn as_ref(&self) -> &Keys {
+        &self.keys
+    }
+}
+
+impl AsRef<SecretPart> for Admin {
+    fn as_ref(&self) -> &SecretPart {
+        &self.secrets
+    }
+}
+
+impl AsRef<AuditPart> for Admin {
+    fn as_ref(&self) -> &AuditPart {
+        &self.audit_log
+    }
+}

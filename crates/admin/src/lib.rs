@@ -1,0 +1,26 @@
+//! What an operator can do, as typed operations: each has an input, an output and an error that can be sent as JSON. It
+//! prints nothing and asks nobody. Who may is said by the one who carries it ([`By`]); what it needs is handed in as
+//! values, a *part* for each noun ([`Admin`]).
+
+mod admin;
+pub mod approvals;
+pub mod audit_log;
+mod by;
+pub mod diagnosis;
+mod error_chain;
+mod fault;
+pub mod keys;
+mod nearest;
+mod operation;
+pub mod receipts;
+mod record;
+mod running;
+pub mod secrets;
+
+pub use admin::{Admin, OPERATIONS, reveals};
+pub use by::{By, Person};
+pub use error_chain::chain;
+pub use fault::{Fault, Kind};
+pub use nearest::nearest;
+pub use operation::{Listed, Operation};
+pub use running::{Running, Told};

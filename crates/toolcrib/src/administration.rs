@@ -1,0 +1,66 @@
+//! What operations of the administration work on, made of the configuration: for a command its own part, for the control
+//! channel everything.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use admin::Admin;
+use admin::audit_log::AuditPart;
+use admin::keys::Keys;
+use admin::secrets::SecretPart;
+use gate::Approvals;
+use redact::Redactor;
+
+use crate::config::problem::Problems;
+use crate::config::{self, Settings, Surroundings, Unfollowed, Uses};
+use crate::neighbours::Neighbours;
+use crate::secrets::Kept;
+use crate::times::now_ms;
+
+/// Everything, by the configuration as it is now: the file that the command line `named`, or those that are found. What
+/// enters the audit log passes `redactor`. Blocks on the disk.
+///
+/// # Errors
+/// What is wrong with the configuration.
+pub(crate) fn all(
+    named: Option<&Path>,
+    surroundings: &Surroundings,
+    redactor: &Redactor,
+) -> Result<Admin, Problems> {
+    let settings = config::load(named, surroundings, Unfollowed::IsPassedOver)?.settings;
+    let (kept, uses) = config::kept(named, surroundings)?;
+    let keys = keys(&settings);
+    Ok(Admin {
+        approvals: keys.approvals.clone(),
+        keys,
+        secrets: secrets(&kept, &uses),
+        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(&settings) },
+    })
+}
+
+/// What operations on API keys work on.
+pub(crate) fn keys(settings: &Settings) -> Keys {
+    let store = settings.kept.store().clone();
+    Keys { approvals: Approvals::new(store.clone()), store }
+}
+
+/// What operations on secrets work on.
+pub(crate) fn secrets(kept: &Kept, uses: &Uses) -> SecretPart {
+    let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();
+    SecretPart {
+        sealed: kept.sealed(),
+        source: kept.source().clone(),
+        uses: uses.names().map(|name| (name.to_owned(), used(name))).collect(),
+        running: Arc::new(Neighbours::on(kept.state())),
+        now_ms,
+    }
+}
+
+/// What operations on the audit log work on.
+pub(crate) fn audit_log(settings: &Settings) -> AuditPart {
+    AuditPart {
+        state: settings.state.clone(),
+        config: settings.audit.clone(),
+        redactor: settings.redactor.clone(),
+    }
+}

@@ -1,0 +1,45 @@
+//! The Toolcribs that are running on a state folder, as the operations of the administration speak with them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use admin::{Running, Told};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::control::{self, Asked, Refused};
+use crate::runtime;
+
+/// Those on one state folder.
+pub(crate) struct Neighbours {
+    state: PathBuf,
+}
+
+impl Neighbours {
+    /// Those on this state folder.
+    pub(crate) fn on(state: &Path) -> Neighbours {
+        Neighbours { state: state.to_owned() }
+    }
+}
+
+impl Running for Neighbours {
+    fn learn(&self) -> io::Result<Vec<Told>> {
+        runtime::run(control::learn(&self.state)).map(told)
+    }
+
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
+        let mut asked = runtime::run(control::take_up_decisions(&self.state, server))?;
+        // Those that have no such server have nothing to do with it.
+        let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
+        asked.retain(|one| !one.answer.as_ref().is_err_and(has_none));
+        Ok(told(asked))
+    }
+}
+
+fn told<T: Serialize>(asked: Vec<Asked<T>>) -> Vec<Told> {
+    let one = |Asked { pid, answer }: Asked<T>| match answer {
+        Ok(answer) => Told { pid, ok: true, answer: Some(json!(answer)), error: None },
+        Err(refused) => Told { pid, ok: false, answer: None, error: Some(refused.to_string()) },
+    };
+    asked.into_iter().map(one).collect()
+}
