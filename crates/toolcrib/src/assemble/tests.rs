@@ -109,7 +109,7 @@ fn what_decides_in_one_workspace_is_kept_from_the_tools_of_every_other() {
     let found =
         || [allowed(&files, "other/rules.json"), allowed(&below, "rules.json"), allowed(&below, "server.py")];
     assert_eq!(found(), ["rw", "rw", "rw"]);
-    let server = "[mcp.it]\ncommand = \"python3\"\nargs = [\"server.py\"]\ncwd = \"other\"\n";
+    let server = "[mcp.it]\ncommand = \"python3\"\nargs = [\"other/server.py\"]\ncwd = \".\"\n";
     guard(
         &guarded,
         &folder,
