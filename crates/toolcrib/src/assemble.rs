@@ -8,26 +8,18 @@ use std::time::Duration;
 
 use audit::AuditLog;
 use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
-use pins::{Neighbours, PinStore, Pinning};
-use redact::Redactor;
 use rules::Rules;
-use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
+use sandbox::{Access, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::Identity;
 use store::{Secrets, Store};
 
 use crate::config::Settings;
 use crate::ending::Trouble;
-use crate::observing::{self, Observing};
+use crate::observing::Observing;
+use crate::shared::Shared;
 use crate::times::now_ms;
-use crate::token_store::StateTokens;
 use crate::upstreams::{Start, Upstreams};
-
-/// Who our own tools belong to, in sentences.
-pub(crate) const OURSELVES: &str = "Toolcrib";
-
-/// The first argument of a process that is to guard another; not for people, so not in the help.
-pub(crate) const GUARD: &str = "__guard";
 
 /// Everything that serves, put together.
 pub(crate) struct Crib {
@@ -44,58 +36,50 @@ pub(crate) struct Crib {
     pub(crate) sealed: Arc<Secrets>,
     /// The state folder.
     pub(crate) state: PathBuf,
+    shared: Shared,
 }
 
-/// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
-/// says when they connect.
+/// Puts everything together for a process that serves nothing else. Must be called on the runtime, since each upstream
+/// gets a task there; `start` says when they connect.
 ///
 /// # Errors
 /// If something is missing without which nothing can be served.
-pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Trouble> {
-    let store: Arc<dyn Store> = settings.kept.store().clone();
-    let sealed = Arc::new(settings.kept.sealed());
-    let world = world(sealed.clone())?;
+pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble> {
+    assemble_in(&Shared::new(&settings)?, settings, start)
+}
+
+/// The same in a process that may serve others besides.
+///
+/// # Errors
+/// As [`assemble`].
+pub(crate) fn assemble_in(shared: &Shared, mut settings: Settings, start: Start) -> Result<Crib, Trouble> {
+    let Shared { state, sealed, world, redactor, audit_log, observing, .. } = shared.clone();
+    let store: Arc<dyn Store> = shared.store.clone();
     let files = open_workspace(&settings.workspace)?;
     let guarded =
         Guarded { files: files.clone(), ours: world.launcher.guard.clone(), secrets: Arc::default() };
     guarded.guard(&settings, ServerFiles::default());
-    let audit_log =
-        AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-    let audit_log = Arc::new(audit_log);
     let catalog = Catalog::new(tools::all(&settings.tools));
-    let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
     let upstreams = Arc::new(Upstreams::start(
         std::mem::take(&mut settings.upstreams),
         world,
         &catalog,
         &store,
-        &settings.redactor,
+        &redactor,
         start,
     ));
     let (approvals, patience) = (Approvals::new(store.clone()), settings.approvals.wait);
     let keys = store.clone();
     approvals.ask_after_callers(Box::new(move |caller| server::identity::is_held(&*keys, caller)));
-    let observing = Arc::new(observing::begin(&settings.telemetry));
-    let redactor = settings.redactor.clone();
-    let state = settings.state.clone();
     let ruleset = ruleset(settings);
     let parts = Parts { catalog, ruleset, redactor, approvals, audit_log: audit_log.clone(), files };
-    observing::read_with(observing.telemetry(), &upstreams, &audit_log);
+    observing.read_with(&upstreams, &audit_log);
     let gate = Gate::new(parts);
     let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
     let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
     let gate = Arc::new(gate);
-    Ok(Crib {
-        gate,
-        instructions: Instructions::default(),
-        upstreams,
-        guarded,
-        patience,
-        audit_log,
-        observing,
-        sealed,
-        state,
-    })
+    let (instructions, shared) = (Instructions::default(), shared.clone());
+    Ok(Crib { gate, instructions, upstreams, guarded, patience, audit_log, observing, sealed, state, shared })
 }
 
 /// Who may call over HTTP.
@@ -169,45 +153,11 @@ impl Guarded {
     }
 }
 
-/// What it takes to hold definitions back, beside the tools that are in the catalogue.
-fn pinning(store: Arc<dyn Store>, redactor: &Redactor, catalog: &Catalog) -> Pinning {
-    let neighbours = Neighbours::default();
-    let offer = catalog.offer();
-    neighbours.say(OURSELVES, offer.tools.iter().map(|tool| tool.definition().name.to_string()).collect());
-    let store = PinStore::new(store, redactor);
-    let redactor = redactor.clone();
-    let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
-    Pinning { store, neighbours: Arc::new(neighbours), conceal }
-}
-
-/// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
-/// back: this is for looking at servers.
-pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Trouble> {
-    let guard = std::env::current_exe().map_err(|why| {
-        Trouble::Failed(format!("the program's own file cannot be found, so nothing could be started: {why}"))
-    })?;
-    let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    let keeper = Arc::new(StateTokens::new(secrets.into()));
-    let ourselves = server::OURSELVES;
-    Ok(upstream::World {
-        launcher,
-        client: sandbox::Client::new(),
-        ourselves,
-        keeper,
-        pins: None,
-        trace: None,
-    })
-}
-
 impl Crib {
-    /// Ends the upstreams, then closes the audit log. The doors must be closed by now.
+    /// Ends the upstreams, then closes the audit log. The doors must be closed by now, and nothing else be served.
     pub(crate) async fn close(&self) {
         self.upstreams.end().await;
-        // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.audit_log.sign_end() {
-            tracing::error!(%error, "the audit log could not be closed");
-        }
-        self.observing.end().await;
+        self.shared.close().await;
     }
 }
 

@@ -19,6 +19,7 @@ mod selftest;
 mod serve;
 mod start;
 mod stdio;
+mod stop;
 mod tools;
 mod troubles;
 mod trust;
@@ -26,11 +27,14 @@ mod trust;
 use crate::cli::{Cli, Command};
 use crate::ending::{Ending, Trouble};
 
+pub(crate) use stdio::greet;
+
 /// Runs a command to its end.
 pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
     match command {
-        Command::Serve => serve::run(cli),
-        Command::Stdio => stdio::run(cli),
+        Command::Serve(serving) => serve::run(cli, serving),
+        Command::Stdio(serving) => stdio::run(cli, serving),
+        Command::Stop => stop::run(cli),
         Command::Selftest => selftest::run(cli),
         Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),

@@ -56,8 +56,8 @@ impl Kept {
     }
 
     /// The same in a store of this folder that others use, too.
-    pub(crate) fn in_store(self, store: &Arc<SqliteStore>) -> Kept {
-        Kept { store: store.clone(), ..self }
+    pub(crate) fn in_store(&self, store: &Arc<SqliteStore>) -> Kept {
+        Kept { store: store.clone(), ..self.again() }
     }
 
     /// The store that they lie in.

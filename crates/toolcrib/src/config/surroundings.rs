@@ -17,7 +17,7 @@ pub(crate) struct Surroundings {
     pub(crate) variables: BTreeMap<OsString, OsString>,
     pub(crate) flags: Flags,
     /// The names of variables that were asked for, whether they are set or not. Copies share it.
-    looked_up: Arc<Mutex<BTreeSet<String>>>,
+    pub(crate) looked_up: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// What the command line says of the configuration, beside the file that it may name.

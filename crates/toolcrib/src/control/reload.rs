@@ -2,8 +2,8 @@
 //! can be is put in force, and the rest stays as it is until the next start. Calls that are on their way go by the old
 //! rules.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use redact::{Known, Redactor};
@@ -12,10 +12,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::words::{Refused, Reloaded};
-use crate::assemble::{self, Crib, assemble};
-use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
+use crate::assemble::{self, Crib, assemble_in};
+use crate::config::{self, Loaded, Reading, Sections, Surroundings, Unfollowed};
 use crate::ending::Trouble;
 use crate::secrets::{Kept, Learner};
+use crate::shared::Shared;
 use crate::upstreams::{Changes, Start, Upstreams};
 
 /// Small files are read within this time, or their disk is not there; whoever asked waits a little longer.
@@ -24,12 +25,12 @@ const READ_MAX: Duration = Duration::from_secs(5);
 /// Reads the configuration again that a process was started with.
 pub(crate) struct Reloader {
     crib: Arc<Crib>,
-    /// Knows who comes over HTTP, if that is a way to come.
-    identity: Option<Arc<Identity>>,
+    /// They know who comes over HTTP, as long as that is a way to come.
+    identities: Mutex<Vec<Weak<Identity>>>,
     /// The file of the command line.
     named: Option<PathBuf>,
-    /// What else it said of the configuration.
-    flags: Flags,
+    /// What else it is read with.
+    surroundings: Surroundings,
     /// As they were at the start: some of them hold until the next one.
     sections: Sections,
     /// Knows what is struck out.
@@ -40,6 +41,7 @@ pub(crate) struct Reloader {
 
 /// What was read last.
 struct ReadLast {
+    reading: Reading,
     sections: Sections,
     files: Vec<PathBuf>,
     kept: Kept,
@@ -50,21 +52,58 @@ impl Reloader {
     /// that are found.
     ///
     /// # Errors
-    /// As [`assemble()`].
+    /// As [`assemble_in()`].
     pub(crate) fn assembled(
         loaded: Loaded,
         named: Option<PathBuf>,
         identity: Option<Arc<Identity>>,
         start: Start,
     ) -> Result<Arc<Reloader>, Trouble> {
-        let (sections, instructions) = (loaded.sections(), loaded.instructions());
-        let Loaded { settings, learner, flags, .. } = loaded;
+        let shared = Shared::new(&loaded.settings)?;
+        let reloader = Reloader::assembled_in(&shared, loaded, named, start)?;
+        identity.iter().for_each(|identity| reloader.govern_also(identity));
+        Ok(reloader)
+    }
+
+    /// The same in a process that may serve others besides.
+    ///
+    /// # Errors
+    /// As [`assemble_in()`].
+    pub(crate) fn assembled_in(
+        shared: &Shared,
+        loaded: Loaded,
+        named: Option<PathBuf>,
+        start: Start,
+    ) -> Result<Arc<Reloader>, Trouble> {
+        let (reading, sections, instructions) = (loaded.reading(), loaded.sections(), loaded.instructions());
+        let Loaded { settings, learner, surroundings, .. } = loaded;
         let (files, kept) = (settings.files.clone(), settings.kept.again());
-        let last = Mutex::new(ReadLast { sections: sections.clone(), files, kept });
-        let crib = Arc::new(assemble(settings, start)?);
+        let last = Mutex::new(ReadLast { reading, sections: sections.clone(), files, kept });
+        let crib = Arc::new(assemble_in(shared, settings, start)?);
         crib.instructions.store(instructions.map(Arc::new));
-        let turn = Arc::new(Semaphore::new(1));
-        Ok(Arc::new(Reloader { crib, identity, named, flags, sections, learner, last, turn }))
+        let (identities, turn) = (Mutex::default(), Arc::new(Semaphore::new(1)));
+        Ok(Arc::new(Reloader { crib, identities, named, surroundings, sections, learner, last, turn }))
+    }
+
+    /// Has who may come over HTTP go by what is read from now on, as long as somebody holds `identity`.
+    pub(crate) fn govern_also(&self, identity: &Arc<Identity>) {
+        let mut identities = self.identities.lock().expect("nothing panics while it holds the lock");
+        identities.retain(|one| one.strong_count() > 0);
+        identities.push(Arc::downgrade(identity));
+    }
+
+    fn identities(&self) -> Vec<Arc<Identity>> {
+        let identities = self.identities.lock().expect("nothing panics while it holds the lock");
+        identities.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Reads the configuration again if it reads differently than what was read last.
+    ///
+    /// # Errors
+    /// As [`Reloader::reload`].
+    pub(crate) async fn reload_if_differs(&self, loaded: &Loaded) -> Result<(), Refused> {
+        let is_same = self.last().reading == loaded.reading();
+        if is_same { Ok(()) } else { self.reload().await.map(drop) }
     }
 
     /// What was put together.
@@ -101,9 +140,10 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.last().kept.again());
+        let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
+        let before = self.last().kept.again();
         let read = in_turn(&self.turn, move || {
-            let kept = kept_now(named, flags, before);
+            let kept = kept_now(named.as_deref(), &surroundings, before);
             let known = kept.known();
             (kept, known)
         });
@@ -119,9 +159,9 @@ impl Reloader {
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
     pub(crate) async fn reload(&self) -> Result<Reloaded, Refused> {
-        let (named, flags) = (self.named.clone(), self.flags.clone());
+        let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
         // One after the other: what was read last is what is in effect.
-        let read = in_turn(&self.turn, move || read(named, flags)).await;
+        let read = in_turn(&self.turn, move || read(named.as_deref(), &surroundings)).await;
         let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
         let ((loaded, kept), _turn) = read.inspect_err(|why| {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
@@ -146,7 +186,7 @@ impl Reloader {
     /// What was read, if it fits this process, which may listen elsewhere than the configuration says by now.
     fn usable(&self, read: (Loaded, Vec<Known>)) -> Result<(Loaded, Vec<Known>), Refused> {
         let config = &read.0.settings.identity;
-        match self.identity.as_ref().map_or(Ok(()), |identity| identity.check(config)) {
+        match self.identities().iter().try_for_each(|identity| identity.check(config)) {
             Ok(()) => Ok(read),
             Err(problems) => Err(Refused::Problems(problems.iter().map(ToString::to_string).collect())),
         }
@@ -156,11 +196,14 @@ impl Reloader {
         let sections = loaded.sections();
         let next_start = self.sections.differing(&sections, false);
         let in_force = self.last().sections.differing(&sections, true);
-        self.last().sections = sections;
+        {
+            let mut last = self.last();
+            (last.reading, last.sections) = (loaded.reading(), sections);
+        }
         self.crib.instructions.store(loaded.instructions().map(Arc::new));
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
-        if let Some(identity) = &self.identity {
+        for identity in self.identities() {
             identity.govern(&settings.identity, settings.server.open_on_loopback);
         }
         // Before a program is started, nobody may be able to write it any longer.
@@ -196,7 +239,10 @@ impl Reloader {
 
 /// Does work that may block in its turn, which goes on until the permit is dropped. Work that hangs keeps its turn, so
 /// that it is not done once more on another thread.
-async fn in_turn<T: Send + 'static>(
+///
+/// # Errors
+/// It takes too long, or the program is ending.
+pub(crate) async fn in_turn<T: Send + 'static>(
     turn: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<(T, OwnedSemaphorePermit), Refused> {
@@ -216,21 +262,22 @@ async fn in_turn<T: Send + 'static>(
 
 /// The secrets that are kept where they were, with the key that the configuration names by now. What else may be wrong with
 /// it is for a reload to say.
-fn kept_now(named: Option<PathBuf>, flags: Flags, before: Kept) -> Kept {
-    let found = Surroundings::of_process(flags)
-        .ok()
-        .map(|surroundings| config::kept(named.as_deref(), &surroundings));
-    match found {
-        Some(Ok((found, _))) => before.sealed_by(found.source()),
-        Some(Err(_)) | None => before,
+fn kept_now(named: Option<&Path>, surroundings: &Surroundings, before: Kept) -> Kept {
+    match config::kept(named, surroundings) {
+        Ok((found, _)) => before.sealed_by(found.source()),
+        Err(_) => before,
     }
 }
 
 /// Loads the configuration as at the start, and the secrets that are kept. Blocks on the disk.
-fn read(named: Option<PathBuf>, flags: Flags) -> Result<(Loaded, Vec<Known>), Refused> {
-    let surroundings = Surroundings::of_process(flags)
-        .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))?;
-    let loaded = config::load(named.as_deref(), &surroundings, Unfollowed::FailsItsServer)
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read(
+    named: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<(Loaded, Vec<Known>), Refused> {
+    let loaded = config::load(named, surroundings, Unfollowed::FailsItsServer)
         .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))?;
     let known = loaded.settings.kept.known().map_err(Refused::Because)?;
     Ok((loaded, known))

@@ -13,7 +13,7 @@ use store::{DefinitionStore as _, Definitions, SqliteStore, Store};
 use upstream::{Config, NotFollowed, State};
 
 use super::*;
-use crate::assemble::world;
+use crate::shared::world;
 use crate::config::Settings as AllSettings;
 use crate::times::now_ms;
 use small_server::SmallServer;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pins::{PinStore, Pins, Scanner, What};
 use upstream::Settings;
 
-use crate::assemble::OURSELVES;
+use crate::shared::OURSELVES;
 use crate::ending::Trouble;
 
 /// How often a change is tried again that another process was faster than.
