@@ -155,7 +155,23 @@ impl Programs {
     /// The product over stdio.
     pub(crate) fn toolcrib_stdio(&self, upstream: Upstream) -> anyhow::Result<Launch> {
         let config = self.config(0, upstream)?;
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), ALONE.into(), "--config".into(), config]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["stdio".into(), ALONE.into(), "--config".into(), config],
+        ))
+    }
+
+    /// A front to the product over stdio, and to one process that lasts until it is stopped.
+    pub(crate) fn toolcrib_front(&self) -> anyhow::Result<Launch> {
+        let config = self.config(0, Upstream::None)?;
+        Ok(self.launch("toolcrib-front", self.toolcrib()?, ["stdio".into(), "--config".into(), config]))
+    }
+
+    /// What stops that process.
+    pub(crate) fn toolcrib_stop(&self) -> anyhow::Result<Launch> {
+        let config = self.config(0, Upstream::None)?;
+        Ok(self.launch("toolcrib-stop", self.toolcrib()?, ["stop".into(), "--config".into(), config]))
     }
 
     /// The product over stdio, with rules of every kind or none.
@@ -169,13 +185,21 @@ impl Programs {
             text.push_str(&all_rules(&file));
             std::fs::write(&config, text)?;
         }
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), ALONE.into(), "--config".into(), config.into()]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["stdio".into(), ALONE.into(), "--config".into(), config.into()],
+        ))
     }
 
     /// The product over HTTP.
     pub(crate) fn toolcrib_http(&self, port: u16, upstream: Upstream) -> anyhow::Result<Launch> {
         let config = self.config(port, upstream)?;
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["serve".into(), ALONE.into(), "--config".into(), config]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["serve".into(), ALONE.into(), "--config".into(), config],
+        ))
     }
 
     /// A path in the temporary folder that no other program has.

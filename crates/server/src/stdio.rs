@@ -28,8 +28,8 @@ use crate::greeting::{Greeting, greet};
 use crate::notifier::Notifier;
 use crate::outgoing::{Later, Now, Outbox, Reply};
 use crate::session::Session;
-pub use input::is_stream;
 use input::Input;
+pub use input::is_stream;
 use output::Output;
 
 /// Frames about calls that may wait for a slow reader. More reports are dropped, since only the latest matter;

@@ -197,9 +197,9 @@ impl Cli {
             (None, true, _) => Ok(Command::Stdio(serving)),
             (None, false, true) if !self.standalone => Ok(Command::Selftest),
             (Some(command), false, false) if !self.standalone => Ok(command.clone()),
-            (_, false, _) if self.standalone => Err(conflict(
-                "--standalone stands behind `serve` or `stdio`, and with no other command",
-            )),
+            (_, false, _) if self.standalone => {
+                Err(conflict("--standalone stands behind `serve` or `stdio`, and with no other command"))
+            }
             (_, _, _) => {
                 Err(conflict("--mcp and --selftest stand for a command and cannot be used with one"))
             }

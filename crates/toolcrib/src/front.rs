@@ -4,10 +4,13 @@
 mod reach;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::FusedFuture as _;
 use rustix::fs::{Mode, OFlags};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
@@ -16,7 +19,7 @@ use wire::Lines;
 
 use crate::config::Loaded;
 use crate::control::next_line;
-use crate::ending::Trouble;
+use crate::ending::{Ending, Trouble};
 use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
 use crate::signals::{Hangup, Hangups, Signals};
 use crate::{log, print};
@@ -70,7 +73,7 @@ pub(crate) async fn attach(
                 return Ok(Ok(front));
             }
             Ok(Ok(Some(ToFront::Refused(said, code)))) => {
-                return Err(Trouble::Elsewhere { ending: crate::ending::Ending::of_code(code), said });
+                return Err(refused(said, code));
             }
             Ok(Ok(Some(ToFront::Unable(said)))) => return Ok(Err(Alone(said))),
             Ok(Ok(Some(_) | None)) => {}
@@ -133,41 +136,57 @@ impl Front {
     ///
     /// # Errors
     /// The process died, or could not serve the client.
-    pub(crate) async fn stay(mut self, signals: Signals, mut hangups: Option<Hangups>) -> Result<(), Trouble> {
-        let mut stop = Some(Box::pin(signals.stop()));
+    pub(crate) async fn stay(
+        mut self,
+        signals: Signals,
+        mut hangups: Option<Hangups>,
+    ) -> Result<(), Trouble> {
+        let mut stop = Box::pin(signals.stop().fuse());
         loop {
-            let said = tokio::select! {
-                heard = self.hear() => match heard.ok().flatten() {
-                    Some(ToFront::Log(line)) => {
-                        log::to_stderr(&line);
-                        continue;
-                    }
-                    Some(ToFront::Banner(text)) => {
-                        print::banner(&text);
-                        continue;
-                    }
-                    Some(ToFront::Done) => return Ok(()),
-                    Some(ToFront::Refused(said, code)) => {
-                        return Err(Trouble::Elsewhere { ending: crate::ending::Ending::of_code(code), said });
-                    }
-                    Some(ToFront::Ready | ToFront::Elsewhere | ToFront::Unable(_)) | None => {
-                        return Err(Trouble::Failed(
-                            "the process that served this client has died; start the client's server again".to_owned(),
-                        ));
-                    }
-                },
-                () = async { stop.as_mut().expect("it is asked for while it is there").await }, if stop.is_some() => {
-                    stop = None;
-                    FromFront::Stop
+            let hangup = async {
+                match &mut hangups {
+                    Some(hangups) => hangups.next().await,
+                    // A terminal that is gone ends a client's server by itself.
+                    None => std::future::pending().await,
                 }
-                hangup = async { hangups.as_mut().expect("it is asked for where it is there").next().await },
-                    if hangups.is_some() => match hangup {
-                        Hangup::Reload => FromFront::Reload,
-                        Hangup::TerminalGone => FromFront::Stop,
-                    },
+            };
+            let said = tokio::select! {
+                heard = self.hear() => {
+                    if show(heard.ok().flatten())?.is_break() {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                () = &mut stop, if !stop.is_terminated() => FromFront::Stop,
+                hangup = hangup => match hangup {
+                    Hangup::Reload => FromFront::Reload,
+                    Hangup::TerminalGone => FromFront::Stop,
+                },
             };
             // One that has gone is seen at the next look.
             let _ = self.say(&said).await;
         }
     }
+}
+
+/// Shows what the process says to people; breaks once the client has been served.
+///
+/// # Errors
+/// It died, or could not serve the client.
+fn show(said: Option<ToFront>) -> Result<ControlFlow<()>, Trouble> {
+    match said {
+        Some(ToFront::Log(line)) => log::to_stderr(&line),
+        Some(ToFront::Banner(text)) => print::banner(&text),
+        Some(ToFront::Done) => return Ok(ControlFlow::Break(())),
+        Some(ToFront::Refused(said, code)) => return Err(refused(said, code)),
+        Some(ToFront::Ready | ToFront::Elsewhere | ToFront::Unable(_)) | None => {
+            let why = "the process that served this client has died; start the client's server again";
+            return Err(Trouble::Failed(why.to_owned()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn refused(said: String, code: u8) -> Trouble {
+    Trouble::Elsewhere { ending: Ending::of_code(code), said }
 }

@@ -84,7 +84,9 @@ impl Observing {
         let started_at_s = self.started_at_s;
         self.telemetry.metrics.read_with(move || Readings {
             upstreams: readings(&all),
-            audit_log_writable: audit_log.upgrade().is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
+            audit_log_writable: audit_log
+                .upgrade()
+                .is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
             spans_dropped: spans_dropped(),
             started_at_s,
         });

@@ -7,6 +7,8 @@ mod entering;
 mod hand_over;
 mod listeners;
 mod process;
+#[cfg(test)]
+mod tests;
 mod words;
 mod workspaces;
 

@@ -19,7 +19,7 @@ use case::{Case, Given, Length};
 const CASES_AT_ONCE: usize = 2;
 
 /// The cases that try something by chance, and find the more the longer they go on.
-const LONG: &[&str] = &["killed", "crashing_neighbour"];
+const LONG: &[&str] = &["killed", "crashing_neighbour", "front"];
 
 /// Every case.
 pub(crate) fn all(checkout: &Checkout) -> anyhow::Result<()> {

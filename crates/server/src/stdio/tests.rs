@@ -236,7 +236,8 @@ async fn clients_that_were_handed_over_end_one_by_one() {
     let (reader, mut writer) = second.client.into_split();
     let mut reader = BufReader::new(reader).lines();
     writer.write_all(format!("{}\n", old(1, "ping", "")).as_bytes()).await.expect("it reads");
-    let answer = tokio::time::timeout(WAIT_MAX, reader.next_line()).await.expect("in time").expect("readable");
+    let answer =
+        tokio::time::timeout(WAIT_MAX, reader.next_line()).await.expect("in time").expect("readable");
     assert!(answer.is_some_and(|line| line.contains(r#""id":1,"result":{}"#)));
     drop((reader, writer));
     tokio::time::timeout(WAIT_MAX, second.door).await.expect("it ends").expect("no panic").expect("in peace");

@@ -19,7 +19,8 @@ const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let state = start_nobody(cli)?.settings.state;
-    let is_one = |pid: &u32| command_line(*pid).is_some_and(|words| words.iter().any(|word| word == RESIDENT));
+    let is_one =
+        |pid: &u32| command_line(*pid).is_some_and(|words| words.iter().any(|word| word == RESIDENT));
     let residents: Vec<u32> = control::serving(&state).into_iter().filter(is_one).collect();
     // Before they are asked, so that the number means the same process afterwards.
     let watched: Vec<_> = residents.iter().map(|pid| (*pid, watch(*pid))).collect();
@@ -37,7 +38,10 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         _ => stopped.iter().map(|pid| format!("stopped process {pid}")).collect::<Vec<_>>().join("\n"),
     };
     print::found(cli.json, &json!({ "stopped": stopped, "left": left }), &words)?;
-    print::notes("still running", left.iter().map(|pid| format!("process {pid} does not end; end it with `kill {pid}`")));
+    print::notes(
+        "still running",
+        left.iter().map(|pid| format!("process {pid} does not end; end it with `kill {pid}`")),
+    );
     Ok(if left.is_empty() { Ending::Good } else { Ending::Failed })
 }
 

@@ -58,9 +58,8 @@ impl Surroundings {
     /// The variables that were asked for so far, and those whose names `are_wanted` besides.
     pub(crate) fn needed(&self, are_wanted: impl Fn(&str) -> bool) -> BTreeMap<OsString, OsString> {
         let looked_up = self.looked_up.lock().expect("nothing panics while it holds the lock");
-        let is_needed = |name: &OsStr| {
-            name.to_str().is_some_and(|name| looked_up.contains(name) || are_wanted(name))
-        };
+        let is_needed =
+            |name: &OsStr| name.to_str().is_some_and(|name| looked_up.contains(name) || are_wanted(name));
         let variables = self.variables.iter().filter(|(name, _)| is_needed(name));
         variables.map(|(name, value)| (name.clone(), value.clone())).collect()
     }

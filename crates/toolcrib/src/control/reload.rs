@@ -102,8 +102,12 @@ impl Reloader {
     /// # Errors
     /// As [`Reloader::reload`].
     pub(crate) async fn reload_if_differs(&self, loaded: &Loaded) -> Result<(), Refused> {
-        let is_same = self.last().reading == loaded.reading();
-        if is_same { Ok(()) } else { self.reload().await.map(drop) }
+        if self.reads_as(loaded) { Ok(()) } else { self.reload().await.map(drop) }
+    }
+
+    /// Whether this is what was read last.
+    pub(crate) fn reads_as(&self, loaded: &Loaded) -> bool {
+        self.last().reading == loaded.reading()
     }
 
     /// What was put together.

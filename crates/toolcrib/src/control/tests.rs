@@ -110,7 +110,10 @@ fn requests_are_answered_and_garbage_is_not() {
             (b"\xff\xfe\n", unknown),
             (b"\n\n{\"do\":\"stderr\",\"name\":\"off\"}\n", "[{\"ok\":\"\"}]\n"),
             (b"{\"do\":\"stderr\",\"name\":\"x\"}\n", "[{\"error\":\"it has no server `x`\"}]\n"),
-            (b"{\"do\":\"reconnect\",\"name\":\"off\"}\n", "[{\"error\":\"its server `off` is disabled\"}]\n"),
+            (
+                b"{\"do\":\"reconnect\",\"name\":\"off\"}\n",
+                "[{\"error\":\"its server `off` is disabled\"}]\n",
+            ),
             (long.as_bytes(), ""),
         ] {
             assert_eq!(process.ask(bytes).await, expected, "{:?}", String::from_utf8_lossy(bytes));

@@ -62,7 +62,8 @@ pub(super) async fn reach(starting: &Starting) -> Result<UnixStream, Alone> {
     if let Some(stream) = connect(&folder, &name).await? {
         return Ok(stream);
     }
-    let lock = folder.file(LOCK, OFlags::empty()).map_err(alone("no file can be made in the state folder"))?;
+    let lock =
+        folder.file(LOCK, OFlags::empty()).map_err(alone("no file can be made in the state folder"))?;
     let lock = locked(File::from(lock)).await?;
     if let Some(stream) = connect(&folder, &name).await? {
         return Ok(stream);
@@ -73,7 +74,9 @@ pub(super) async fn reach(starting: &Starting) -> Result<UnixStream, Alone> {
 /// A connection, if somebody listens who is us.
 async fn connect(folder: &Folder, name: &str) -> Result<Option<UnixStream>, Alone> {
     match connect_unix(&folder.path(name)).await {
-        Ok(stream) if stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw()) => Ok(Some(stream)),
+        Ok(stream) if stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw()) => {
+            Ok(Some(stream))
+        }
         Ok(_) => Err(Alone("its socket belongs to another user".to_owned())),
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             Ok(None)
@@ -90,7 +93,10 @@ async fn locked(lock: File) -> Result<File, Alone> {
             // Some file systems know no locks: two may start one then, and the second finds the first.
             Err(TryLockError::Error(_)) => return Ok(lock),
             Err(TryLockError::WouldBlock) if Instant::now() >= until => {
-                return Err(Alone(format!("somebody else takes more than {} s to start it", LOCK_MAX.as_secs())));
+                return Err(Alone(format!(
+                    "somebody else takes more than {} s to start it",
+                    LOCK_MAX.as_secs()
+                )));
             }
             Err(TryLockError::WouldBlock) => sleep(LOCK_RETRY).await,
         }

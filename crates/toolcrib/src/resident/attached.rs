@@ -115,8 +115,7 @@ impl Front {
         [stdin, stdout]: [OwnedFd; 2],
     ) -> Result<bool, ToFront> {
         let loaded = resident.read(&place).await?;
-        let Entered { workspace, greeting } =
-            resident.enter(place, loaded, STDIO, Start::WhenWanted).await?;
+        let Entered { workspace, greeting } = resident.enter(place, loaded, STDIO, Start::WhenWanted).await?;
         let noted = Note::of(resident, self.process.pid)?;
         if !self.goes().await {
             return Ok(false);

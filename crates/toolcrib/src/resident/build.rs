@@ -46,8 +46,7 @@ impl Build {
     /// What tells it from every other.
     pub(crate) fn name(&self) -> String {
         let (device, inode, bytes, seconds, nanoseconds) = self.identity;
-        let facts =
-            format!("{} {device} {inode} {bytes} {seconds} {nanoseconds}", env!("CARGO_PKG_VERSION"));
+        let facts = format!("{} {device} {inode} {bytes} {seconds} {nanoseconds}", env!("CARGO_PKG_VERSION"));
         HEXLOWER.encode(&Sha256::digest(facts)[..NAME_BYTES])
     }
 

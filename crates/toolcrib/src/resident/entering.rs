@@ -71,7 +71,9 @@ impl Resident {
         let read = in_turn(&turn, move || read(named.as_deref(), &surroundings)).await;
         let (mut loaded, known) = read.and_then(|(read, _turn)| read).map_err(refused)?;
         if loaded.settings.state != self.state {
-            return Err(refused(Refused::Because("its state folder has just been changed; try again".into())));
+            return Err(refused(Refused::Because(
+                "its state folder has just been changed; try again".into(),
+            )));
         }
         let shared = self.shared(&loaded)?;
         shared.take_in(&mut loaded);

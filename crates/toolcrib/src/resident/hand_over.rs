@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 use rustix::net::{
-    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-    recvmsg, sendmsg,
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
 };
 use tokio::io::Interest;
 use tokio::net::UnixStream;
@@ -49,12 +49,8 @@ pub(crate) async fn receive(stream: &UnixStream) -> io::Result<(Vec<u8>, Vec<Own
             let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
             let mut control = RecvAncillaryBuffer::new(&mut space);
             let mut bytes = vec![0; FIRST_BYTES];
-            let received = recvmsg(
-                stream,
-                &mut [IoSliceMut::new(&mut bytes)],
-                &mut control,
-                RecvFlags::CMSG_CLOEXEC,
-            )?;
+            let received =
+                recvmsg(stream, &mut [IoSliceMut::new(&mut bytes)], &mut control, RecvFlags::CMSG_CLOEXEC)?;
             bytes.truncate(received.bytes);
             let descriptors = control.drain().flat_map(|message| match message {
                 RecvAncillaryMessage::ScmRights(descriptors) => descriptors.collect::<Vec<_>>(),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use rustix::fs::{Mode, OFlags};
 use server::unix::{self, BindError, Socket};
 use tokio::io::AsyncWriteExt as _;
@@ -22,7 +23,7 @@ use super::entering::{Greet, Resident};
 use super::words::ToFront;
 use crate::control::{Control, Desk, Folder, Opening};
 use crate::ending::{Ending, Trouble};
-use crate::signals::{Signals, outlive_large_files};
+use crate::signals::{Hangups, Signals, outlive_large_files};
 use crate::{open_files, print, runtime};
 
 /// Most fronts at once. Beyond it new ones wait in the system's queue, and serve by themselves in the end.
@@ -59,7 +60,8 @@ pub(crate) fn main(mut words: impl Iterator<Item = OsString>, greet: Greet) -> E
 fn take_streams() -> io::Result<[OwnedFd; 2]> {
     rustix::process::setsid()?;
     let taken = [rustix::stdio::stdin(), rustix::stdio::stdout()];
-    let taken = [rustix::io::fcntl_dupfd_cloexec(taken[0], 3)?, rustix::io::fcntl_dupfd_cloexec(taken[1], 3)?];
+    let taken =
+        [rustix::io::fcntl_dupfd_cloexec(taken[0], 3)?, rustix::io::fcntl_dupfd_cloexec(taken[1], 3)?];
     let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
     rustix::stdio::dup2_stdin(&nothing)?;
     rustix::stdio::dup2_stdout(&nothing)?;
@@ -73,20 +75,16 @@ async fn run(state: PathBuf, [connection, lock]: [OwnedFd; 2], greet: Greet) -> 
     let (build, folder) = (Build::own()?, Folder::make(&state)?);
     let socket = match unix::bind(&folder.path(&socket_name(&build))).await {
         Ok(socket) => socket,
-        Err(error) => {
-            let last = match error {
-                BindError::InUse(_) => ToFront::Elsewhere,
-                other => ToFront::Unable(Trouble::because(other).to_string()),
-            };
-            let mut line = serde_json::to_vec(&last).expect("frames are JSON");
-            line.push(b'\n');
-            return Ok(first.write_all(&line).await?);
+        Err(BindError::InUse(_)) => return Ok(tell(&mut first, &ToFront::Elsewhere).await?),
+        Err(other) => {
+            let why = Trouble::because(other).to_string();
+            return Ok(tell(&mut first, &ToFront::Unable(why)).await?);
         }
     };
     // Whoever waits finds us from now on.
     drop(lock);
     open_files::raise_limit();
-    let signals = Signals::listen()?;
+    let (signals, mut hangups) = (Signals::listen()?, Hangups::listen()?);
     let resident = Arc::new(Resident::new(state, folder, greet));
     let (workspaces, stopping) = (resident.workspaces.clone(), resident.stopping.clone());
     let desk = Desk::of_many(move || workspaces.seats(), stopping.clone());
@@ -97,10 +95,18 @@ async fn run(state: PathBuf, [connection, lock]: [OwnedFd; 2], greet: Greet) -> 
             () = stopping.cancelled() => {}
         }
     };
+    let reload = async {
+        loop {
+            hangups.next().await;
+            // How it went is in the log.
+            join_all(resident.workspaces.seats().iter().map(|seat| seat.reloader.reload())).await;
+        }
+    };
     let mut fronts = JoinSet::new();
     fronts.spawn(attached(resident.clone(), first));
     tokio::select! {
         () = stop => {}
+        () = reload => {}
         () = serve(&resident, &socket, &mut fronts, &build) => {}
     }
     // Who comes now starts another process.
@@ -112,6 +118,13 @@ async fn run(state: PathBuf, [connection, lock]: [OwnedFd; 2], greet: Greet) -> 
     resident.close().await;
     control.close().await;
     Ok(())
+}
+
+/// The only word to a front that is served elsewhere.
+async fn tell(front: &mut UnixStream, last: &ToFront) -> io::Result<()> {
+    let mut line = serde_json::to_vec(last).expect("frames are JSON");
+    line.push(b'\n');
+    front.write_all(&line).await
 }
 
 /// Takes in fronts until nobody needs the process any more.

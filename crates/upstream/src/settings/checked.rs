@@ -158,10 +158,7 @@ impl Settings {
 
     /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
     pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
-        named::sounds_secret(name)
-            && !named::is_setting(text)
-            && !named::is_path(text)
-            && self.inherits(name)
+        named::sounds_secret(name) && !named::is_setting(text) && !named::is_path(text) && self.inherits(name)
     }
 
     /// What is masked.

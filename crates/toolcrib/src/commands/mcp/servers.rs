@@ -2,10 +2,10 @@
 
 use upstream::{Settings, World};
 
-use crate::shared;
 use crate::config::Loaded;
 use crate::ending::Trouble;
 use crate::nearest::nearest;
+use crate::shared;
 
 /// What is said where there is nothing to tell of.
 pub(super) const NO_SERVERS: &str = "no servers are configured; `toolcrib mcp add` adds one, `toolcrib mcp import` takes over those \
