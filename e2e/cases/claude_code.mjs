@@ -7,13 +7,14 @@ import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
 import { checkNothingHappened, makeWorld, run as inWorld } from "../support/hostile_checkout.mjs";
-import { configure, expectExit } from "../support/toolcrib.mjs";
+import { configure, expectExit, stopAtEnd } from "../support/toolcrib.mjs";
 
 const claude = platformProgram("@anthropic-ai/claude-code", path.join("claude"));
 const home = makeHome("claude");
 const settings = path.join(home, ".claude.json");
 const read = () => JSON.parse(readFileSync(settings, "utf8"));
 const config = configure({ upstreams: { everything } });
+stopAtEnd(config);
 const toolcrib = (code, ...words) => expectExit(code, [...words, "--config", config.file], { env: homely(home), cwd: home });
 
 const parts = {
@@ -58,6 +59,7 @@ const hostile = {
     check(code === 0, "exit code 0", said);
     checkHolds("the list", said, /^toolcrib: .*stdio - ✔ Connected$/m, /^runs: .*Pending approval/m);
     checkNothingHappened(world, "the client's list", said);
+    await inWorld(world, ["stop"], { cwd: world.checkout });
   },
 };
 

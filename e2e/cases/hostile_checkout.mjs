@@ -32,7 +32,7 @@ const line = (frame) => `${JSON.stringify({ jsonrpc: "2.0", ...frame })}\n`;
 
 /** What a session over stdio answers, by id, as text. */
 const overStdio = async (world, cwd) => {
-  const program = begin(world, ["stdio"], { cwd });
+  const program = begin(world, ["stdio", "--standalone"], { cwd });
   const answers = new Map();
   for (const frame of FRAMES) {
     program.child.stdin.write(line(frame));
@@ -52,7 +52,7 @@ const overStdio = async (world, cwd) => {
 
 /** The same over HTTP, each request for itself in a session. */
 const overHttp = async (world, cwd) => {
-  const program = begin(world, ["serve"], { cwd });
+  const program = begin(world, ["serve", "--standalone"], { cwd });
   const url = await within("an address", new Promise((resolve) => {
     const look = () => {
       const found = /http:\/\/127\.0\.0\.1:[1-9]\d*\/mcp/.exec(program.said().stderr);
@@ -176,7 +176,7 @@ const parts = {
     check(!(await names()).includes("own_echo"), "nothing of it before", await names());
     checkHolds("for one run, by the flag", await names("--trust-folder"), "own_echo");
     check(!(await names()).includes("own_echo"), "nothing of it after that", await names());
-    const program = begin(world, ["stdio"]);
+    const program = begin(world, ["stdio", "--standalone"]);
     const came = (what, piece) => within(what, new Promise((resolve) => {
       const look = () => {
         const found = program.said().stdout.split("\n").find((text) => text.includes(piece));

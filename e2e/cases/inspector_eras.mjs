@@ -4,11 +4,11 @@ import { checkHolds, check, run } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { ERA_UPSTREAMS } from "../support/era_upstreams.mjs";
 import { inspector } from "../support/inspector.mjs";
-import { configure, serve, stdioCommand } from "../support/toolcrib.mjs";
+import { configure, serve, frontCommand } from "../support/toolcrib.mjs";
 
 const config = configure({ upstreams: ERA_UPSTREAMS });
 const { url } = await serve(config);
-const servers = { http: { type: "streamable-http", url }, stdio: { type: "stdio", ...stdioCommand(config) } };
+const servers = { http: { type: "streamable-http", url }, stdio: { type: "stdio", ...frontCommand(config) } };
 const inspect = inspector(servers);
 
 const upstreams = Object.keys(ERA_UPSTREAMS);

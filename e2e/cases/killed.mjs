@@ -34,7 +34,7 @@ const config = configure({ upstreams });
 let most = 0;
 
 const once = async (door, already) => {
-  const program = start([door, "--config", config.file]);
+  const program = start([door, "--standalone", "--config", config.file]);
   if (door === "stdio") program.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n');
   await eventually(`${already} processes of upstreams`, () => mark.processes().length >= already);
   // Not a wait for an outcome: the moment itself is what is tried.

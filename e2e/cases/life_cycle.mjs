@@ -121,14 +121,14 @@ parts["with every log line on, stdout is still nothing but JSON"] = async () => 
 
 parts["--mcp is the same as stdio"] = async () => {
   const config = configure();
-  const wire = await openWire(config, { spell: ["--mcp"] });
+  const wire = await openWire(config, { spell: ["--mcp", "--standalone"] });
   await wire.ping();
   checkSame("how it ended", 0, (await wire.end(EXIT_MS_MAX)).code);
 };
 
 parts["without a word it serves the nearest configuration, and says how to connect"] = async () => {
   const config = configure();
-  const program = await serve(config, { spell: [], cwd: config.folder });
+  const program = await serve(config, { spell: ["--standalone"], cwd: config.folder });
   await (await openSession(program.url)).ping();
   checkHolds("the greeting", program.stderr(), /claude/i, /cursor/i, /vs ?code/i, /opencode/i);
 };
@@ -137,7 +137,7 @@ parts["a port in use is an error that names the setting"] = async () => {
   const holder = createServer();
   const port = await new Promise((resolve) => holder.listen(0, "127.0.0.1", () => resolve(holder.address().port)));
   const config = configure({ bind: `127.0.0.1:${port}` });
-  const came = await runToEnd(["serve", "--config", config.file]);
+  const came = await runToEnd(["serve", "--standalone", "--config", config.file]);
   holder.close();
   check(came.code > 0 && came.code < 100, "an exit code that is an error and no crash", came);
   checkHolds("stderr", came.stderr, "server.bind", String(port));

@@ -5,7 +5,7 @@ import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
-import { configure, expectExit } from "../support/toolcrib.mjs";
+import { configure, expectExit, stopAtEnd } from "../support/toolcrib.mjs";
 
 const opencode = platformProgram("opencode", path.join("bin", "opencode"));
 const config = configure({ upstreams: { everything } });
@@ -57,4 +57,5 @@ const parts = {
   },
 };
 
+stopAtEnd(config);
 await run(parts);

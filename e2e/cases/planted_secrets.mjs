@@ -195,7 +195,7 @@ parts["without their key nothing is served"] = async () => {
   await setAll(config);
   const key = path.join(config.folder, "state", "secret.key");
   writeFileSync(key, Buffer.alloc(32, 7));
-  const program = start(["stdio", "--config", config.file]);
+  const program = start(["stdio", "--standalone", "--config", config.file]);
   const { code } = await program.ended;
   checkSame("the exit", 2, code);
   checkHolds("the reason", program.stderr(), "the kept secret PLANTED_0 cannot be opened");

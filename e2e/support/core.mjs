@@ -7,7 +7,7 @@ import { check, checkHolds, checkSame, failure, run, within } from "./check.mjs"
 import { FOLDER, everything, filesystem } from "./environment.mjs";
 import { hearsSteps } from "./progress.mjs";
 import { connect } from "./sdk_clients.mjs";
-import { configure, serve, stdioCommand } from "./toolcrib.mjs";
+import { configure, serve, frontCommand } from "./toolcrib.mjs";
 
 /** A picture of one pixel, as real as any. */
 const PNG_BASE64 =
@@ -25,7 +25,7 @@ export const runCore = async (generation, transport) => {
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, "on-the-shelf.txt"), "dust\n");
   const config = configure({ upstreams: { everything, filesystem: filesystem(folder) } });
-  const target = transport === "http" ? { url: (await serve(config)).url } : stdioCommand(config);
+  const target = transport === "http" ? { url: (await serve(config)).url } : frontCommand(config);
   const client = await connect(generation, target);
   await run(coreParts(client, config));
 };

@@ -71,11 +71,11 @@ def configure(name, upstreams, more=""):
 async def target(transport, config):
     """What a `Client` connects to: the program over stdio, or the address of one that serves."""
     if transport == "stdio":
-        yield StdioServerParameters(command=PROGRAM, args=["stdio", "--config", str(config)])
+        yield StdioServerParameters(command=PROGRAM, args=["stdio", "--standalone", "--config", str(config)])
         return
     log = config.parent / "serve.log"
     with log.open("wb") as stderr:
-        program = subprocess.Popen([PROGRAM, "serve", "--config", str(config)], stderr=stderr, stdout=stderr)
+        program = subprocess.Popen([PROGRAM, "serve", "--standalone", "--config", str(config)], stderr=stderr, stdout=stderr)
     try:
         yield await _address(program, log)
     finally:

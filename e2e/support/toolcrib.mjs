@@ -47,8 +47,23 @@ const inline = (value) =>
     ? `{ ${Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${inline(inner)}`).join(", ")} }`
     : toml(value);
 
+/**
+ * What most cases add to `stdio` and `serve`: a process of their own, since they are about something else than the one
+ * that all clients share, and nothing is left of it at their end.
+ */
+export const ALONE = "--standalone";
+
 /** How a client starts the program as a stdio server. */
-export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", "--config", config.file] });
+export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });
+
+/** Has the process that all clients share end with the case. */
+export const stopAtEnd = (config, options) => atEnd(() => runToEnd(["stop", "--config", config.file], options));
+
+/** How a client starts it as people do: a front to the one process, which ends with the case. */
+export const frontCommand = (config) => {
+  stopAtEnd(config);
+  return { command: PROGRAM, args: ["stdio", "--config", config.file] };
+};
 
 /**
  * Starts the program with these arguments. `child` is the process, `stderr()` what it said so far,
@@ -70,7 +85,7 @@ export const start = (args, { env = {}, cwd = FOLDER } = {}) => {
 };
 
 /** Starts `serve` and resolves once it has said where; adds `url` (ends in `/mcp`). */
-export const serve = async (config, { spell = ["serve", "--config", config.file], ...options } = {}) => {
+export const serve = async (config, { spell = ["serve", ALONE, "--config", config.file], ...options } = {}) => {
   const program = start(spell, options);
   const address = new Promise((resolve, reject) => {
     const look = () => {

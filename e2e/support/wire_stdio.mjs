@@ -2,16 +2,16 @@
 // For what a real SDK would never send, and for what it would not show.
 
 import { check, show, within } from "./check.mjs";
-import { start } from "./toolcrib.mjs";
+import { ALONE, start } from "./toolcrib.mjs";
 
 /** Opens `toolcrib stdio` for raw lines; with a revision it shakes hands first. */
-export const openWire = async (config, { revision = "2025-11-25", spell = ["stdio"], ...options } = {}) => {
+export const openWire = async (config, { revision = "2025-11-25", spell = ["stdio", ALONE], ...options } = {}) => {
   const wire = new Wire(start([...spell, "--config", config.file], options));
   if (revision) await wire.handshake(revision);
   return wire;
 };
 
-class Wire {
+export class Wire {
   #waiting = [];
   #ids = 1_000;
 

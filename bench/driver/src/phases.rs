@@ -1,6 +1,7 @@
 //! The list of phases. Each is one file: what is started, what is called, which goals it judges.
 
 mod beside;
+mod front;
 mod http;
 mod in_flight;
 mod instructions;
@@ -39,6 +40,7 @@ pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "proxy", about: "a call through a gateway to the leanest upstream", run: proxying::run },
     Phase { name: "beside", about: "pings beside another client's 31 MiB results", run: beside::run },
     Phase { name: "start", about: "from spawn to the answer to initialize", run: start::run },
+    Phase { name: "front", about: "calls and starts through a front", run: front::run },
     Phase { name: "memory", about: "resident memory at rest and with 1,000 sessions", run: memory::run },
     Phase { name: "list", about: "tools/list with 1,000 upstream tools", run: tool_list::run },
     Phase { name: "processes", about: "100 clients and one stdio upstream", run: processes::run },

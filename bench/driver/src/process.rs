@@ -50,6 +50,11 @@ impl Launch {
         self.spawn(Stdio::null, false)
     }
 
+    /// Runs it to its end.
+    pub(crate) fn run(&self) -> anyhow::Result<std::process::ExitStatus> {
+        Ok(self.spawn(Stdio::null, false)?.child.wait()?)
+    }
+
     /// A process group of its own lets us end what it has started, too.
     fn spawn(&self, stdio: fn() -> Stdio, ends_with_input: bool) -> anyhow::Result<Running> {
         let log = File::create(&self.log).context("the log of a program could not be created")?;

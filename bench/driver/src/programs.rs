@@ -29,6 +29,9 @@ pub(crate) enum Upstream {
     Http { port: u16 },
 }
 
+/// A process of its own for each client, which ends with it.
+const ALONE: &str = "--standalone";
+
 /// The upstream is believed that it only reads, so that no call waits for the disk.
 const TRUST: &str = "trust = \"trust\"\n";
 
@@ -146,13 +149,29 @@ impl Programs {
 
     /// The product over stdio as it starts on a fresh machine: no configuration, the current folder as workspace.
     pub(crate) fn toolcrib_default(&self) -> anyhow::Result<Launch> {
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into()]))
+        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), ALONE.into()]))
     }
 
     /// The product over stdio.
     pub(crate) fn toolcrib_stdio(&self, upstream: Upstream) -> anyhow::Result<Launch> {
         let config = self.config(0, upstream)?;
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), "--config".into(), config]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["stdio".into(), ALONE.into(), "--config".into(), config],
+        ))
+    }
+
+    /// A front to the product over stdio, and to one process that lasts until it is stopped.
+    pub(crate) fn toolcrib_front(&self) -> anyhow::Result<Launch> {
+        let config = self.config(0, Upstream::None)?;
+        Ok(self.launch("toolcrib-front", self.toolcrib()?, ["stdio".into(), "--config".into(), config]))
+    }
+
+    /// What stops that process.
+    pub(crate) fn toolcrib_stop(&self) -> anyhow::Result<Launch> {
+        let config = self.config(0, Upstream::None)?;
+        Ok(self.launch("toolcrib-stop", self.toolcrib()?, ["stop".into(), "--config".into(), config]))
     }
 
     /// The product over stdio, with rules of every kind or none.
@@ -166,13 +185,21 @@ impl Programs {
             text.push_str(&all_rules(&file));
             std::fs::write(&config, text)?;
         }
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["stdio".into(), "--config".into(), config.into()]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["stdio".into(), ALONE.into(), "--config".into(), config.into()],
+        ))
     }
 
     /// The product over HTTP.
     pub(crate) fn toolcrib_http(&self, port: u16, upstream: Upstream) -> anyhow::Result<Launch> {
         let config = self.config(port, upstream)?;
-        Ok(self.launch("toolcrib", self.toolcrib()?, ["serve".into(), "--config".into(), config]))
+        Ok(self.launch(
+            "toolcrib",
+            self.toolcrib()?,
+            ["serve".into(), ALONE.into(), "--config".into(), config],
+        ))
     }
 
     /// A path in the temporary folder that no other program has.

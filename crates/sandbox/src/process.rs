@@ -28,7 +28,9 @@ use tokio::time::timeout;
 
 use crate::guard;
 pub use ask_program::{ProgramOutput, ask_program};
+pub use detached::{Lasting, start_lasting};
 pub(crate) use detached::{find_in, start_detached, variable};
+pub use environment::is_inherited;
 pub use lookup::StartError;
 pub use program::Program;
 

@@ -11,7 +11,7 @@ pub type Instructions = Arc<ArcSwapOption<String>>;
 /// What all transports share.
 pub struct Server {
     pub(crate) gate: Arc<Gate>,
-    pub(crate) lists: Lists,
+    pub(crate) lists: Arc<Lists>,
     pub(crate) instructions: Instructions,
     /// Cancelled once the transports close: subscriptions then end in peace, with their final result.
     pub(crate) stopping: Cancel,
@@ -20,7 +20,13 @@ pub struct Server {
 impl Server {
     /// A server over one gate. `instructions` are told to every client that connects.
     pub fn new(gate: Arc<Gate>, instructions: Instructions) -> Arc<Server> {
-        Arc::new(Server { gate, lists: Lists::default(), instructions, stopping: Cancel::new() })
+        Arc::new(Server { gate, lists: Arc::default(), instructions, stopping: Cancel::new() })
+    }
+
+    /// The same for other clients, who are told that it ends once `stopping` is cancelled, and not before.
+    pub(crate) fn apart(&self, stopping: Cancel) -> Arc<Server> {
+        let (gate, lists) = (self.gate.clone(), self.lists.clone());
+        Arc::new(Server { gate, lists, instructions: self.instructions.clone(), stopping })
     }
 
     /// Ends what stands: subscriptions get their final result, and whoever serves this lets go of it.

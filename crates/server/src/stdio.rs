@@ -1,5 +1,5 @@
-//! The transport on standard input and output, and on a connection that speaks the same: one client, one task, no
-//! thread but its own.
+//! The transport on standard input and output, our own or those that another process has handed over, and on a connection
+//! that speaks the same: one client, one task, no thread but its own.
 //!
 //! One `read` may bring many requests; what can be answered at once goes out with one `write`. Calls that
 //! must wait are kept beside the loop and answered when they are done, so a slow one blocks nobody.
@@ -8,13 +8,14 @@ mod input;
 mod output;
 
 use std::ops::ControlFlow;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use gate::{Caller, Via};
+use gate::{Caller, Cancel, Via};
 use sandbox::{Process, parent, peer};
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
@@ -28,6 +29,7 @@ use crate::notifier::Notifier;
 use crate::outgoing::{Later, Now, Outbox, Reply};
 use crate::session::Session;
 use input::Input;
+pub use input::is_stream;
 use output::Output;
 
 /// Frames about calls that may wait for a slow reader. More reports are dropped, since only the latest matter;
@@ -64,6 +66,32 @@ pub async fn serve(
     // Most clients are our parent; one that has a shell start us made the sockets that we speak through.
     let client = parent().into_iter().chain(peer(std::io::stdin()));
     converse(server, (Via::Stdio, client), greeting, Input::open()?, Output::open()?).await
+}
+
+/// What another process was started with by its client, and has handed over.
+pub struct HandedOver {
+    /// Its standard input, for which [`is_stream`] holds.
+    pub stdin: OwnedFd,
+    /// Its standard output, for which the same holds.
+    pub stdout: OwnedFd,
+    /// That process, and its parent.
+    pub from: Vec<Process>,
+}
+
+/// Serves the client of another process until it goes away or `stopping` is cancelled; others of this server are not
+/// concerned. The person behind it is asked `greeting` once it is ready.
+///
+/// # Errors
+/// As for [`serve`].
+pub async fn serve_handed_over(
+    server: &Server,
+    client: HandedOver,
+    greeting: Option<Arc<dyn Greeting>>,
+    stopping: Cancel,
+) -> std::io::Result<()> {
+    let processes: Vec<Process> = client.from.into_iter().chain(peer(&client.stdin)).collect();
+    let (input, output) = (Input::of(client.stdin)?, Output::of(client.stdout)?);
+    converse(server.apart(stopping), (Via::Stdio, processes), greeting, input, output).await
 }
 
 /// Serves one client on a connection of its own until it goes away or the doors close.

@@ -6,29 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use audit::AuditLog;
-use gate::{Approvals, Catalog, Gate, Parts, Ruleset};
-use pins::{Neighbours, PinStore, Pinning};
-use redact::Redactor;
+use gate::{Catalog, Gate, Parts, Ruleset};
 use rules::Rules;
-use sandbox::{Access, Launcher, ProtectedPaths, Root, ServerFiles};
+use sandbox::{Access, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::Identity;
-use store::{Secrets, Store};
-use tool_api::AnyTool;
+use store::Store;
 
 use crate::config::Settings;
 use crate::ending::Trouble;
-use crate::observing::{self, Observing};
+use crate::shared::Shared;
 use crate::times::now_ms;
-use crate::token_store::StateTokens;
 use crate::upstreams::{Start, Upstreams};
-
-/// Who our own tools belong to, in sentences.
-pub(crate) const OURSELVES: &str = "Toolcrib";
-
-/// The first argument of a process that is to guard another; not for people, so not in the help.
-pub(crate) const GUARD: &str = "__guard";
 
 /// One workspace that is served, put together.
 pub(crate) struct Crib {
@@ -39,61 +28,30 @@ pub(crate) struct Crib {
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
     pub(crate) patience: Duration,
-    /// The state folder.
-    pub(crate) state: PathBuf,
     pub(crate) shared: Shared,
 }
 
-/// What all workspaces of a process share; copies are the same.
-#[derive(Clone)]
-pub(crate) struct Shared {
-    store: Arc<dyn Store>,
-    world: upstream::World,
-    redactor: Redactor,
-    approvals: Arc<Approvals>,
-    pub(crate) audit_log: Arc<AuditLog>,
-    pub(crate) observing: Arc<Observing>,
-    /// What servers are signed in with, sealed.
-    pub(crate) sealed: Arc<Secrets>,
-}
-
-/// Puts everything together. Must be called on the runtime, since each upstream gets a task there; `start`
-/// says when they connect.
+/// Puts everything together for a process that serves nothing else. Must be called on the runtime, since each upstream
+/// gets a task there; `start` says when they connect.
 ///
 /// # Errors
 /// If something is missing without which nothing can be served.
 pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble> {
-    let shared = Shared::new(&settings)?;
+    assemble_in(&Shared::new(&settings)?, settings, start)
+}
+
+/// The same in a process that may serve others besides.
+///
+/// # Errors
+/// As [`assemble`].
+pub(crate) fn assemble_in(shared: &Shared, settings: Settings, start: Start) -> Result<Crib, Trouble> {
     let files = open_workspace(&settings.workspace)?;
     let guarded = Guarded::new(files, shared.world.launcher.guard.clone());
     guarded.guard(&settings, ServerFiles::default());
-    let crib = shared.workspace(settings, guarded, start)?;
-    observing::read_with(shared.observing.telemetry(), &crib.upstreams, &shared.audit_log);
-    Ok(crib)
+    shared.workspace(settings, guarded, start)
 }
 
 impl Shared {
-    fn new(settings: &Settings) -> Result<Shared, Trouble> {
-        let store: Arc<dyn Store> = settings.kept.store().clone();
-        let sealed = Arc::new(settings.kept.sealed());
-        let audit_log =
-            AuditLog::with(&settings.state, now_ms, settings.audit.clone(), settings.redactor.clone());
-        let pins = Some(pinning(store.clone(), &settings.redactor, &tools::all(&settings.tools)));
-        let world = upstream::World { pins, ..world(sealed.clone())? };
-        let approvals = Approvals::new(store.clone());
-        let keys = store.clone();
-        approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
-        Ok(Shared {
-            store,
-            world,
-            redactor: settings.redactor.clone(),
-            approvals,
-            audit_log: Arc::new(audit_log),
-            observing: Arc::new(observing::begin(&settings.telemetry)),
-            sealed,
-        })
-    }
-
     /// Puts a workspace together whose folder is `guarded`. Must be called on the runtime.
     ///
     /// # Errors
@@ -104,19 +62,21 @@ impl Shared {
         guarded: Guarded,
         start: Start,
     ) -> Result<Crib, Trouble> {
-        let Shared { store, world, redactor, approvals, audit_log, observing, sealed } = self.clone();
+        let Shared { store, sealed, world, redactor, approvals, audit_log, observing, .. } = self.clone();
+        let store: Arc<dyn Store> = store;
         let catalog = Catalog::new(tools::all(&settings.tools));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);
         let upstreams = Arc::new(Upstreams::start(upstreams, world, &catalog, &store, &redactor, start));
-        let (patience, state) = (settings.approvals.wait, settings.state.clone());
+        observing.read_with(&upstreams, &audit_log);
+        let patience = settings.approvals.wait;
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());
         let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
         let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
-        Ok(Crib { gate, instructions, upstreams, guarded, patience, state, shared: self.clone() })
+        Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
     }
 }
 
@@ -212,44 +172,11 @@ impl Guarded {
     }
 }
 
-/// What it takes to hold definitions back, beside our own tools.
-fn pinning(store: Arc<dyn Store>, redactor: &Redactor, ours: &[Arc<dyn AnyTool>]) -> Pinning {
-    let neighbours = Neighbours::default();
-    neighbours.say(OURSELVES, ours.iter().map(|tool| tool.definition().name.to_string()).collect());
-    let store = PinStore::new(store, redactor);
-    let redactor = redactor.clone();
-    let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
-    Pinning { store, neighbours: Arc::new(neighbours), conceal }
-}
-
-/// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
-/// back: this is for looking at servers.
-pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Trouble> {
-    let guard = std::env::current_exe().map_err(|why| {
-        Trouble::Failed(format!("the program's own file cannot be found, so nothing could be started: {why}"))
-    })?;
-    let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
-    let keeper = Arc::new(StateTokens::new(secrets.into()));
-    let ourselves = server::OURSELVES;
-    Ok(upstream::World {
-        launcher,
-        client: sandbox::Client::new(),
-        ourselves,
-        keeper,
-        pins: None,
-        trace: None,
-    })
-}
-
 impl Crib {
-    /// Ends the upstreams, then closes the audit log. The doors must be closed by now.
+    /// Ends the upstreams, then closes the audit log. The doors must be closed by now, and nothing else be served.
     pub(crate) async fn close(&self) {
         self.upstreams.end().await;
-        // Nothing else is left to run, so the disk may be waited for here.
-        if let Err(error) = self.shared.audit_log.sign_end() {
-            tracing::error!(%error, "the audit log could not be closed");
-        }
-        self.shared.observing.end().await;
+        self.shared.close().await;
     }
 }
 

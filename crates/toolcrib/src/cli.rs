@@ -53,6 +53,9 @@ pub(crate) struct Cli {
     /// The same as the command `stdio`.
     #[arg(long, conflicts_with = "selftest")]
     mcp: bool,
+    /// The same as for the commands `serve` and `stdio`.
+    #[arg(long)]
+    standalone: bool,
     /// The same as the command `selftest`.
     #[arg(long)]
     selftest: bool,
@@ -64,9 +67,11 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Command {
     /// Serve MCP over HTTP.
-    Serve,
+    Serve(Serving),
     /// Serve MCP over standard input and output, for one client that starts this program.
-    Stdio,
+    Stdio(Serving),
+    /// End the process that serves all clients of yours on this state folder.
+    Stop,
     /// Run `serve` as a service of your systemd.
     #[command(subcommand)]
     Service(Service),
@@ -112,6 +117,14 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+}
+
+/// How to serve.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Serving {
+    /// Serve in this process, and not in the one that all clients of yours share.
+    #[arg(long)]
+    pub(crate) standalone: bool,
 }
 
 /// What to do with tools.
@@ -183,17 +196,24 @@ impl Cli {
     /// # Errors
     /// If a flag that stands for a command comes with a command.
     pub(crate) fn action(&self) -> Result<Command, clap::Error> {
+        let serving = Serving { standalone: self.standalone };
         match (&self.command, self.mcp, self.selftest) {
-            (None, false, false) => Ok(Command::Serve),
-            (None, true, _) => Ok(Command::Stdio),
-            (None, false, true) => Ok(Command::Selftest),
-            (Some(command), false, false) => Ok(command.clone()),
-            (Some(_), _, _) => Err(Cli::command().error(
-                clap::error::ErrorKind::ArgumentConflict,
-                "--mcp and --selftest stand for a command and cannot be used with one",
-            )),
+            (None, false, false) => Ok(Command::Serve(serving)),
+            (None, true, _) => Ok(Command::Stdio(serving)),
+            (None, false, true) if !self.standalone => Ok(Command::Selftest),
+            (Some(command), false, false) if !self.standalone => Ok(command.clone()),
+            (_, false, _) if self.standalone => {
+                Err(conflict("--standalone stands behind `serve` or `stdio`, and with no other command"))
+            }
+            (_, _, _) => {
+                Err(conflict("--mcp and --selftest stand for a command and cannot be used with one"))
+            }
         }
     }
+}
+
+fn conflict(why: &str) -> clap::Error {
+    Cli::command().error(clap::error::ErrorKind::ArgumentConflict, why)
 }
 
 #[cfg(test)]
@@ -217,11 +237,16 @@ mod tests {
         let call = |name: &str, arguments: &str| {
             Command::Tools(Tools::Call { name: name.into(), arguments: arguments.into() })
         };
-        check("", Ok(Command::Serve));
-        check("--mcp", Ok(Command::Stdio));
-        check("stdio", Ok(Command::Stdio));
-        check("--config a.toml stdio", Ok(Command::Stdio));
-        check("stdio --config a.toml", Ok(Command::Stdio));
+        let (shared, alone) = (Serving { standalone: false }, Serving { standalone: true });
+        check("", Ok(Command::Serve(shared)));
+        check("--standalone", Ok(Command::Serve(alone)));
+        check("serve --standalone", Ok(Command::Serve(alone)));
+        check("--mcp", Ok(Command::Stdio(shared)));
+        check("--mcp --standalone", Ok(Command::Stdio(alone)));
+        check("stdio", Ok(Command::Stdio(shared)));
+        check("stdio --standalone", Ok(Command::Stdio(alone)));
+        check("--config a.toml stdio", Ok(Command::Stdio(shared)));
+        check("stdio --config a.toml", Ok(Command::Stdio(shared)));
         check("--selftest", Ok(Command::Selftest));
         check("tools call x", Ok(call("x", "{}")));
         check("tools call x -", Ok(call("x", "-")));
@@ -243,6 +268,9 @@ mod tests {
         check("--mcp --selftest", Err(ArgumentConflict));
         check("--mcp serve", Err(ArgumentConflict));
         check("--juggle", Err(UnknownArgument));
+        check("--standalone tools list", Err(ArgumentConflict));
+        check("--standalone --selftest", Err(ArgumentConflict));
+        check("tools list --standalone", Err(UnknownArgument));
         check("tools juggle", Err(InvalidSubcommand));
         check("tools", Err(DisplayHelpOnMissingArgumentOrSubcommand));
         check("tools call", Err(MissingRequiredArgument));

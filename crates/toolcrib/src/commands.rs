@@ -20,6 +20,7 @@ mod serve;
 mod service;
 mod start;
 mod stdio;
+mod stop;
 mod tools;
 mod troubles;
 mod trust;
@@ -27,11 +28,14 @@ mod trust;
 use crate::cli::{Cli, Command};
 use crate::ending::{Ending, Trouble};
 
+pub(crate) use stdio::greet;
+
 /// Runs a command to its end.
 pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
     match command {
-        Command::Serve => serve::run(cli),
-        Command::Stdio => stdio::run(cli),
+        Command::Serve(serving) => serve::run(cli, serving),
+        Command::Stdio(serving) => stdio::run(cli, serving),
+        Command::Stop => stop::run(cli),
         Command::Service(command) => service::run(cli, command),
         Command::Selftest => selftest::run(cli),
         Command::Trust(asked) => trust::run(cli, &asked),

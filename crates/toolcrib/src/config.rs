@@ -87,8 +87,8 @@ pub(crate) struct Loaded {
     pub(crate) held: Vec<HeldBack>,
     /// The folders whose files were read, without links.
     pub(crate) folders: Vec<PathBuf>,
-    /// What the command line said of it.
-    pub(crate) flags: Flags,
+    /// What it was read with.
+    pub(crate) surroundings: Surroundings,
     sources: Vec<Source>,
     tree: Node,
 }
@@ -150,7 +150,7 @@ fn loaded(
         passed_over: mistaken.into_iter().chain(passed_over).collect(),
         held: read.folders.held,
         folders,
-        flags: surroundings.flags.clone(),
+        surroundings: surroundings.clone(),
         sources,
         tree: read.tree,
     })
@@ -259,6 +259,13 @@ impl Sections {
     }
 }
 
+/// What a configuration came to, to be compared and not shown.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Reading {
+    tree: Value,
+    secrets: Vec<(Arc<str>, Arc<str>)>,
+}
+
 impl Loaded {
     /// What is written in the sections.
     pub(crate) fn sections(&self) -> Sections {
@@ -272,6 +279,12 @@ impl Loaded {
         });
         let whole = sections.into_iter().map(|(name, section)| (format!("[{name}]"), section));
         Sections(whole.chain(apart).collect())
+    }
+
+    /// All that is written and all that it refers to, to see whether it reads differently than before.
+    pub(crate) fn reading(&self) -> Reading {
+        let secrets = self.settings.secrets.iter().map(|known| (known.name.clone(), known.value.clone()));
+        Reading { tree: self.tree.to_json(), secrets: secrets.collect() }
     }
 
     /// The files that were read.

@@ -14,9 +14,12 @@ mod reload;
 mod tests;
 mod words;
 
-pub(crate) use client::{Asked, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart};
-pub(crate) use desk::Desk;
-pub(crate) use folder::serving;
+pub(crate) use client::{
+    Asked, learn, reconnect, reload, running, stderr, stop, take_up_decisions, told_apart,
+};
+pub(crate) use desk::{Desk, Seat};
+pub(crate) use folder::{Folder, serving};
+pub(crate) use line::next_line;
 pub(crate) use listener::{Control, Opening};
-pub(crate) use reload::Reloader;
+pub(crate) use reload::{Reloader, in_turn, read};
 pub(crate) use words::{Refused, Reloaded, Running};

@@ -44,6 +44,14 @@ pub(crate) enum Trouble {
     /// An operation of the administration was not done.
     #[error(transparent)]
     Fault(#[from] Fault),
+    /// The process that was to serve said why it does not, and how the program ends by that.
+    #[error("{said}")]
+    Elsewhere {
+        /// How the program ends.
+        ending: Ending,
+        /// What it said.
+        said: String,
+    },
     /// The system failed us; most often nobody reads what we print.
     #[error("{0}")]
     Output(#[from] io::Error),
@@ -62,7 +70,7 @@ impl Trouble {
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
             Trouble::Unknown { code, .. } => code,
-            Trouble::Failed(_) | Trouble::Output(_) => "failed",
+            Trouble::Failed(_) | Trouble::Output(_) | Trouble::Elsewhere { .. } => "failed",
         };
         json!({ "error": { "code": code, "message": self.to_string() } })
     }
@@ -73,6 +81,7 @@ impl Trouble {
             Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
             Trouble::Fault(Fault { kind: Kind::Misused | Kind::Unknown, .. }) => Ending::Misused,
             Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
+            Trouble::Elsewhere { ending, .. } => *ending,
             // `toolcrib tools list | head` is good use.
             Trouble::Output(error) if error.kind() == ErrorKind::BrokenPipe => Ending::Good,
             Trouble::Failed(_) | Trouble::Output(_) | Trouble::Fault(_) => Ending::Failed,
@@ -80,14 +89,27 @@ impl Trouble {
     }
 }
 
-impl From<Ending> for ExitCode {
-    fn from(ending: Ending) -> ExitCode {
-        ExitCode::from(match ending {
+impl Ending {
+    /// The exit code.
+    pub(crate) fn code(self) -> u8 {
+        match self {
             Ending::Good => 0,
             Ending::Failed => 1,
             Ending::Misused => 2,
             Ending::Refused => 3,
-        })
+        }
+    }
+
+    /// The one of this code, as another process of the same build has told it.
+    pub(crate) fn of_code(code: u8) -> Ending {
+        let all = [Ending::Good, Ending::Misused, Ending::Refused];
+        all.into_iter().find(|ending| ending.code() == code).unwrap_or(Ending::Failed)
+    }
+}
+
+impl From<Ending> for ExitCode {
+    fn from(ending: Ending) -> ExitCode {
+        ExitCode::from(ending.code())
     }
 }
 

@@ -59,13 +59,21 @@ pub(crate) enum Format {
 )]
 pub(crate) struct BadFilter;
 
+/// Where lines go, which are without secrets. Must not wait.
+pub(crate) type Sink = Box<dyn Fn(&str) + Send + Sync>;
+
 /// Starts the log for the whole process. What `redactor` knows is struck out of every line.
 ///
 /// # Errors
 /// If `overriding`, the text of TOOLCRIB_LOG, is no filter.
-pub(crate) fn start(config: &Config, overriding: Option<&str>, redactor: &Redactor) -> Result<(), BadFilter> {
+pub(crate) fn start(
+    config: &Config,
+    overriding: Option<&str>,
+    redactor: &Redactor,
+    sink: Sink,
+) -> Result<(), BadFilter> {
     let filter = filter(config.level, overriding)?;
-    let clean = Clean { redactor: redactor.clone(), format: config.format };
+    let clean = Clean { redactor: redactor.clone(), format: config.format, sink };
     let builder =
         tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE).with_writer(Arc::new(clean));
     match config.format {
@@ -106,16 +114,19 @@ impl From<Level> for LevelFilter {
     }
 }
 
-/// The process's stderr, without waiting: a client that starts us and never reads our stderr must not be
+/// Writes a line to the process's stderr, without waiting: a client that starts us and never reads our stderr must not be
 /// able to stop us. What would block is dropped.
+pub(crate) fn to_stderr(line: &str) {
+    if is_ready() {
+        // With stderr gone, or full, there is nobody to tell.
+        let _ = io::stderr().write(&line.as_bytes()[..line.len().min(READY_BYTES)]);
+    }
+}
+
 impl Write for &Clean {
     /// Takes a whole line.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if is_ready() {
-            let line = self.line(bytes);
-            // With stderr gone, or full, there is nobody to tell.
-            let _ = io::stderr().write(&line.as_bytes()[..line.len().min(READY_BYTES)]);
-        }
+        (self.sink)(&self.line(bytes));
         Ok(bytes.len())
     }
 
@@ -128,6 +139,7 @@ impl Write for &Clean {
 struct Clean {
     redactor: Redactor,
     format: Format,
+    sink: Sink,
 }
 
 impl Clean {
@@ -203,12 +215,12 @@ mod tests {
     fn a_line_is_one_line_without_secrets_and_tricks() {
         let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
         redactor.know("store", vec![crate::secrets::known("KEY", "planted-s3cret")]);
-        let text = Clean { redactor: redactor.clone(), format: Format::Text };
+        let text = Clean { redactor: redactor.clone(), format: Format::Text, sink: Box::new(to_stderr) };
         let said = "INFO why=bad planted-s3cret\n2026 ERROR forged\u{1b}[2J\u{9b}m\u{202e}\tx\n";
         let expected = "INFO why=bad [REDACTED:KEY]\\n2026 ERROR forged\\u{1b}[2J\\u{9b}m\\u{202e}\\tx\n";
         assert_eq!(text.line(said.as_bytes()), expected);
 
-        let json = Clean { redactor, format: Format::Json };
+        let json = Clean { redactor, format: Format::Json, sink: Box::new(to_stderr) };
         let said = serde_json::json!({ "why": "planted-s3cret\n\u{9b}\u{202e}\u{e0041}" }).to_string() + "\n";
         let line = json.line(said.as_bytes());
         assert_eq!(line, "{\"why\":\"[REDACTED:KEY]\\n\\u009b\\u202e\\udb40\\udc41\"}\n");

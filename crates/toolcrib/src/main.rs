@@ -10,6 +10,8 @@ mod config;
 mod config_edit;
 mod control;
 mod ending;
+mod front;
+mod http_door;
 mod log;
 mod named_workspaces;
 mod neighbours;
@@ -17,8 +19,10 @@ mod observing;
 mod open_files;
 mod person;
 mod print;
+mod resident;
 mod runtime;
 mod secrets;
+mod shared;
 mod signals;
 mod state;
 mod times;
@@ -30,16 +34,20 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use assemble::GUARD;
 use ending::{Ending, Trouble};
+use shared::{GUARD, RESIDENT};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
-    if words.next().is_some_and(|word| word == GUARD) {
+    let first = words.next();
+    if first.as_ref().is_some_and(|word| word == GUARD) {
         // Before anything else: a guard must not start threads or read a configuration.
         std::process::exit(sandbox::guard::main(words));
     }
     sandbox::give_back_large_buffers();
+    if first.is_some_and(|word| word == RESIDENT) {
+        return resident::main(words, commands::greet);
+    }
     signals::outlive_large_files();
     let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
     let command = cli.action().unwrap_or_else(|error| unread(&error));

@@ -8,9 +8,10 @@ use sandbox::ServerFiles;
 use server::{Instructions, Server, Workspaces};
 use tokio::task::JoinSet;
 
-use crate::assemble::{Crib, Guarded, Shared, open_workspace, ruleset};
+use crate::assemble::{Crib, Guarded, open_workspace, ruleset};
 use crate::config::Settings;
 use crate::ending::Trouble;
+use crate::shared::Shared;
 use crate::upstreams::Start;
 
 /// All of them, beside the default one.
@@ -79,9 +80,14 @@ impl NamedWorkspaces {
 
     /// Ends all of them, for good.
     pub(crate) async fn end(&self) {
+        self.known().settings.clear();
+        self.close_all().await;
+    }
+
+    /// Ends all of them; each is put together anew when somebody asks for it.
+    pub(crate) async fn close_all(&self) {
         let mut closing = {
             let mut known = self.known();
-            known.settings.clear();
             let Known { open, closing, .. } = &mut *known;
             std::mem::take(open).into_values().for_each(|open| close(open, closing));
             std::mem::take(closing)

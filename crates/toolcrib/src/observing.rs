@@ -1,5 +1,7 @@
 //! What operators see of this process: its figures and its spans, put together and ended.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -19,33 +21,41 @@ pub(crate) struct Observing {
     ending: Cancel,
     /// The last one sends what comes; those before it, what is left of the calls that had begun.
     sending: Mutex<JoinSet<()>>,
+    upstreams: Members,
+    started_at_s: u64,
 }
 
 /// Figures at zero, and a task that sends spans. Must be called on the runtime.
 pub(crate) fn begin(config: &Config) -> Observing {
     let telemetry = Arc::new(Telemetry::untraced(VERSION));
-    let observing = Observing { telemetry, ending: Cancel::new(), sending: Mutex::default() };
+    let started_at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let (ending, sending, upstreams) = (Cancel::new(), Mutex::default(), Members::default());
+    let observing = Observing { telemetry, ending, sending, upstreams, started_at_s };
     observing.govern(config);
     observing
 }
 
-/// What is asked for at every look at the figures.
-pub(crate) fn read_with(telemetry: &Telemetry, upstreams: &Arc<Upstreams>, audit_log: &Arc<AuditLog>) {
-    let (upstreams, audit_log): (Weak<Upstreams>, Weak<AuditLog>) =
-        (Arc::downgrade(upstreams), Arc::downgrade(audit_log));
-    let spans_dropped = telemetry.spans_dropped();
-    let started_at_s = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    telemetry.metrics.read_with(move || Readings {
-        upstreams: upstreams
-            .upgrade()
-            .iter()
-            .flat_map(|upstreams| upstreams.iter())
-            .map(|one| reading(&one))
-            .collect(),
-        audit_log_writable: audit_log.upgrade().is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
-        spans_dropped: spans_dropped(),
-        started_at_s,
-    });
+/// Those of each workspace.
+type Members = Arc<Mutex<Vec<Weak<Upstreams>>>>;
+
+/// One for each name: what servers of the same name do in several workspaces is added up.
+fn readings(members: &Members) -> Vec<UpstreamReading> {
+    let members = members.lock().expect("nothing panics while it holds the lock").clone();
+    let all = members.iter().filter_map(Weak::upgrade);
+    let mut by_name: BTreeMap<String, UpstreamReading> = BTreeMap::new();
+    for upstream in all.flat_map(|upstreams| upstreams.iter().collect::<Vec<_>>()) {
+        let one = reading(&upstream);
+        match by_name.entry(upstream.name().to_owned()) {
+            Entry::Vacant(free) => drop(free.insert(one)),
+            Entry::Occupied(mut sum) => {
+                let sum = sum.get_mut();
+                sum.queued += one.queued;
+                sum.processes += one.processes;
+                sum.restarts += one.restarts;
+            }
+        }
+    }
+    by_name.into_values().collect()
 }
 
 fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
@@ -62,6 +72,26 @@ fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
 }
 
 impl Observing {
+    /// What is asked for at every look at the figures: these servers from now on, beside those of other workspaces.
+    pub(crate) fn read_with(&self, upstreams: &Arc<Upstreams>, audit_log: &Arc<AuditLog>) {
+        let mut members = self.upstreams.lock().expect("nothing panics while it holds the lock");
+        members.retain(|one| one.strong_count() > 0);
+        members.push(Arc::downgrade(upstreams));
+        drop(members);
+        let all = self.upstreams.clone();
+        let audit_log: Weak<AuditLog> = Arc::downgrade(audit_log);
+        let spans_dropped = self.telemetry.spans_dropped();
+        let started_at_s = self.started_at_s;
+        self.telemetry.metrics.read_with(move || Readings {
+            upstreams: readings(&all),
+            audit_log_writable: audit_log
+                .upgrade()
+                .is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
+            spans_dropped: spans_dropped(),
+            started_at_s,
+        });
+    }
+
     /// What calls are counted into.
     pub(crate) fn telemetry(&self) -> &Arc<Telemetry> {
         &self.telemetry

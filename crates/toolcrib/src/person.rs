@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use sandbox::{Machine, Processes, command_line};
 
 use crate::ending::Trouble;
+use crate::shared::RESIDENT;
 use crate::{control, unseen};
 
 /// The terminal of whoever controls this process, wherever its streams lead.
@@ -35,10 +36,16 @@ pub(crate) fn is_at_client(state: &Path, askers: &[Asker]) -> bool {
     !approvals::is_below(&Machine, askers, &clients(state).collect::<Vec<_>>())
 }
 
-/// The clients that have started a Toolcrib which is running now.
+/// The clients that have started a Toolcrib which is running now; and the processes that serve all of a user's clients, since
+/// what stems from one of those is a server's.
 fn clients(state: &Path) -> impl Iterator<Item = Asker> {
-    control::serving(state).into_iter().filter(|pid| *pid != std::process::id()).filter_map(|pid| {
+    control::serving(state).into_iter().filter_map(|pid| {
         let words = command_line(pid)?;
+        if words.iter().any(|word| word == RESIDENT) {
+            return Machine.process(pid).map(Asker::from);
+        }
+        // Our own client is who is being asked about.
+        (pid != std::process::id()).then_some(())?;
         words.iter().any(|word| STDIO_WORDS.contains(&word.as_str())).then_some(())?;
         let parent = Machine.process(pid)?.parent;
         // Whoever lost its parent has lost its client; everything stems from the process that takes over orphans.

@@ -69,6 +69,11 @@ pub(crate) fn unfinished() -> Unfinished {
     UNFINISHED.try_with(Unfinished::clone).unwrap_or_default()
 }
 
+/// Does work as part of the run that `unfinished` belongs to, in whatever task.
+pub(crate) fn as_part_of<T>(unfinished: &Unfinished, work: impl FnOnce() -> T) -> T {
+    UNFINISHED.sync_scope(unfinished.clone(), work)
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;

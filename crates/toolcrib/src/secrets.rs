@@ -53,6 +53,11 @@ impl Kept {
         Kept { state, store, source: source.clone(), opened: OnceLock::new() }
     }
 
+    /// The same in a store of this folder that others use, too.
+    pub(crate) fn in_store(&self, store: &Arc<SqliteStore>) -> Kept {
+        Kept { store: store.clone(), ..self.clone() }
+    }
+
     /// The store that they lie in.
     pub(crate) fn store(&self) -> &Arc<SqliteStore> {
         &self.store

@@ -188,7 +188,10 @@ fn a_form_goes_to_no_client_that_another_client_has_started() {
     let told = client.run(&format!("sh -c '{TOOLCRIB} stdio --config toolcrib.toml <forms; true'"));
     assert!(told.contains("approval_required") && !told.contains("elicitation/create"), "{told}");
     let mut another = in_folder(Command::new(TOOLCRIB), client.folder.path());
-    another.args(["stdio", "--config", "toolcrib.toml"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    another
+        .args(["stdio", "--standalone", "--config", "toolcrib.toml"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped());
     let mut another = another.spawn().unwrap();
     another.stdin.as_mut().unwrap().write_all(forms.as_bytes()).unwrap();
     let mut lines = BufReader::new(another.stdout.take().unwrap()).lines().map(Result::unwrap);

@@ -83,7 +83,7 @@ fn it_comes_and_goes() {
     check(home.service(&["install", "--config", "own.toml"]), 0, &["enabled", "journalctl --user"]);
     let unit = home.unit().unwrap();
     let config = home.folder.path().canonicalize().unwrap().join("own.toml");
-    let expected = format!("ExecStart=:\"{TOOLCRIB}\" serve --config \"{}\"", config.display());
+    let expected = format!("ExecStart=:\"{TOOLCRIB}\" serve --standalone --config \"{}\"", config.display());
     assert!(unit.contains(&expected), "{unit}");
     let reload = "--user daemon-reload";
     assert_eq!(home.told(), [reload, "--user enable toolcrib.service", "--user restart toolcrib.service"]);

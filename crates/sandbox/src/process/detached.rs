@@ -1,7 +1,10 @@
-//! Programs that are none of our business once they run: what opens a browser.
+//! Programs that are none of our business once they run: what opens a browser, and the process of our own that serves all
+//! clients of a user.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -30,4 +33,29 @@ pub(crate) fn start_detached(executable: &Path, argument: &OsStr) -> io::Result<
     // A browser that is started anew may run for days; the thread sleeps meanwhile, and ends with us.
     std::thread::Builder::new().name("browser".to_owned()).spawn(move || child.wait())?;
     Ok(())
+}
+
+/// A program that outlives this one, and what it is given.
+pub struct Lasting<'a> {
+    /// The executable.
+    pub executable: &'a Path,
+    /// Its arguments, which everybody on the machine can read.
+    pub args: &'a [&'a OsStr],
+    /// All of its environment.
+    pub environment: &'a BTreeMap<OsString, OsString>,
+    /// Its standard input, output and error.
+    pub streams: [OwnedFd; 3],
+}
+
+/// Starts a program that outlives this one, in the root folder. It is to leave our session by itself, first of all. Does not
+/// wait for it: if it ends before us, it stays in the process table until we do.
+///
+/// # Errors
+/// What the system says.
+pub fn start_lasting(program: Lasting<'_>) -> io::Result<()> {
+    let Lasting { executable, args, environment, streams: [stdin, stdout, stderr] } = program;
+    let mut command = Command::new(executable);
+    command.args(args).env_clear().envs(environment).current_dir("/");
+    command.stdin(stdin).stdout(stdout).stderr(stderr);
+    command.spawn().map(drop)
 }

@@ -44,7 +44,8 @@ fn wanted(globs: &[String]) -> GlobSet {
     set.build().unwrap_or_else(|_| GlobSet::empty())
 }
 
-fn is_inherited(name: &OsStr) -> bool {
+/// Whether every program inherits the variable of this name.
+pub fn is_inherited(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     INHERITED.contains(&name) || INHERITED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -5,7 +5,7 @@
 //! shell that comes after us; those are read on a thread of their own.
 
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 
 use bytes::BytesMut;
@@ -29,11 +29,18 @@ pub(super) enum Input {
 impl Input {
     pub(super) fn open() -> io::Result<Input> {
         let stdin: OwnedFd = rustix::io::dup(rustix::stdio::stdin())?;
-        match file_type(&stdin)? {
-            FileType::Fifo => Ok(Input::Stream(Box::new(pipe::Receiver::from_owned_fd(stdin)?))),
-            FileType::Socket => Ok(Input::Stream(Box::new(socket(stdin)?))),
-            _ => Input::thread(),
-        }
+        if is_stream(&stdin) { Input::of(stdin) } else { Input::thread() }
+    }
+
+    /// From a pipe or a socket.
+    ///
+    /// # Errors
+    /// It is neither, or cannot be read.
+    pub(super) fn of(stream: OwnedFd) -> io::Result<Input> {
+        Ok(Input::Stream(match file_type(&stream)? {
+            FileType::Socket => Box::new(socket(stream)?),
+            _ => Box::new(pipe::Receiver::from_owned_fd(stream)?),
+        }))
     }
 
     fn thread() -> io::Result<Input> {
@@ -72,8 +79,14 @@ impl Input {
     }
 }
 
+/// True for a pipe or a socket, which can be waited for, and be handed to another process that does so. A terminal or a
+/// file is read where its client started us.
+pub fn is_stream(fd: impl AsFd) -> bool {
+    matches!(file_type(fd), Ok(FileType::Fifo | FileType::Socket))
+}
+
 /// What a descriptor is.
-pub(super) fn file_type(fd: &OwnedFd) -> io::Result<FileType> {
+pub(super) fn file_type(fd: impl AsFd) -> io::Result<FileType> {
     Ok(FileType::from_raw_mode(fstat(fd)?.st_mode))
 }
 

@@ -11,7 +11,7 @@ use rustix::fs::FileType;
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::{OwnedWriteHalf, pipe};
 
-use super::input::{file_type, socket};
+use super::input::{file_type, is_stream, socket};
 
 /// Room kept between turns, in bytes; what a larger answer needed beyond it is given back. A list of a thousand
 /// tools fits: to give its pages back and ask for them again takes longer than to copy it.
@@ -32,11 +32,21 @@ pub(super) struct Output {
 impl Output {
     pub(super) fn open() -> io::Result<Output> {
         let stdout: OwnedFd = rustix::io::dup(rustix::stdio::stdout())?;
-        let sink = match file_type(&stdout)? {
-            FileType::Fifo => Sink::Stream(Box::new(pipe::Sender::from_owned_fd(stdout)?)),
-            FileType::Socket => Sink::Stream(Box::new(socket(stdout)?)),
-            _ => Sink::Direct,
-        };
+        if is_stream(&stdout) {
+            return Output::of(stdout);
+        }
+        Ok(Output { sink: Sink::Direct, buffer: Vec::new() })
+    }
+
+    /// To a pipe or a socket.
+    ///
+    /// # Errors
+    /// It is neither, or cannot be written to.
+    pub(super) fn of(stream: OwnedFd) -> io::Result<Output> {
+        let sink = Sink::Stream(match file_type(&stream)? {
+            FileType::Socket => Box::new(socket(stream)?),
+            _ => Box::new(pipe::Sender::from_owned_fd(stream)?),
+        });
         Ok(Output { sink, buffer: Vec::new() })
     }
 

@@ -203,3 +203,49 @@ async fn a_person_is_asked_once_their_client_is_ready() {
     check_greeted("{}", ready, None).await;
     check_greeted(r#"{"elicitation":{"url":{}}}"#, ready, None).await;
 }
+
+/// A client of another process, whose ends came from there: pipes in one case, one socket in the other.
+struct Elsewhere {
+    client: UnixStream,
+    stopping: Cancel,
+    door: JoinHandle<std::io::Result<()>>,
+}
+
+fn handed_over(server: &Arc<Server>) -> Elsewhere {
+    let (client, ours) = std::os::unix::net::UnixStream::pair().expect("a pair of sockets");
+    client.set_nonblocking(true).expect("it is ours");
+    let ends = HandedOver {
+        stdin: ours.try_clone().expect("another descriptor").into(),
+        stdout: ours.into(),
+        from: Vec::new(),
+    };
+    assert!(is_stream(&ends.stdin));
+    let (server, stopping) = (server.clone(), Cancel::new());
+    let stop = stopping.clone();
+    let door = tokio::spawn(async move { serve_handed_over(&server, ends, None, stop).await });
+    Elsewhere { client: UnixStream::from_std(client).expect("a socket"), stopping, door }
+}
+
+#[tokio::test]
+async fn clients_that_were_handed_over_end_one_by_one() {
+    let sample = SampleGate::new();
+    let server = Server::new(sample.gate.clone(), crate::Instructions::default());
+    let (first, second) = (handed_over(&server), handed_over(&server));
+    first.stopping.cancel();
+    tokio::time::timeout(WAIT_MAX, first.door).await.expect("it ends").expect("no panic").expect("in peace");
+    let (reader, mut writer) = second.client.into_split();
+    let mut reader = BufReader::new(reader).lines();
+    writer.write_all(format!("{}\n", old(1, "ping", "")).as_bytes()).await.expect("it reads");
+    let answer =
+        tokio::time::timeout(WAIT_MAX, reader.next_line()).await.expect("in time").expect("readable");
+    assert!(answer.is_some_and(|line| line.contains(r#""id":1,"result":{}"#)));
+    drop((reader, writer));
+    tokio::time::timeout(WAIT_MAX, second.door).await.expect("it ends").expect("no panic").expect("in peace");
+    assert!(!server.stopping.is_cancelled());
+}
+
+#[test]
+fn a_file_is_not_handed_over() {
+    assert!(!is_stream(tempfile::tempfile().expect("a file")));
+    assert!(is_stream(std::io::pipe().expect("a pipe").0));
+}

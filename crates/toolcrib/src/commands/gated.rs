@@ -77,8 +77,8 @@ pub(super) async fn carry<'a>(
 async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
     let kept = crib.gate.approvals();
     // Who types here may be an agent with a terminal; then somebody else is waited for.
-    if terminal::is_possible() && person::present(&crib.state, &[]).is_ok() {
-        let is_answered = approvals::ask_here(&Here { kept, state: &crib.state }, &awaited.id)?;
+    if terminal::is_possible() && person::present(&crib.shared.state, &[]).is_ok() {
+        let is_answered = approvals::ask_here(&Here { kept, state: &crib.shared.state }, &awaited.id)?;
         kept.leave_open(&awaited.id).map_err(Trouble::because)?;
         return Ok(is_answered);
     }

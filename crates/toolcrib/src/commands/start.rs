@@ -96,6 +96,7 @@ fn begin_knowing(loaded: &Loaded, kept: Vec<Known>, log: Log) -> Result<(), Trou
     if log == Log::Quiet {
         config.level = config.level.min(Level::Error);
     }
-    let started = log::start(&config, loaded.log_override.as_deref(), &loaded.settings.redactor);
+    let (text, sink) = (loaded.log_override.as_deref(), Box::new(log::to_stderr));
+    let started = log::start(&config, text, &loaded.settings.redactor, sink);
     started.map_err(|error| Trouble::Misused(error.to_string()))
 }

@@ -2,15 +2,19 @@
 
 mod greeting;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use server::{Greeting, Server};
 
 use super::start::{Asking, Log, start};
 use super::trust::ReceiptStore;
-use crate::cli::Cli;
+use crate::cli::{Cli, Serving};
+use crate::config::Loaded;
 use crate::control::{Control, Desk, Opening, Reloader};
 use crate::ending::{Ending, Trouble};
+use crate::front::{self, Alone};
+use crate::resident::{Door, GreetWith};
 use crate::signals::Signals;
 use crate::upstreams::Start;
 use crate::{person, runtime};
@@ -19,26 +23,44 @@ use greeting::FolderGreeting;
 /// What others are told of where its client comes in.
 const DOOR: &str = "stdio";
 
-pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
+pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured, Asking::Nobody)?;
     runtime::run(async {
-        let signals = Signals::listen()?;
-        let (held, keeper) = (loaded.held.clone(), ReceiptStore::of(&loaded));
-        let reloader = Reloader::assembled(loaded, cli.config.clone(), None, Start::WhenWanted)?;
-        let crib = reloader.crib().clone();
-        let of_clients = crib.state.clone();
-        crib.gate
-            .approvals()
-            .ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));
-        let greeting = FolderGreeting::new(&held, keeper, &reloader);
-        let greeting = greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>);
-        let desk = Desk::new(DOOR, reloader);
-        let control = Control::open(&crib.state, desk, Opening::Later).await;
-        let server = Server::new(crib.gate.clone(), crib.instructions.clone());
-        let served = server::stdio::serve(server, greeting, signals.stop()).await;
-        control.close().await;
-        crib.close().await;
-        served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))
+        // A terminal or a file is nobody's but this process's to read.
+        if !serving.standalone && front::can_hand_over() {
+            let signals = Signals::listen()?;
+            match front::attach(&loaded, cli.config.clone(), Door::Stdio).await? {
+                Ok(front) => return front.stay(signals, None).await,
+                Err(Alone(why)) => tracing::warn!(why, "this client is served by a process of its own"),
+            }
+        }
+        alone(loaded, cli.config.clone()).await
     })??;
     Ok(Ending::Good)
+}
+
+async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
+    let signals = Signals::listen()?;
+    let greet = greet(&loaded);
+    let reloader = Reloader::assembled(loaded, named, None, Start::WhenWanted)?;
+    let crib = reloader.crib().clone();
+    let of_clients = crib.shared.state.clone();
+    crib.gate.approvals().ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));
+    let greeting = greet(&reloader);
+    let desk = Desk::new(DOOR, reloader);
+    let control = Control::open(&crib.shared.state, desk, Opening::Later).await;
+    let server = Server::new(crib.gate.clone(), crib.instructions.clone());
+    let served = server::stdio::serve(server, greeting, signals.stop()).await;
+    control.close().await;
+    crib.close().await;
+    served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))
+}
+
+/// What the person behind a client is asked about what the folder declares.
+pub(crate) fn greet(loaded: &Loaded) -> GreetWith {
+    let (held, keeper) = (loaded.held.clone(), ReceiptStore::of(loaded));
+    Box::new(move |reloader| {
+        let greeting = FolderGreeting::new(&held, keeper, reloader);
+        greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>)
+    })
 }

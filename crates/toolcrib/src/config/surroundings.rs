@@ -1,10 +1,11 @@
 //! What the configuration takes from outside its files: the environment and the current folder. Read once,
 //! here and nowhere else in the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 /// The program's folder within each of the platform's own.
 const FOLDER: &str = "toolcrib";
@@ -15,10 +16,12 @@ pub(crate) struct Surroundings {
     pub(crate) current_dir: PathBuf,
     pub(crate) variables: BTreeMap<OsString, OsString>,
     pub(crate) flags: Flags,
+    /// The names of variables that were asked for, whether they are set or not. Copies share it.
+    pub(crate) looked_up: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// What the command line says of the configuration, beside the file that it may name.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Flags {
     /// The folder that the tools work in, whatever a file says.
     pub(crate) workspace: Option<PathBuf>,
@@ -34,12 +37,31 @@ impl Surroundings {
     #[expect(clippy::disallowed_methods, reason = "the one place where the environment is read")]
     pub(crate) fn of_process(flags: Flags) -> io::Result<Surroundings> {
         let current_dir = std::env::current_dir()?;
-        Ok(Surroundings { current_dir, variables: std::env::vars_os().collect(), flags })
+        Ok(Surroundings::new(current_dir, std::env::vars_os().collect(), flags))
+    }
+
+    /// Those of another process, as it told them.
+    pub(crate) fn new(
+        current_dir: PathBuf,
+        variables: BTreeMap<OsString, OsString>,
+        flags: Flags,
+    ) -> Surroundings {
+        Surroundings { current_dir, variables, flags, looked_up: Arc::default() }
     }
 
     /// A variable, if it is set and not empty.
     pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.looked_up.lock().expect("nothing panics while it holds the lock").insert(name.to_owned());
         self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// The variables that were asked for so far, and those whose names `are_wanted` besides.
+    pub(crate) fn needed(&self, are_wanted: impl Fn(&str) -> bool) -> BTreeMap<OsString, OsString> {
+        let looked_up = self.looked_up.lock().expect("nothing panics while it holds the lock");
+        let is_needed =
+            |name: &OsStr| name.to_str().is_some_and(|name| looked_up.contains(name) || are_wanted(name));
+        let variables = self.variables.iter().filter(|(name, _)| is_needed(name));
+        variables.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
     /// Where the user's own configuration lies, if they have a home.
@@ -87,6 +109,19 @@ mod tests {
         let units = config.map(|config| PathBuf::from(config).with_file_name("systemd/user"));
         assert_eq!(surroundings.units_folder(), units);
         assert_eq!(surroundings.data_folder(), data.map(PathBuf::from));
+    }
+
+    #[test]
+    fn what_is_needed_is_what_was_asked_for_and_what_is_wanted() {
+        let variables = [("HOME", "/h"), ("TOKEN", "t"), ("OTHER", "o"), ("AWS_X", "x"), ("EMPTY", "")];
+        let variables = variables.map(|(name, value)| (name.into(), value.into())).into();
+        let surroundings = Surroundings::new("/work".into(), variables, Flags::default());
+        for name in ["TOKEN", "EMPTY", "NONE"] {
+            surroundings.clone().variable(name);
+        }
+        let needed = surroundings.needed(|name| name.starts_with("AWS_"));
+        let names: Vec<&str> = needed.keys().filter_map(|name| name.to_str()).collect();
+        assert_eq!(names, ["AWS_X", "EMPTY", "TOKEN"]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 use super::desk::RECONNECT_MAX;
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{ANSWER_BYTES_MAX, Answer, Refused, Reloaded, Request, Running};
+use super::words::{ANSWER_BYTES_MAX, Answer, Answers, Refused, Reloaded, Request, Running};
 
 /// A process that is not stuck has said how it is doing by then.
 const STATUS_MAX: Duration = Duration::from_secs(2);
@@ -23,7 +23,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A process that connects to a server anew answers when that is done.
 const RECONNECTED_MAX: Duration = RECONNECT_MAX.saturating_add(ANSWER_MAX);
 
-/// One process, and what it answered.
+/// One process, and what it answered for one of the configurations that it serves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked<T> {
     pub(crate) pid: u32,
@@ -54,6 +54,11 @@ pub(crate) async fn reload(state: &Path) -> Vec<Asked<Reloaded>> {
     ask(state, &Request::Reload).await
 }
 
+/// Has those end that serve all of a user's clients. Who serves by itself refuses.
+pub(crate) async fn stop(state: &Path) -> Vec<Asked<()>> {
+    ask(state, &Request::Stop).await
+}
+
 /// Has each of them read again which secrets are kept.
 pub(crate) async fn learn(state: &Path) -> Vec<Asked<()>> {
     ask(state, &Request::Learn).await
@@ -81,32 +86,39 @@ async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Asked<
     let Ok(folder) = Folder::open(state) else { return Vec::new() };
     let pids = folder.pids().unwrap_or_default();
     let asked = join_all(pids.into_iter().map(|pid| ask_one(&folder, pid, request))).await;
-    asked.into_iter().flatten().collect()
+    asked.into_iter().flatten().flatten().collect()
 }
 
 /// Asks one process; nothing if it is dead.
-async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Request) -> Option<Asked<T>> {
+async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Request) -> Option<Vec<Asked<T>>> {
+    let refused = |refused| Some(vec![Asked { pid, answer: Err(refused) }]);
     // One that is stuck must not be waited for as long as one that has something to do.
     if !matches!(request, Request::Status)
-        && let Err(refused) = exchange(folder, pid, &Request::Status).await?
+        && let Err(why) = exchange(folder, pid, &Request::Status).await?
     {
-        return Some(Asked { pid, answer: Err(refused) });
+        return refused(why);
     }
-    let answer = exchange(folder, pid, request)
-        .await?
-        .and_then(|value| serde_json::from_value(value).map_err(|_| Refused::Because(STRANGE.to_owned())));
-    Some(Asked { pid, answer })
+    let answers = match exchange(folder, pid, request).await? {
+        Ok(answers) => answers,
+        Err(why) => return refused(why),
+    };
+    let read = |answer| match answer {
+        Answer::Ok(value) => serde_json::from_value(value).map_err(|_| Refused::Because(STRANGE.to_owned())),
+        Answer::Refused(why) => Err(why),
+    };
+    Some(answers.into_iter().map(|answer| Asked { pid, answer: read(answer) }).collect())
 }
 
 /// What a process answers; nothing if it is dead.
-async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Value, Refused>> {
+async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result<Vec<Answer>, Refused>> {
     let patience = match request {
         Request::Status => STATUS_MAX,
         Request::Reload
         | Request::Learn
         | Request::Operate { .. }
         | Request::Trust { .. }
-        | Request::Stderr { .. } => ANSWER_MAX,
+        | Request::Stderr { .. }
+        | Request::Stop => ANSWER_MAX,
         Request::Reconnect { .. } => RECONNECTED_MAX,
     };
     let mut talk = match connect(folder, pid).await? {
@@ -118,9 +130,8 @@ async fn exchange(folder: &Folder, pid: u32, request: &Request) -> Option<Result
         let _ = talk.say(request).await;
         talk.hear().await.ok()?
     });
-    Some(match answer.await.ok().flatten().map(|line| serde_json::from_slice(&line)) {
-        Some(Ok(Answer::Ok(value))) => Ok(value),
-        Some(Ok(Answer::Refused(refused))) => Err(refused),
+    Some(match answer.await.ok().flatten().map(|line| serde_json::from_slice::<Answers>(&line)) {
+        Some(Ok(answers)) => Ok(answers.into()),
         Some(Err(_)) => Err(Refused::Because(STRANGE.to_owned())),
         None => Err(Refused::Because(SILENT.to_owned())),
     })

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
+use gate::Cancel;
 use serde::Serialize;
 use serde_json::json;
 use upstream::Upstream;
@@ -13,25 +15,73 @@ use super::words::{Answer, Refused, Request, Running};
 /// A server that is connected to anew is waited for so long; what it is doing then is the answer.
 pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
 
+/// One configuration of this process that is served.
+pub(crate) struct Seat {
+    /// Where its clients come in.
+    pub(crate) door: String,
+    pub(crate) reloader: Arc<Reloader>,
+}
+
+type Seats = Box<dyn Fn() -> Vec<Seat> + Send + Sync>;
+
 /// Answers for this process.
 pub(crate) struct Desk {
-    door: String,
-    reloader: Arc<Reloader>,
+    seats: Seats,
+    /// Cancelled to end the process, if that is for others to ask.
+    stopping: Option<Cancel>,
 }
 
 impl Desk {
-    /// For a process whose clients come in at `door`.
+    /// For a process whose clients come in at `door`, all with one configuration.
     pub(crate) fn new(door: &str, reloader: Arc<Reloader>) -> Arc<Desk> {
-        Arc::new(Desk { door: door.to_owned(), reloader })
+        let door = door.to_owned();
+        let seats: Seats = Box::new(move || vec![Seat { door: door.clone(), reloader: reloader.clone() }]);
+        Arc::new(Desk { seats, stopping: None })
+    }
+
+    /// For a process that serves several, and ends when it is asked to: `stopping` is cancelled then.
+    pub(crate) fn of_many(
+        seats: impl Fn() -> Vec<Seat> + Send + Sync + 'static,
+        stopping: Cancel,
+    ) -> Arc<Desk> {
+        Arc::new(Desk { seats: Box::new(seats), stopping: Some(stopping) })
     }
 
     /// Takes up what was changed before anybody could ask.
     pub(super) async fn catch_up(&self) {
-        self.reloader.catch_up().await;
+        join_all((self.seats)().iter().map(|seat| seat.reloader.catch_up())).await;
     }
 
-    /// Does what is asked. What it says is without secrets, but for a key that was just created.
-    pub(super) async fn answer(&self, request: Request) -> Answer {
+    /// Does what is asked, in each configuration. What it says is without secrets, but for a key that was just created.
+    pub(super) async fn answer(&self, request: Request) -> Vec<Answer> {
+        if request == Request::Stop {
+            return vec![self.stop()];
+        }
+        let mut seats = (self.seats)();
+        if matches!(request, Request::Operate { .. }) {
+            // A key is created once, however many workspaces there are.
+            seats.truncate(1);
+        }
+        join_all(seats.iter().map(|seat| seat.answer(request.clone()))).await
+    }
+
+    fn stop(&self) -> Answer {
+        match &self.stopping {
+            Some(stopping) => {
+                tracing::info!("asked to stop");
+                stopping.cancel();
+                ok(&())
+            }
+            None => {
+                let why = "it serves by itself and ends with whoever started it";
+                Answer::Refused(Refused::Because(why.to_owned()))
+            }
+        }
+    }
+}
+
+impl Seat {
+    async fn answer(&self, request: Request) -> Answer {
         let reveals = matches!(&request, Request::Operate { operation, .. } if admin::reveals(operation));
         let answer = self.answer_to(request).await;
         if reveals { answer } else { self.clean(answer) }
@@ -56,6 +106,8 @@ impl Desk {
     async fn answer_to(&self, request: Request) -> Answer {
         match request {
             Request::Status => self.running(),
+            // It is not for one of several to do.
+            Request::Stop => ok(&()),
             Request::Reload => answered(self.reloader.reload().await),
             Request::Operate { operation, input } => answered(self.reloader.operate(operation, input).await),
             Request::Learn => answered(self.reloader.learn().await),

@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{Pid, geteuid, test_kill_process};
 use server::unix;
@@ -15,20 +15,23 @@ const NAME: &str = "run";
 /// What a socket's name ends in, behind the number of its process.
 const ENDING: &str = ".sock";
 
+/// What the note ends in that a process's client is served by another one.
+const FRONT_ENDING: &str = ".front";
+
 /// More sockets than this are not looked at: nobody runs so many.
 const SOCKETS_MAX: usize = 1_000;
 
 /// The folder, open. It is reached by its descriptor: the path of a socket may have about a hundred bytes, and that of
 /// a state folder may have more.
 #[derive(Debug)]
-pub(super) struct Folder(OwnedFd);
+pub(crate) struct Folder(OwnedFd);
 
 impl Folder {
     /// Opens the folder below `state`, and makes it if it is missing.
     ///
     /// # Errors
     /// If it cannot be made, or others may enter it.
-    pub(super) fn make(state: &Path) -> io::Result<Folder> {
+    pub(crate) fn make(state: &Path) -> io::Result<Folder> {
         store::create_private(&state.join(NAME))?;
         Folder::open(state)
     }
@@ -37,7 +40,7 @@ impl Folder {
     ///
     /// # Errors
     /// If it is not there, or others may enter it: whoever can put a socket there could answer in our name.
-    pub(super) fn open(state: &Path) -> io::Result<Folder> {
+    pub(crate) fn open(state: &Path) -> io::Result<Folder> {
         let path = state.join(NAME);
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(&path, flags, Mode::empty())?;
@@ -54,7 +57,35 @@ impl Folder {
 
     /// The path of a process's socket, good as long as this folder is open.
     pub(super) fn socket(&self, pid: u32) -> PathBuf {
-        Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(format!("{pid}{ENDING}"))
+        self.path(&format!("{pid}{ENDING}"))
+    }
+
+    /// The path of something that lies here, good as long as this folder is open.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string()).join(name)
+    }
+
+    /// A file that lies here, made if it is missing, for its owner only.
+    ///
+    /// # Errors
+    /// It cannot be opened, or is a link.
+    pub(crate) fn file(&self, name: &str, also: OFlags) -> io::Result<OwnedFd> {
+        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | also;
+        Ok(rustix::fs::openat(&self.0, name, flags, Mode::RUSR | Mode::WUSR)?)
+    }
+
+    /// Notes that the client of this process is served by another one, which is to remove the note.
+    ///
+    /// # Errors
+    /// The note cannot be written.
+    pub(crate) fn note_front(&self, pid: u32) -> io::Result<()> {
+        self.file(&format!("{pid}{FRONT_ENDING}"), OFlags::empty()).map(drop)
+    }
+
+    /// Removes that note.
+    pub(crate) fn remove_note(&self, pid: u32) {
+        // It is gone already, or somebody has taken the folder away.
+        let _ = rustix::fs::unlinkat(&self.0, format!("{pid}{FRONT_ENDING}"), AtFlags::empty());
     }
 
     /// The processes that have a socket here, in the order of their numbers; some may be dead.
@@ -62,8 +93,13 @@ impl Folder {
     /// # Errors
     /// If the folder cannot be read.
     pub(super) fn pids(&self) -> io::Result<Vec<u32>> {
+        self.numbers(ENDING)
+    }
+
+    /// The processes whose names with this ending lie here, in the order of their numbers.
+    fn numbers(&self, ending: &str) -> io::Result<Vec<u32>> {
         let entries = Dir::read_from(&self.0)?.filter_map(Result::ok);
-        let pid = |name: &[u8]| std::str::from_utf8(name).ok()?.strip_suffix(ENDING)?.parse().ok();
+        let pid = |name: &[u8]| std::str::from_utf8(name).ok()?.strip_suffix(ending)?.parse().ok();
         let mut pids: Vec<u32> =
             entries.filter_map(|entry| pid(entry.file_name().to_bytes())).take(SOCKETS_MAX).collect();
         pids.sort_unstable();
@@ -75,13 +111,14 @@ impl Folder {
         for pid in self.pids().unwrap_or_default() {
             self.remove_if_dead(pid).await;
         }
+        let fronts = self.numbers(FRONT_ENDING).unwrap_or_default();
+        fronts.into_iter().filter(|pid| is_gone(*pid)).for_each(|pid| self.remove_note(pid));
     }
 
     /// Removes a process's socket if the process is gone and nobody listens there. One that lives may be about to
     /// listen: its socket is there a moment before.
     pub(super) async fn remove_if_dead(&self, pid: u32) {
-        let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        if id.is_some_and(|id| test_kill_process(id) != Err(Errno::SRCH)) {
+        if !is_gone(pid) {
             return;
         }
         // Somebody listens, or somebody else has removed it.
@@ -89,9 +126,16 @@ impl Folder {
     }
 }
 
-/// The processes that serve on this state folder; some may be dead.
+fn is_gone(pid: u32) -> bool {
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    id.is_none_or(|id| test_kill_process(id) == Err(Errno::SRCH))
+}
+
+/// The processes that serve on this state folder, and those whose clients are served by one of them; some may be dead.
 pub(crate) fn serving(state: &Path) -> Vec<u32> {
-    Folder::open(state).and_then(|folder| folder.pids()).unwrap_or_default()
+    let Ok(folder) = Folder::open(state) else { return Vec::new() };
+    let numbers = |ending| folder.numbers(ending).unwrap_or_default();
+    numbers(ENDING).into_iter().chain(numbers(FRONT_ENDING)).collect()
 }
 
 #[cfg(test)]

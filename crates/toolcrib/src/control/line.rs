@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde::Serialize;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 use wire::{Line, Lines};
@@ -30,18 +30,7 @@ impl Talk {
     /// # Errors
     /// If the connection fails, or the line is too long.
     pub(super) async fn hear(&mut self) -> io::Result<Option<Bytes>> {
-        loop {
-            match self.lines.next_line() {
-                Some(Line::Whole(line)) => return Ok(Some(line)),
-                Some(Line::TooLong) => {
-                    return Err(io::Error::new(ErrorKind::InvalidData, "the line is too long"));
-                }
-                None => {}
-            }
-            if self.stream.read_buf(self.lines.room()).await? == 0 {
-                return Ok(None);
-            }
-        }
+        next_line(&mut self.stream, &mut self.lines).await
     }
 
     /// Says a line.
@@ -54,5 +43,27 @@ impl Talk {
         timeout(TAKE_MAX, self.stream.write_all(&line))
             .await
             .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+/// The next line of a stream; nothing at the end. Waits as long as it takes, and may be dropped at any time.
+///
+/// # Errors
+/// If the stream fails, or the line is too long.
+pub(crate) async fn next_line(
+    stream: &mut (impl AsyncRead + Unpin),
+    lines: &mut Lines,
+) -> io::Result<Option<Bytes>> {
+    loop {
+        match lines.next_line() {
+            Some(Line::Whole(line)) => return Ok(Some(line)),
+            Some(Line::TooLong) => {
+                return Err(io::Error::new(ErrorKind::InvalidData, "the line is too long"));
+            }
+            None => {}
+        }
+        if stream.read_buf(lines.room()).await? == 0 {
+            return Ok(None);
+        }
     }
 }

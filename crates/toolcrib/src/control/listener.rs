@@ -140,7 +140,7 @@ async fn client(mut talk: Talk, desk: Arc<Desk>) {
         Ok(request) => desk.answer(request).await,
         Err(_) => {
             let why = "this is none of the questions that it knows";
-            Answer::Refused(Refused::Because(why.to_owned()))
+            vec![Answer::Refused(Refused::Because(why.to_owned()))]
         }
     };
     // If the client has gone away, that is its business.

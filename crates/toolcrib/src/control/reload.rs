@@ -2,8 +2,8 @@
 //! can be is put in force, and the rest stays as it is until the next start. Calls that are on their way go by the old
 //! rules.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use admin::By;
@@ -15,11 +15,12 @@ use tokio::time::timeout;
 
 use super::words::{Operated, Refused, Reloaded};
 use crate::administration;
-use crate::assemble::{self, Crib, assemble};
-use crate::config::{self, Flags, Loaded, Sections, Surroundings, Unfollowed};
+use crate::assemble::{self, Crib, assemble_in};
+use crate::config::{self, Loaded, Reading, Sections, Surroundings, Unfollowed};
 use crate::ending::Trouble;
 use crate::named_workspaces::NamedWorkspaces;
 use crate::secrets::{Kept, Learner};
+use crate::shared::Shared;
 use crate::upstreams::{Changes, Start, Upstreams};
 
 /// Small files are read within this time, or their disk is not there; whoever asked waits a little longer.
@@ -30,12 +31,12 @@ pub(crate) struct Reloader {
     crib: Arc<Crib>,
     /// The workspaces beside it.
     named_workspaces: Arc<NamedWorkspaces>,
-    /// Knows who comes over HTTP, if that is a way to come.
-    identity: Option<Arc<Identity>>,
+    /// They know who comes over HTTP, as long as that is a way to come.
+    identities: Mutex<Vec<Weak<Identity>>>,
     /// The file of the command line.
     named: Option<PathBuf>,
-    /// What else it said of the configuration.
-    flags: Flags,
+    /// What else it is read with.
+    surroundings: Surroundings,
     /// As they were at the start: some of them hold until the next one.
     sections: Sections,
     /// Knows what is struck out.
@@ -46,6 +47,7 @@ pub(crate) struct Reloader {
 
 /// What was read last.
 struct ReadLast {
+    reading: Reading,
     sections: Sections,
     files: Vec<PathBuf>,
     kept: Kept,
@@ -56,33 +58,73 @@ impl Reloader {
     /// that are found.
     ///
     /// # Errors
-    /// As [`assemble()`].
+    /// As [`assemble_in()`].
     pub(crate) fn assembled(
         loaded: Loaded,
         named: Option<PathBuf>,
         identity: Option<Arc<Identity>>,
         start: Start,
     ) -> Result<Arc<Reloader>, Trouble> {
-        let (sections, instructions) = (loaded.sections(), loaded.instructions());
-        let Loaded { settings, learner, flags, .. } = loaded;
+        let shared = Shared::new(&loaded.settings)?;
+        let reloader = Reloader::assembled_in(&shared, loaded, named, start)?;
+        identity.iter().for_each(|identity| reloader.govern_also(identity));
+        Ok(reloader)
+    }
+
+    /// The same in a process that may serve others besides.
+    ///
+    /// # Errors
+    /// As [`assemble_in()`].
+    pub(crate) fn assembled_in(
+        shared: &Shared,
+        loaded: Loaded,
+        named: Option<PathBuf>,
+        start: Start,
+    ) -> Result<Arc<Reloader>, Trouble> {
+        let (reading, sections, instructions) = (loaded.reading(), loaded.sections(), loaded.instructions());
+        let Loaded { settings, learner, surroundings, .. } = loaded;
         let (files, kept) = (settings.files.clone(), settings.kept.clone());
-        let last = Mutex::new(ReadLast { sections: sections.clone(), files, kept });
+        let last = Mutex::new(ReadLast { reading, sections: sections.clone(), files, kept });
         let named_settings = settings.named.clone();
-        let crib = Arc::new(assemble(settings, start)?);
+        let crib = Arc::new(assemble_in(shared, settings, start)?);
         let named_workspaces = Arc::new(NamedWorkspaces::beside(&crib, named_settings));
         crib.instructions.store(instructions.map(Arc::new));
-        let turn = Arc::new(Semaphore::new(1));
         Ok(Arc::new(Reloader {
             crib,
             named_workspaces,
-            identity,
+            identities: Mutex::default(),
             named,
-            flags,
+            surroundings,
             sections,
             learner,
             last,
-            turn,
+            turn: Arc::new(Semaphore::new(1)),
         }))
+    }
+
+    /// Has who may come over HTTP go by what is read from now on, as long as somebody holds `identity`.
+    pub(crate) fn govern_also(&self, identity: &Arc<Identity>) {
+        let mut identities = self.identities.lock().expect("nothing panics while it holds the lock");
+        identities.retain(|one| one.strong_count() > 0);
+        identities.push(Arc::downgrade(identity));
+    }
+
+    fn identities(&self) -> Vec<Arc<Identity>> {
+        let identities = self.identities.lock().expect("nothing panics while it holds the lock");
+        identities.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Reads the configuration again if it reads differently than what was read last.
+    ///
+    /// # Errors
+    /// As [`Reloader::reload`].
+    pub(crate) async fn reload_if_differs(&self, loaded: &Loaded) -> Result<(), Refused> {
+        if self.reads_as(loaded) { Ok(()) } else { self.reload().await.map(drop) }
+    }
+
+    /// Whether this is what was read last.
+    pub(crate) fn reads_as(&self, loaded: &Loaded) -> bool {
+        self.last().reading == loaded.reading()
     }
 
     /// What was put together.
@@ -124,9 +166,10 @@ impl Reloader {
     /// # Errors
     /// If they cannot be opened. Those that it knew are struck out as before.
     pub(crate) async fn learn(&self) -> Result<(), Refused> {
-        let (named, flags, before) = (self.named.clone(), self.flags.clone(), self.last().kept.clone());
+        let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
+        let before = self.last().kept.clone();
         let read = in_turn(&self.turn, move || {
-            let kept = kept_now(named, flags, before);
+            let kept = kept_now(named.as_deref(), &surroundings, before);
             let known = kept.known();
             (kept, known)
         });
@@ -142,9 +185,9 @@ impl Reloader {
     /// # Errors
     /// If the configuration cannot be used. Nothing has changed then.
     pub(crate) async fn reload(&self) -> Result<Reloaded, Refused> {
-        let (named, flags) = (self.named.clone(), self.flags.clone());
+        let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
         // One after the other: what was read last is what is in effect.
-        let read = in_turn(&self.turn, move || read(named, flags)).await;
+        let read = in_turn(&self.turn, move || read(named.as_deref(), &surroundings)).await;
         let read = read.and_then(|(read, turn)| Ok((self.usable(read?)?, turn)));
         let ((loaded, kept), _turn) = read.inspect_err(|why| {
             tracing::warn!(%why, "the configuration was read again and changes nothing");
@@ -173,9 +216,9 @@ impl Reloader {
     /// # Errors
     /// The configuration cannot be used.
     pub(super) async fn operate(&self, operation: String, input: Value) -> Result<Operated, Refused> {
-        let (named, flags, redactor) = (self.named.clone(), self.flags.clone(), self.redactor().clone());
+        let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
+        let redactor = self.redactor().clone();
         let work = move || {
-            let surroundings = surroundings(flags)?;
             let admin = administration::all(named.as_deref(), &surroundings, &redactor);
             let admin = admin.map_err(|problems| Refused::Problems(problems.lines().to_vec()))?;
             let done = admin.perform(&operation, input, &By::owner());
@@ -188,7 +231,7 @@ impl Reloader {
     /// What was read, if it fits this process, which may listen elsewhere than the configuration says by now.
     fn usable(&self, read: (Loaded, Vec<Known>)) -> Result<(Loaded, Vec<Known>), Refused> {
         let config = &read.0.settings.identity;
-        match self.identity.as_ref().map_or(Ok(()), |identity| identity.check(config)) {
+        match self.identities().iter().try_for_each(|identity| identity.check(config)) {
             Ok(()) => Ok(read),
             Err(problems) => Err(Refused::Problems(problems.iter().map(ToString::to_string).collect())),
         }
@@ -198,11 +241,14 @@ impl Reloader {
         let sections = loaded.sections();
         let next_start = self.sections.differing(&sections, false);
         let in_force = self.last().sections.differing(&sections, true);
-        self.last().sections = sections;
+        {
+            let mut last = self.last();
+            (last.reading, last.sections) = (loaded.reading(), sections);
+        }
         self.crib.instructions.store(loaded.instructions().map(Arc::new));
         let mut settings = loaded.settings;
         // First of all: whoever is to be kept out gets no nearer.
-        if let Some(identity) = &self.identity {
+        for identity in self.identities() {
             identity.govern(&settings.identity, settings.server.open_on_loopback);
         }
         // Before a program is started, nobody may be able to write it any longer.
@@ -241,7 +287,10 @@ impl Reloader {
 
 /// Does work that may block in its turn, which goes on until the permit is dropped. Work that hangs keeps its turn, so
 /// that it is not done once more on another thread.
-async fn in_turn<T: Send + 'static>(
+///
+/// # Errors
+/// It takes too long, or the program is ending.
+pub(crate) async fn in_turn<T: Send + 'static>(
     turn: &Arc<Semaphore>,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<(T, OwnedSemaphorePermit), Refused> {
@@ -261,28 +310,25 @@ async fn in_turn<T: Send + 'static>(
 
 /// The secrets that are kept where they were, with the key that the configuration names by now. What else may be wrong with
 /// it is for a reload to say.
-fn kept_now(named: Option<PathBuf>, flags: Flags, before: Kept) -> Kept {
-    let found = Surroundings::of_process(flags)
-        .ok()
-        .map(|surroundings| config::kept(named.as_deref(), &surroundings));
-    match found {
-        Some(Ok((found, _))) => before.sealed_by(found.source()),
-        Some(Err(_)) | None => before,
+fn kept_now(named: Option<&Path>, surroundings: &Surroundings, before: Kept) -> Kept {
+    match config::kept(named, surroundings) {
+        Ok((found, _)) => before.sealed_by(found.source()),
+        Err(_) => before,
     }
 }
 
 /// Loads the configuration as at the start, and the secrets that are kept. Blocks on the disk.
-fn read(named: Option<PathBuf>, flags: Flags) -> Result<(Loaded, Vec<Known>), Refused> {
-    let surroundings = surroundings(flags)?;
-    let loaded = config::load(named.as_deref(), &surroundings, Unfollowed::FailsItsServer)
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn read(
+    named: Option<&Path>,
+    surroundings: &Surroundings,
+) -> Result<(Loaded, Vec<Known>), Refused> {
+    let loaded = config::load(named, surroundings, Unfollowed::FailsItsServer)
         .map_err(|problems| Refused::Problems(problems.to_string().lines().map(str::to_owned).collect()))?;
     let known = loaded.settings.kept.known().map_err(Refused::Because)?;
     Ok((loaded, known))
-}
-
-fn surroundings(flags: Flags) -> Result<Surroundings, Refused> {
-    Surroundings::of_process(flags)
-        .map_err(|error| Refused::Because(format!("its working folder cannot be found: {error}")))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ impl Process {
         let reloader = reloader.expect("an assembly");
         let crib = reloader.crib().clone();
         let desk = Desk::new("stdio", reloader);
-        let control = Control::open(&crib.state, desk, Opening::AtOnce).await;
+        let control = Control::open(&crib.shared.state, desk, Opening::AtOnce).await;
         Process { folder, crib, identity, control }
     }
 
@@ -99,18 +99,21 @@ fn requests_are_answered_and_garbage_is_not() {
         let text = "[mcp.off]\ncommand = \"x\"\nenabled = false\n";
         let process = Process::start(folder(), text).await;
         let status: Value = serde_json::from_str(&process.ask(b"{\"do\":\"status\"}\n").await).expect("JSON");
-        assert_eq!(status["ok"]["door"], "stdio");
-        assert_eq!(status["ok"]["pid"], std::process::id());
-        assert_eq!(status["ok"]["upstreams"][0]["state"], json!({ "status": "disabled" }));
-        let unknown = "{\"error\":\"this is none of the questions that it knows\"}\n";
+        assert_eq!(status[0]["ok"]["door"], "stdio");
+        assert_eq!(status[0]["ok"]["pid"], std::process::id());
+        assert_eq!(status[0]["ok"]["upstreams"][0]["state"], json!({ "status": "disabled" }));
+        let unknown = "[{\"error\":\"this is none of the questions that it knows\"}]\n";
         let long = format!("{{\"do\":\"{}\"}}\n", "x".repeat(super::words::REQUEST_BYTES_MAX));
         for (bytes, expected) in [
             (&b"GET / HTTP/1.1\r\n\r\n"[..], unknown),
             (b"{\"do\":\"shutdown\"}\n", unknown),
             (b"\xff\xfe\n", unknown),
-            (b"\n\n{\"do\":\"stderr\",\"name\":\"off\"}\n", "{\"ok\":\"\"}\n"),
-            (b"{\"do\":\"stderr\",\"name\":\"x\"}\n", "{\"error\":\"it has no server `x`\"}\n"),
-            (b"{\"do\":\"reconnect\",\"name\":\"off\"}\n", "{\"error\":\"its server `off` is disabled\"}\n"),
+            (b"\n\n{\"do\":\"stderr\",\"name\":\"off\"}\n", "[{\"ok\":\"\"}]\n"),
+            (b"{\"do\":\"stderr\",\"name\":\"x\"}\n", "[{\"error\":\"it has no server `x`\"}]\n"),
+            (
+                b"{\"do\":\"reconnect\",\"name\":\"off\"}\n",
+                "[{\"error\":\"its server `off` is disabled\"}]\n",
+            ),
             (long.as_bytes(), ""),
         ] {
             assert_eq!(process.ask(bytes).await, expected, "{:?}", String::from_utf8_lossy(bytes));

@@ -19,6 +19,8 @@ pub(super) enum Request {
     Status,
     /// To read its configuration again: a [`Reloaded`].
     Reload,
+    /// To end, if it is the process that serves all of a user's clients: nothing.
+    Stop,
     /// To read again which secrets are kept, so that it strikes them out: nothing.
     Learn,
     /// To let go of a server and connect to it anew: how that one is doing then.
@@ -64,6 +66,25 @@ pub(super) enum Operated {
     Output(Value),
     /// Why it was not done.
     Fault(admin::Fault),
+}
+
+/// What one process says: an answer for each configuration that it serves. One of an earlier version has one only.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Answers {
+    /// Any number.
+    Each(Vec<Answer>),
+    /// The only one.
+    Only(Answer),
+}
+
+impl From<Answers> for Vec<Answer> {
+    fn from(answers: Answers) -> Vec<Answer> {
+        match answers {
+            Answers::Each(answers) => answers,
+            Answers::Only(answer) => vec![answer],
+        }
+    }
 }
 
 /// Why a process did not do what it was asked. Prints for people.
@@ -127,6 +148,7 @@ mod tests {
             (r#"{"do":"status"}"#, Some(Request::Status)),
             (r#"{"do":"watch"}"#, None),
             (r#"{"do":"reload"}"#, Some(Request::Reload)),
+            (r#"{"do":"stop"}"#, Some(Request::Stop)),
             (r#"{"do":"learn"}"#, Some(Request::Learn)),
             (r#"{"do":"reconnect","name":"git"}"#, Some(Request::Reconnect { name: "git".into() })),
             (r#"{"do":"trust","name":"git"}"#, Some(Request::Trust { name: "git".into() })),

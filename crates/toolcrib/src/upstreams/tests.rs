@@ -13,8 +13,8 @@ use store::{DefinitionStore as _, Definitions, SqliteStore, Store};
 use upstream::{Config, NotFollowed, State};
 
 use super::*;
-use crate::assemble::world;
 use crate::config::Settings as AllSettings;
+use crate::shared::world;
 use crate::times::now_ms;
 use small_server::SmallServer;
 

@@ -150,13 +150,15 @@ impl Settings {
         })
     }
 
+    /// Whether `inherit` names this variable.
+    pub fn inherits(&self, name: &str) -> bool {
+        let Endpoint::Program(program) = &self.endpoint else { return false };
+        Globs::new(&program.inherit, |_, _| {}).is_match(name)
+    }
+
     /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
     pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
-        let Endpoint::Program(program) = &self.endpoint else { return false };
-        named::sounds_secret(name)
-            && !named::is_setting(text)
-            && !named::is_path(text)
-            && Globs::new(&program.inherit, |_, _| {}).is_match(name)
+        named::sounds_secret(name) && !named::is_setting(text) && !named::is_path(text) && self.inherits(name)
     }
 
     /// What is masked.

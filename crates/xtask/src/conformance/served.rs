@@ -65,7 +65,7 @@ impl Served {
             let file = home.path().join("toolcrib.toml");
             fs::write(&file, configuration(&fixture.url))?;
             let mut gateway = Command::new(&given.program);
-            gateway.args(["serve", "--config"]).arg(&file);
+            gateway.args(["serve", "--standalone", "--config"]).arg(&file);
             clean(&mut gateway);
             Some(Process::start(gateway, &folder.join("toolcrib.log"))?)
         };

@@ -1,4 +1,5 @@
-//! What a case left running: found by a mark in its environment, or by the case's folder, and ended.
+//! What a case left running: found by a mark in its environment, or by the case's folder, where it works or writes its
+//! errors, and ended.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -50,7 +51,7 @@ pub(super) fn end_all(mark: &OsStr, folder: &Path, grace: Duration) -> Vec<Strin
     called
 }
 
-/// The processes with this mark, or at work in this folder.
+/// The processes with this mark, at work in this folder, or with their standard error in it.
 fn running(mark: &OsStr, folder: &Path) -> Vec<Pid> {
     let entry = [MARK.as_bytes(), b"=", mark.as_bytes()].concat();
     let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
@@ -61,7 +62,9 @@ fn running(mark: &OsStr, folder: &Path) -> Vec<Pid> {
             // A process that has ended but is not collected yet has neither, and does no harm.
             let environment = fs::read(about.join("environ")).unwrap_or_default();
             environment.split(|byte| *byte == 0).any(|variable| variable == entry)
-                || fs::read_link(about.join("cwd")).is_ok_and(|cwd| cwd.starts_with(folder))
+                || ["cwd", "fd/2"]
+                    .iter()
+                    .any(|at| fs::read_link(about.join(at)).is_ok_and(|place| place.starts_with(folder)))
         })
         .collect()
 }

@@ -2,9 +2,9 @@
 
 use upstream::{Settings, World};
 
-use crate::assemble;
 use crate::config::Loaded;
 use crate::ending::Trouble;
+use crate::shared;
 use admin::nearest;
 
 /// What is said where there is nothing to tell of.
@@ -16,7 +16,7 @@ pub(super) const UNKNOWN_SERVER: &str = "unknown_server";
 
 /// What it takes to reach servers, with the sign-ins that are kept.
 pub(super) fn world(loaded: &Loaded) -> Result<World, Trouble> {
-    assemble::world(loaded.settings.kept.sealed())
+    shared::world(loaded.settings.kept.sealed())
 }
 
 /// The server of this name.

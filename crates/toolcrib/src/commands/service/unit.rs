@@ -17,7 +17,8 @@ const COMMAND: &str = "ExecStart=:";
 /// # Errors
 /// If one of the words cannot stand in a unit.
 pub(super) fn text(program: &Path, config: Option<&Path>, path: &str) -> Result<String, Trouble> {
-    let mut command = vec![of_path(program)?, "serve".to_owned()];
+    // Of its own: ending the service must not end the process that clients on stdio share.
+    let mut command = vec![of_path(program)?, "serve".to_owned(), "--standalone".to_owned()];
     if let Some(config) = config {
         command.extend(["--config".to_owned(), of_path(config)?]);
     }
@@ -76,8 +77,8 @@ mod tests {
 
     #[test]
     fn words_are_as_systemd_reads_them() {
-        check("/usr/bin/toolcrib", None, r#""/usr/bin/toolcrib" serve"#);
-        check("/a b/50%/$X", Some(r#"/c"d\e"#), r#""/a b/50%%/$X" serve --config "/c\"d\\e""#);
+        check("/usr/bin/toolcrib", None, r#""/usr/bin/toolcrib" serve --standalone"#);
+        check("/a b/50%/$X", Some(r#"/c"d\e"#), r#""/a b/50%%/$X" serve --standalone --config "/c\"d\\e""#);
         for bad in ["/a\nExecStart=/bin/evil", "/a\u{7f}"] {
             assert!(text(Path::new(bad), None, "").is_err(), "{bad:?}");
             assert!(text(Path::new("/a"), Some(Path::new(bad)), "").is_err(), "{bad:?}");

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use pins::{PinStore, Pins, Scanner, What};
 use upstream::Settings;
 
-use crate::assemble::OURSELVES;
 use crate::ending::Trouble;
+use crate::shared::OURSELVES;
 
 /// How often a change is tried again that another process was faster than.
 const TRIES_MAX: usize = 8;
