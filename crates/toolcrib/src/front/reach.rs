@@ -1,5 +1,4 @@
 //! Finding the user's one process, or starting it: one of several who would, while the others wait.
-#![expect(clippy::disallowed_methods, reason = "the lock is a file in the state folder")]
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
