@@ -274,7 +274,9 @@ fn live(dir: &Path) -> Vec<Event> {
     let files = Arc::new(Noting::default());
     // A segment is closed at an eighth of this age, so each is too old for a second write.
     let config = Config { keep: units::Span(Duration::ZERO), ..Config::default() };
-    let audit_log = AuditLog::new(dir, || 1_700_000_000_000, config, None, Arc::new(Arc::clone(&files)));
+    let start =
+        || AuditLog::new(dir, || 1_700_000_000_000, config.clone(), None, Arc::new(Arc::clone(&files)));
+    let audit_log = start();
     let let_run = |id: &str| {
         let mark = before_run(&audit_log, &sample(id).opening).unwrap();
         files.note(Event::LetRun(id.to_owned()));
@@ -308,6 +310,12 @@ fn live(dir: &Path) -> Vec<Event> {
     }
     audit_log.flush().unwrap();
     drop(audit_log);
+    // The next start finds the call that is open, once the threads of this one have let go of its note.
+    let next = start();
+    while next.recover().unwrap() == 0 {
+        thread::yield_now();
+    }
+    drop(next);
     let events = files.0.lock().unwrap().clone();
     let closed = events.iter().filter(|event| matches!(event, Event::Renamed(..))).count();
     assert!(closed >= 4, "{closed} segments were closed");
