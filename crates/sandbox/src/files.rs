@@ -1,6 +1,7 @@
 //! Files below a folder whose handle no path can leave.
 
 mod error;
+mod file_ops;
 mod folder;
 mod inside;
 mod obeyed;

@@ -69,7 +69,7 @@ fn guard(arguments: impl IntoIterator<Item = OsString>) -> io::Result<i32> {
     if family.is_to_end()? {
         return Ok(EXIT_GUARD_FAILED);
     }
-    let child = match command::start(&order) {
+    let child = match command::start(&order, getpid()) {
         Ok(child) => child,
         Err(error) => {
             say(&format!("{} could not be run: {error}", order.program.display()));

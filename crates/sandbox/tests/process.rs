@@ -251,6 +251,28 @@ async fn what_is_ended_at_once_may_never_have_begun() {
     assert_eq!(alive(&mark), 0);
 }
 
+/// A guard whose program has gone before it was ready starts nothing at all.
+#[test]
+fn a_guard_whose_lifeline_is_closed_starts_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let trace = folder.path().join("trace");
+    for (closes, code, runs) in [(true, 125, false), (false, 7, true)] {
+        let (lifeline, program) = rustix::pipe::pipe().expect("a pipe");
+        let program = (!closes).then_some(program);
+        if let Some(program) = &program {
+            rustix::io::fcntl_setfd(program, rustix::io::FdFlags::CLOEXEC).expect("ours");
+        }
+        let ended = Command::new(env!("CARGO_BIN_EXE_toolcrib-guard"))
+            .arg(std::os::fd::AsRawFd::as_raw_fd(&lifeline).to_string())
+            .args(["/bin/sh", "-c", "echo > \"$0\"; exit 7"])
+            .arg(&trace)
+            .status()
+            .expect("it runs");
+        assert_eq!((ended.code(), trace.exists()), (Some(code), runs));
+        drop((lifeline, program));
+    }
+}
+
 #[tokio::test]
 async fn a_program_may_tidy_up_when_terminated() {
     let script = "trap 'echo up; exit 4' TERM; echo up; while :; do sleep 0.05; done";

@@ -139,6 +139,17 @@ async fn a_later_key_of_the_same_name_has_nothing_of_the_first() {
     assert_eq!(process.answer(&id, &once(), &terminal()), "already_answered");
 }
 
+#[tokio::test]
+async fn two_keys_of_one_name_do_not_share_an_approval() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let key = |id: &str| holder("key:k", Role::Agent).with_proof(Proof::Key(id.into()));
+    let id = process.ask(&key("first"), "{}").await;
+    assert_eq!(process.answer(&id, &once(), &terminal()), "approved");
+    assert_eq!(process.call(&key("later"), "{}").await, "approval_required");
+    assert_eq!(process.call(&key("first"), "{}").await, "ran", "and it was not used up");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_call_that_waits_does_not_run_once_its_key_is_revoked() {
     let scene = Scene::waiting(20);

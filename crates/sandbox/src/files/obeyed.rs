@@ -234,6 +234,18 @@ mod tests {
     }
 
     #[test]
+    fn a_file_is_shown_by_its_path_and_who_obeys_it_and_hides_nothing() {
+        for (path, expected) in [
+            ("a/.mcp.json", "a/.mcp.json, which agents obey"),
+            ("a\u{202e}b\u{1b}[2J\n/.envrc", "a\u{fffd}b\u{fffd}[2J\u{fffd}/.envrc, which agents obey"),
+            ("gr\u{fc}n/.envrc", "gr\u{fc}n/.envrc, which agents obey"),
+        ] {
+            let file = ObeyedFile { path: path.into(), name: ".mcp.json", why: "agents obey" };
+            assert_eq!(file.to_string(), expected);
+        }
+    }
+
+    #[test]
     fn every_name_is_there_once_and_can_be_found() {
         let mut names = Vec::new();
         for (name, _) in super::names() {

@@ -171,6 +171,23 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "prepares a folder from outside the sandbox")]
+    fn a_secret_that_has_lost_its_name_meanwhile_is_not_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("a folder");
+        let guarded = ProtectionInForce::default();
+        let unread = vec![root.join("key")];
+        guarded.replace(&root, &ProtectedPaths { unread, ..ProtectedPaths::default() });
+        for (name, is_secret) in [("key", true), ("notes.md", false)] {
+            std::fs::write(root.join(name), "text").expect("a file");
+            let opened = std::fs::File::open(root.join(name)).expect("a file");
+            std::fs::remove_file(root.join(name)).expect("ours");
+            let path = Inside::parse(name, &[]).expect("a path inside");
+            assert_eq!(guarded.check_readable(&opened, &path).is_err(), is_secret, "{name}");
+        }
+    }
+
+    #[test]
     fn what_is_not_read_is_told_by_its_name() {
         // root, what is not read, path, whether it may be read
         let cases = [

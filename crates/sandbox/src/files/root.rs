@@ -15,6 +15,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 
 use super::error::FileError;
+use super::file_ops::{FileOps, SystemFiles};
 use super::inside::{self, Inside};
 use super::obeyed::ObeyedFile;
 use super::protected::{ProtectedPaths, ProtectionInForce};
@@ -45,6 +46,7 @@ pub struct Root {
 pub(super) struct Opened {
     pub(super) dir: Dir,
     pub(super) canonical: PathBuf,
+    pub(super) ops: Box<dyn FileOps>,
     /// Every absolute spelling of the folder: the common prefix, the real path, the path as given.
     spellings: Vec<PathBuf>,
 }
@@ -53,10 +55,14 @@ impl Root {
     /// Opens the folder at `path`, which the operator chose and which may lie anywhere.
     /// Errors when it does not exist, is not a folder or cannot be entered.
     pub fn open(path: &Path, access: Access) -> io::Result<Root> {
+        Root::open_with(path, access, Box::new(SystemFiles))
+    }
+
+    pub(super) fn open_with(path: &Path, access: Access, ops: Box<dyn FileOps>) -> io::Result<Root> {
         let canonical = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = inside::spellings(path);
-        let opened = Arc::new(Opened { dir, canonical, spellings });
+        let opened = Arc::new(Opened { dir, canonical, ops, spellings });
         Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default() })
     }
 

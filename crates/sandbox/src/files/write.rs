@@ -7,20 +7,17 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{DirBuilder, DirBuilderExt};
 use data_encoding::HEXLOWER;
-use rustix::fs::{
-    AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fchmod, fsync, openat, readlinkat, renameat,
-    renameat_with, statat, unlinkat,
-};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, statat};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 use super::error::FileError;
+use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
@@ -31,8 +28,7 @@ use super::root::{Access, Root};
 /// Symbolic links followed to the file that is written; what Linux itself follows.
 const LINKS_MAX: usize = 40;
 
-/// The mode of new folders and files, less what the process's umask takes away.
-const NEW_FOLDER_MODE: u32 = 0o755;
+/// The mode of new files, less what the process's umask takes away.
 const NEW_FILE_MODE: u32 = 0o644;
 
 /// How a folder is opened that only serves to reach what is in it.
@@ -99,10 +95,10 @@ impl Root {
         let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect, is_kept));
         if let Err(error) = done {
             // Best effort: the failure to be reported is the first one.
-            let _ = unlinkat(&place.folder, &temporary, AtFlags::empty());
+            let _ = place.ops.remove(&place.folder, &temporary);
             return Err(error);
         }
-        fsync(&place.folder).map_err(place.error())?;
+        place.ops.sync_folder(&place.folder).map_err(FileError::of(path))?;
         let created = place.present.is_none();
         Ok(Written { created, sha256: sha256_of(bytes), bytes: bytes.len() as u64 })
     }
@@ -179,13 +175,17 @@ impl Root {
     fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
         match self.open_beneath(parent, FOLDER_FLAGS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let mut builder = DirBuilder::new();
-                builder.recursive(true).mode(NEW_FOLDER_MODE);
-                match self.opened.dir.create_dir_with(parent, &builder) {
+                match self.opened.ops.make_folders(&self.opened.dir, parent) {
                     // Made by someone else meanwhile, or a link to nowhere: opening it tells.
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                    _ => self.open_beneath(parent, FOLDER_FLAGS),
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    _ => {}
                 }
+                // A file survives a power cut only where its folder does.
+                for above in parent.ancestors().skip(1) {
+                    let above = if above == "" { Path::new(".") } else { above };
+                    self.opened.ops.sync_folder(&self.open_beneath(above, FOLDER_FLAGS)?)?;
+                }
+                self.open_beneath(parent, FOLDER_FLAGS)
             }
             result => result,
         }
@@ -194,6 +194,7 @@ impl Root {
 
 /// Where a file is or will be: an open folder and a plain name that is no link.
 struct Place<'a> {
+    ops: &'a dyn FileOps,
     asked: &'a Inside,
     folder: File,
     name: PathBuf,
@@ -202,7 +203,7 @@ struct Place<'a> {
 
 impl<'a> Place<'a> {
     /// Follows links from `asked` one by one; each hop is resolved beneath the root again.
-    fn find(root: &Root, asked: &'a Inside) -> Result<Place<'a>, FileError> {
+    fn find(root: &'a Root, asked: &'a Inside) -> Result<Place<'a>, FileError> {
         let mut path = asked.as_path().to_owned();
         for _ in 0..LINKS_MAX {
             let Some(name) = path.file_name().map(PathBuf::from) else {
@@ -219,7 +220,9 @@ impl<'a> Place<'a> {
                 Err(errno) => return Err(FileError::of_errno(asked)(errno)),
             };
             match present.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-                None | Some(FileType::RegularFile) => return Ok(Place { asked, folder, name, present }),
+                None | Some(FileType::RegularFile) => {
+                    return Ok(Place { ops: &*root.opened.ops, asked, folder, name, present });
+                }
                 Some(FileType::Symlink) => {
                     let target = link_target(&folder, &name).map_err(FileError::of_errno(asked))?;
                     path = parent.join(target);
@@ -234,14 +237,13 @@ impl<'a> Place<'a> {
     fn fill(&self, temporary: &str, bytes: &[u8]) -> Result<(), FileError> {
         let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
         let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(&self.folder, temporary, flags, mode).map_err(self.error())?);
-        file.write_all(bytes).map_err(FileError::Io)?;
+        let file = self.ops.create(&self.folder, temporary, mode).map_err(self.error())?;
+        self.ops.write(&file, bytes).map_err(FileError::Io)?;
         if kept.is_some() {
             // Creation went through the umask.
-            fchmod(&file, mode).map_err(self.error())?;
+            self.ops.set_mode(&file, mode).map_err(self.error())?;
         }
-        file.sync_all().map_err(FileError::Io)
+        self.ops.sync(&file).map_err(FileError::Io)
     }
 
     /// Gives the temporary file its name, if the present file is as expected and not kept.
@@ -264,26 +266,32 @@ impl<'a> Place<'a> {
     }
 
     fn rename(&self, temporary: &str) -> Result<(), FileError> {
-        renameat(&self.folder, temporary, &self.folder, &self.name).map_err(self.error())
+        self.move_to_name(temporary, RenameFlags::empty()).map_err(self.error())
+    }
+
+    fn move_to_name(&self, temporary: &str, flags: RenameFlags) -> io::Result<()> {
+        self.ops.rename(&self.folder, temporary, &self.name, flags)
     }
 
     /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else; without that,
     /// only if there is still nothing.
     fn replace(&self, temporary: &str, looked_at: Option<&[u8]>) -> Result<(), FileError> {
         let flags = if looked_at.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-        match renameat_with(&self.folder, temporary, &self.folder, &self.name, flags) {
-            // Some file systems cannot do it in one step.
-            Err(Errno::INVAL | Errno::NOSYS) if self.content(&self.name)?.as_deref() == looked_at => {
-                return self.rename(temporary);
-            }
-            Err(Errno::INVAL | Errno::NOSYS | Errno::EXIST) => return self.changed(),
-            renamed => renamed.map_err(self.error())?,
+        if let Err(error) = self.move_to_name(temporary, flags) {
+            return match Errno::from_io_error(&error) {
+                // Some file systems cannot do it in one step.
+                Some(Errno::INVAL | Errno::NOSYS) if self.content(&self.name)?.as_deref() == looked_at => {
+                    self.rename(temporary)
+                }
+                Some(Errno::INVAL | Errno::NOSYS | Errno::EXIST) => self.changed(),
+                _ => Err(self.error()(error)),
+            };
         }
         let Some(looked_at) = looked_at else { return Ok(()) };
         // It bears the other name now, and nobody looks for it there.
         match self.content(Path::new(temporary)) {
             Ok(Some(replaced)) if replaced == looked_at => {
-                unlinkat(&self.folder, temporary, AtFlags::empty()).map_err(self.error())
+                self.ops.remove(&self.folder, temporary).map_err(self.error())
             }
             _ => self.rename(temporary).and_then(|()| self.changed()),
         }
@@ -299,7 +307,7 @@ impl<'a> Place<'a> {
         let file = match openat(&self.folder, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
             Ok(file) => File::from(file),
             Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(self.error()(errno)),
+            Err(errno) => return Err(self.error()(errno.into())),
         };
         let mut content = Vec::new();
         file.take(LOOKED_AT_BYTES_MAX as u64 + 1)
@@ -312,8 +320,8 @@ impl<'a> Place<'a> {
         Ok(Some(content))
     }
 
-    fn error(&self) -> impl FnOnce(Errno) -> FileError + '_ {
-        FileError::of_errno(self.asked)
+    fn error(&self) -> impl FnOnce(io::Error) -> FileError + '_ {
+        FileError::of(self.asked)
     }
 }
 
@@ -334,3 +342,6 @@ fn temporary_name() -> Result<String, FileError> {
 fn sha256_of(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
+
+#[cfg(test)]
+mod tests;

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, getpid, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 pub(super) struct Order {
     pub(super) lifeline: RawFd,
@@ -36,10 +36,9 @@ impl Order {
     }
 }
 
-/// Starts the command in a process group of its own, so that a signal it sends to its group does not
-/// reach the guard.
-pub(super) fn start(order: &Order) -> io::Result<Pid> {
-    let guard = getpid();
+/// Starts the command below `guard`, this process, in a process group of its own, so that a signal it sends to its group
+/// does not reach the guard.
+pub(super) fn start(order: &Order, guard: Pid) -> io::Result<Pid> {
     let fence = move || {
         // Second to the lifeline: it also holds when the guard itself is killed.
         set_parent_process_death_signal(Some(Signal::KILL))?;
@@ -54,4 +53,30 @@ pub(super) fn start(order: &Order) -> io::Result<Pid> {
         command.pre_exec(fence);
     }
     Ok(Pid::from_child(&command.spawn()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_whose_guard_has_died_meanwhile_is_not_run() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let trace = folder.path().join("trace");
+        let arguments =
+            ["3".into(), "/bin/sh".into(), "-c".into(), "echo > \"$0\"".into(), trace.clone().into()];
+        let order = Order::parse(arguments).expect("an order");
+        // Its parent is another than the guard, as it is once that has died.
+        let refused = start(&order, Pid::INIT).map_err(|error| Errno::from_io_error(&error));
+        assert_eq!(refused, Err(Some(Errno::SRCH)));
+        assert!(!trace.exists());
+    }
+
+    #[test]
+    fn the_streams_of_the_command_are_no_lifeline() {
+        for (fd, is_good) in [("2", false), ("0", false), ("-1", false), ("x", false), ("3", true)] {
+            assert_eq!(Order::parse([fd.into(), "true".into()]).is_ok(), is_good, "{fd}");
+        }
+        assert!(Order::parse(["3".into()]).is_err(), "no command");
+    }
 }

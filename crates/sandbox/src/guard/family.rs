@@ -149,3 +149,40 @@ fn drain(signals: &mut UnixStream) -> io::Result<()> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_to_end_once_the_lifeline_says_so_or_closes() {
+        for (says, closes, expected) in [
+            (&b""[..], false, None),
+            (b"x", false, Some(Demand::Asked)),
+            (b"x", true, Some(Demand::Asked)),
+            (b"", true, Some(Demand::Abandoned)),
+        ] {
+            let (lifeline, program) = rustix::pipe::pipe().expect("a pipe");
+            let mut family = Family::new(lifeline).expect("a family");
+            rustix::io::write(&program, says).expect("written");
+            let open = (!closes).then_some(program);
+            assert_eq!(family.is_to_end().expect("a look"), expected.is_some(), "{says:?} {closes}");
+            assert_eq!(family.demand, expected, "{says:?} {closes}");
+            drop(open);
+        }
+    }
+
+    #[test]
+    fn a_signal_asks_for_the_end() {
+        let (lifeline, _program) = rustix::pipe::pipe().expect("a pipe");
+        let mut family = Family::new(lifeline).expect("a family");
+        signal_hook::low_level::raise(SIGTERM).expect("raised");
+        assert!(family.is_to_end().expect("a look") && family.demand == Some(Demand::Asked));
+    }
+
+    #[test]
+    fn a_child_that_could_not_be_ended_counts_as_killed() {
+        let (lifeline, _program) = rustix::pipe::pipe().expect("a pipe");
+        assert_eq!(Family::new(lifeline).expect("a family").exit_code(), 128 + 9);
+    }
+}

@@ -49,6 +49,10 @@ fn a_cell_is_replaced_by_who_knows_its_version(first: &dyn Store, second: &dyn S
     let three = put(second, "a", None, b"").unwrap();
     let other = put(second, "b", None, b"").unwrap();
     assert!(one < two && two < three && three < other, "{one} {two} {three} {other}");
+    for before in [one, two] {
+        assert_eq!(put(first, "a", Some(before), b"x"), None, "it is another cell of the same key");
+        assert_eq!(remove(first, "a", before), None);
+    }
     assert_eq!(wait(first.cell(Kind::Pin, "a")).unwrap(), None, "another kind");
 }
 
@@ -137,9 +141,30 @@ fn pages_follow_each_other(first: &dyn Store, second: &dyn Store) {
     }
     assert_eq!(pages, [vec!["b", "c"], vec!["a"]], "what was changed last comes last");
     assert_eq!(wait(second.count(&query)).unwrap(), 3);
+    // Cells of other kinds under the same keys, made in between, are on no page.
+    for key in ["a", "b", "c"] {
+        wait(replace(first, Change::put(Kind::Grant, key, None, b"".as_slice()))).unwrap().unwrap();
+    }
+    let version = kept(first, "b").unwrap().0;
+    put(first, "b", Some(version), b"2");
+    put(first, "b", kept(first, "b").map(|(version, _)| version), b"1");
+    let version = kept(first, "c").unwrap().0;
+    put(first, "c", Some(version), b"2");
+    let version = kept(first, "a").unwrap().0;
+    put(first, "a", Some(version), b"2");
     for limit in 1..=4 {
         let all = wait(every(second, Query { limit, ..Query::all(Kind::Sealed) })).unwrap();
         assert_eq!(all.into_iter().map(|cell| cell.key).collect::<Vec<_>>(), ["b", "c", "a"], "{limit}");
+    }
+    // Nothing tells these apart but their keys, not even when they end.
+    for owner in ["x", "y", "z"] {
+        ask(first, owner, "same", "same", Some(5));
+    }
+    for limit in 1..=4 {
+        let query = Query { limit, topic: Some("same".to_owned()), ..Query::all(Kind::Approval) };
+        let owners: String =
+            wait(every(second, query)).unwrap().iter().filter_map(|cell| cell.key.chars().next()).collect();
+        assert_eq!(owners, "xyz", "{limit}");
     }
 }
 
@@ -162,6 +187,21 @@ fn a_transaction_is_made_whole_or_not_at_all(first: &dyn Store, second: &dyn Sto
         Change::put(Kind::Grant, "g", None, b"anew".as_slice()),
     ];
     assert_eq!(wait(first.commit(twice)).unwrap().map(|versions| versions[0]), Some(0));
+    // Whichever of them fails, and for whatever reason.
+    let too_large = vec![7; VALUE_BYTES_MAX + 1];
+    let good = |key: &str| Change::put(Kind::Grant, key, None, b"".as_slice());
+    let stale = || Change::put(Kind::Sealed, "a", Some(one), b"3".as_slice());
+    let large = || Change::put(Kind::Sealed, "b", None, too_large.clone());
+    for nth in 0..3 {
+        for (wrong, is_error) in [(stale(), false), (large(), true)] {
+            let mut changes = vec![good("x"), good("y")];
+            changes.insert(nth, wrong);
+            let made = wait(second.commit(changes));
+            assert!(if is_error { made.is_err() } else { made.unwrap().is_none() }, "{nth}");
+            assert_eq!(wait(first.keys(Kind::Grant, "")).unwrap(), ["g"], "{nth}");
+        }
+    }
+    assert_eq!(wait(first.changes(Kind::Grant)).unwrap(), 3);
 }
 
 fn what_has_ended_is_removed_at_once(first: &dyn Store, second: &dyn Store) {
@@ -173,6 +213,15 @@ fn what_has_ended_is_removed_at_once(first: &dyn Store, second: &dyn Store) {
     assert_eq!(wait(second.remove_ended(Kind::Approval, 10)).unwrap(), 1);
     assert_eq!(wait(first.keys(Kind::Approval, "")).unwrap(), ["b   Some(11)", "c   None"]);
     assert_eq!(wait(first.changes(Kind::Approval)).unwrap(), 4);
+    let versions = || wait(first.cells(&Query::all(Kind::Approval))).unwrap();
+    ask(first, "d", "", "", Some(11));
+    let last = versions().last().unwrap().version;
+    assert_eq!(wait(second.remove_ended(Kind::Approval, 11)).unwrap(), 2);
+    ask(first, "d", "", "", Some(11));
+    assert!(
+        versions().last().unwrap().version > last,
+        "the version of what was removed is not given away again"
+    );
 }
 
 fn every_change_of_a_kind_is_counted(first: &dyn Store, second: &dyn Store) {

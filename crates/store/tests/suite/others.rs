@@ -38,6 +38,7 @@ fn a_lease_is_held_by_one_until_it_is_over(first: &dyn Store, second: &dyn Store
     assert!(acquire(first, "a", "me", 3_500, 4_000));
     // It is never held longer than the limit, nor beyond it by a clock that was wrong.
     assert!(acquire(first, "c", "me", 0, i64::MAX));
+    assert!(!acquire(second, "c", "you", 0, 1), "held for just as long as it may be");
     assert!(!acquire(second, "c", "you", LEASE_MS_MAX - 1, LEASE_MS_MAX));
     assert!(acquire(second, "c", "you", LEASE_MS_MAX, LEASE_MS_MAX + 1));
     assert!(acquire(first, "d", "me", 10 * LEASE_MS_MAX, 11 * LEASE_MS_MAX));
@@ -151,6 +152,10 @@ fn a_counter_begins_anew_when_its_period_is_over(first: &dyn Store, second: &dyn
     // A clock that was wrong must not keep a counter full until then.
     take(first, "b", (2, 2), 900_000);
     assert_eq!(take(second, "b", (1, 2), 1_100), (1_100, 1, 1));
+    // One that is wrong by no more than a period may be another process's, a moment ahead.
+    take(first, "c", (2, 2), 1_200);
+    assert_eq!(take(second, "c", (1, 2), 1_100), (1_200, 0, 2));
+    assert_eq!(take(second, "c", (1, 2), 1_099), (1_099, 1, 1));
 }
 
 fn many_together_count_no_more_than_there_is(first: &dyn Store, second: &dyn Store) {

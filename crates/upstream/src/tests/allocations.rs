@@ -1,6 +1,7 @@
 //! How many allocations the text of one forwarded call costs on the upstream's side: writing the request, and
-//! reading its answer. The same steps in the same order as `RemoteTool`, `Connection::request`, `Stdio::send`,
-//! `stdio::read` and `Exchange::take_in` take them. The client's side of a call is counted in `server`.
+//! reading its answer. The steps are written out here once more, as `RemoteTool`, `Connection::request`, `Stdio::send`,
+//! `stdio::read` and `Exchange::take_in` take them: what these allocate besides is not counted, and a step that they gain
+//! must be added here. The client's side of a call is counted in `server`.
 
 use allocation_counter::measure;
 use bytes::{BufMut, Bytes};
@@ -91,7 +92,7 @@ fn check(revision: Revision, meta: Option<&'static str>, result: &str, expected:
 }
 
 #[test]
-fn the_text_of_a_call_is_hardly_allocated_for() {
+fn parsing_and_writing_the_text_of_a_call_hardly_allocates() {
     for meta in [None, Some(LEGACY_META), Some(MODERN_META)] {
         check(Revision::LATEST_LEGACY, meta, LEGACY_RESULT, expect!["2.00"]);
         check(Revision::MODERN, meta, MODERN_RESULT, expect!["2.00"]);

@@ -1,6 +1,7 @@
-//! How many allocations a door spends on the text of one forwarded call: reading the client's frame, and writing
-//! its answer. The same steps in the same order as `stdio`, `dispatch` and `dispatch/calls` take them, without
-//! the gate in between. The upstream's side of a call is counted in `upstream`.
+//! How many allocations `wire` and `reply` spend on the text of one forwarded call: reading the client's frame, and writing
+//! its answer. The steps are written out here once more, as `stdio`, `dispatch` and `dispatch/calls` take them: what
+//! these allocate besides, and the gate between them, is not counted, and a step that they gain must be added here. The
+//! upstream's side of a call is counted in `upstream`.
 
 use allocation_counter::measure;
 use bytes::{BufMut, Bytes};
@@ -62,7 +63,7 @@ fn check(frame: &str, result: &'static str, expected: Expect) {
 }
 
 #[test]
-fn the_text_of_a_call_is_hardly_allocated_for() {
+fn parsing_and_writing_the_text_of_a_call_hardly_allocates() {
     check(LEGACY_CALL, LEGACY_RESULT, expect!["1.00"]);
     check(MODERN_CALL, MODERN_RESULT, expect!["1.00"]);
     check(MODERN_CALL, LEGACY_RESULT, expect!["1.00"]);

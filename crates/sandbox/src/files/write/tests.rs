@@ -1,0 +1,177 @@
+//! What a write does to the disk, in which order, and what stays when one of its steps does not work.
+#![expect(clippy::disallowed_methods, reason = "prepares and inspects folders from outside the sandbox")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::super::file_ops::Step;
+use super::*;
+
+/// What happens before a step, by its number from 1.
+type Before = Box<dyn Fn(usize, Step) -> io::Result<()> + Send + Sync>;
+
+/// Files that note the steps they are asked for.
+struct Noting {
+    steps: Arc<Mutex<Vec<Step>>>,
+    before: Before,
+}
+
+impl std::fmt::Debug for Noting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Noting").finish_non_exhaustive()
+    }
+}
+
+impl FileOps for Noting {
+    fn before(&self, step: Step) -> io::Result<()> {
+        let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
+        steps.push(step);
+        (self.before)(steps.len(), step)
+    }
+}
+
+/// What came of a write of `new`: the answer in a word, the steps, what the file holds then, and how many files are beside it.
+struct Done {
+    answer: Result<Written, FileError>,
+    steps: Vec<Step>,
+    content: Option<String>,
+    others: usize,
+}
+
+/// Writes in a folder that holds `notes.md`, which says `old`.
+fn write(path: &str, expect: &Expect, before: Before) -> Done {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("notes.md"), "old").expect("a file");
+    write_in(folder.path(), path, expect, before)
+}
+
+fn write_in(folder: &Path, path: &str, expect: &Expect, before: Before) -> Done {
+    let steps = Arc::<Mutex<Vec<Step>>>::default();
+    let ops = Noting { steps: steps.clone(), before };
+    let root = Root::open_with(folder, Access::ReadWrite, Box::new(ops)).expect("a root");
+    let answer = root.write(&root.locate(path).expect("inside"), b"new", expect);
+    let file = folder.join(path);
+    let beside = fs::read_dir(file.parent().expect("it has one"));
+    let others = beside.map_or(0, |all| all.filter(|one| one.as_ref().expect("ours").path() != file).count());
+    let steps = steps.lock().expect("nobody panics").clone();
+    Done { answer, steps, content: fs::read_to_string(file).ok(), others }
+}
+
+fn sound() -> Before {
+    Box::new(|_, _| Ok(()))
+}
+
+const PLAIN: Step = Step::Rename(RenameFlags::empty());
+const EXCHANGE: Step = Step::Rename(RenameFlags::EXCHANGE);
+const NO_REPLACE: Step = Step::Rename(RenameFlags::NOREPLACE);
+
+/// Paths, what is expected of them, and the steps to the new content.
+fn cases() -> [(&'static str, Expect, Vec<Step>); 5] {
+    use Step::{Create, MakeFolders, Remove, SetMode, Sync, SyncFolder, Write};
+    [
+        ("notes.md", Expect::Anything, vec![Create, Write, SetMode, Sync, PLAIN, SyncFolder]),
+        ("new.md", Expect::Anything, vec![Create, Write, Sync, PLAIN, SyncFolder]),
+        ("new.md", Expect::Absent, vec![Create, Write, Sync, NO_REPLACE, SyncFolder]),
+        (
+            "notes.md",
+            Expect::Sha256(sha256_of(b"old")),
+            vec![Create, Write, SetMode, Sync, EXCHANGE, Remove, SyncFolder],
+        ),
+        // The names of new folders, above the last one.
+        (
+            "a/b/new.md",
+            Expect::Anything,
+            vec![MakeFolders, SyncFolder, SyncFolder, Create, Write, Sync, PLAIN, SyncFolder],
+        ),
+    ]
+}
+
+#[test]
+fn the_content_is_on_the_disk_before_it_has_the_name_and_the_name_before_it_is_told() {
+    for (path, expect, steps) in cases() {
+        let done = write(path, &expect, sound());
+        assert!(done.answer.is_ok(), "{path}: {:?}", done.answer);
+        assert_eq!((done.steps, done.content.as_deref()), (steps, Some("new")), "{path} {expect:?}");
+    }
+}
+
+#[test]
+fn whichever_step_fails_the_old_file_or_the_new_one_is_there_and_nothing_else() {
+    for (path, expect, steps) in cases() {
+        let old = if path == "notes.md" { Some("old") } else { None };
+        let named = steps.iter().position(|step| matches!(step, Step::Rename(_))).expect("it is renamed");
+        for failing in 1..=steps.len() {
+            let full =
+                move |nth, _| if nth == failing { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) };
+            let done = write(path, &expect, Box::new(full));
+            let at = format!("{path} {expect:?}, step {failing}: {:?}", done.steps);
+            assert!(matches!(done.answer, Err(FileError::Io(_))), "{at}: {:?}", done.answer);
+            let expected = if failing - 1 > named { Some("new") } else { old };
+            assert_eq!(done.content.as_deref(), expected, "{at}");
+            // The one that was there before, beside another.
+            let others = usize::from(!path.contains('/') && path != "notes.md");
+            assert_eq!(done.others, others, "{at}");
+        }
+        let done = write(path, &expect, sound());
+        assert!(
+            done.answer.is_ok() && done.steps.len() == steps.len(),
+            "each step was tried: {:?}",
+            done.steps
+        );
+    }
+}
+
+#[test]
+fn where_names_cannot_be_exchanged_the_file_is_looked_at_once_more() {
+    let sha256 = Expect::Sha256(sha256_of(b"old"));
+    for (path, expect, flags) in
+        [("notes.md", sha256, RenameFlags::EXCHANGE), ("new.md", Expect::Absent, RenameFlags::NOREPLACE)]
+    {
+        for changes in [false, true] {
+            let folder = tempfile::tempdir().expect("a folder");
+            fs::write(folder.path().join("notes.md"), "old").expect("a file");
+            let file = folder.path().join(path);
+            let before = move |_, step| {
+                if step != Step::Rename(flags) {
+                    return Ok(());
+                }
+                if changes {
+                    fs::write(&file, "theirs")?;
+                }
+                Err(Errno::INVAL.into())
+            };
+            let done = write_in(folder.path(), path, &expect, Box::new(before));
+            let (is_changed, content) =
+                (matches!(done.answer, Err(FileError::Changed(Some(_)))), done.content);
+            let expected = if changes { "theirs" } else { "new" };
+            assert_eq!((is_changed, content.as_deref()), (changes, Some(expected)), "{path}");
+            assert_eq!(done.others, usize::from(path != "notes.md"));
+        }
+    }
+}
+
+/// The folder was missing when its path was judged, and is a link to what nobody may write when it is made.
+#[test]
+fn what_a_folder_has_become_meanwhile_is_judged_again() {
+    for (target, name, is_refused) in [
+        (".git/hooks", "pre-commit", true),
+        (".github/workflows", "ci.yml", true),
+        ("sub", "toolcrib.md", false),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        for dir in [".git/hooks", ".github/workflows", "sub"] {
+            fs::create_dir_all(folder.path().join(dir)).expect("a folder");
+        }
+        let link = folder.path().join("new");
+        let links = move |_, step| match step {
+            Step::MakeFolders => symlink(target, &link),
+            _ => Ok(()),
+        };
+        let done = write_in(folder.path(), &format!("new/{name}"), &Expect::Anything, Box::new(links));
+        let refused = matches!(done.answer, Err(FileError::Protected(_) | FileError::Obeyed(_)));
+        assert_eq!(refused, is_refused, "{target}: {:?}", done.answer);
+        let left = fs::read_dir(folder.path().join(target)).expect("a folder").count();
+        assert_eq!(left, usize::from(!is_refused), "{target}");
+    }
+}
