@@ -106,17 +106,11 @@ fn what_decides_in_one_workspace_is_kept_from_the_tools_of_every_other() {
     let state = "[state]\ndir = \"state\"\n";
     guard(&guarded, &folder, state);
     let beside = guarded.beside(below.clone());
-    let found =
-        || [allowed(&files, "other/rules.json"), allowed(&below, "rules.json"), allowed(&below, "server.py")];
-    assert_eq!(found(), ["rw", "rw", "rw"]);
-    let server = "[mcp.it]\ncommand = \"python3\"\nargs = [\"other/server.py\"]\ncwd = \".\"\n";
-    guard(
-        &guarded,
-        &folder,
-        &format!("{state}{server}[workspaces.a]\nrules = \"other/rules.json\"\nservers = []\n"),
-    );
+    let found = || [allowed(&files, "other/rules.json"), allowed(&below, "rules.json")];
+    assert_eq!(found(), ["rw", "rw"]);
+    guard(&guarded, &folder, &format!("{state}[workspaces.a]\nrules = \"other/rules.json\"\nservers = []\n"));
     beside.renew();
-    assert_eq!(found(), ["r", "r", "r"]);
+    assert_eq!(found(), ["r", "r"]);
 }
 
 /// Which of these files a tool may write beside the servers that `tables` configure, in the folder of the configuration.
