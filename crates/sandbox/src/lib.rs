@@ -23,6 +23,7 @@ pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, pe
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
 pub use process::{
-    END_TIMEOUT, Exit, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo, ask_program,
+    END_TIMEOUT, Exit, InheritedNames, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo, Variables,
+    ask_program,
 };
 pub use words::is_hidden;
