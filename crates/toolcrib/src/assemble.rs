@@ -21,7 +21,7 @@ use crate::ending::Trouble;
 use crate::observing::{self, Observing};
 use crate::times::now_ms;
 use crate::token_store::StateTokens;
-use crate::upstreams::{Start, Upstreams};
+use crate::upstreams::{Servers, Start, Upstreams};
 
 /// Who our own tools belong to, in sentences.
 pub(crate) const OURSELVES: &str = "Toolcrib";
@@ -35,6 +35,8 @@ pub(crate) struct Crib {
     /// What models are told of us.
     pub(crate) instructions: Instructions,
     pub(crate) upstreams: Arc<Upstreams>,
+    /// Those of the process, which `upstreams` shares.
+    pub(crate) servers: Arc<Servers>,
     pub(crate) guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
     pub(crate) patience: Duration,
@@ -64,11 +66,11 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Tro
     let audit_log = Arc::new(audit_log);
     let catalog = Catalog::new(tools::all(&settings.tools));
     let world = upstream::World { pins: Some(pinning(store.clone(), &settings.redactor, &catalog)), ..world };
+    let servers = Servers::new(world, store.clone());
     let upstreams = Arc::new(Upstreams::start(
         std::mem::take(&mut settings.upstreams),
-        world,
+        &servers,
         &catalog,
-        &store,
         &settings.redactor,
         start,
     ));
@@ -89,6 +91,7 @@ pub(crate) fn assemble(mut settings: Settings, start: Start) -> Result<Crib, Tro
         gate,
         instructions: Instructions::default(),
         upstreams,
+        servers,
         guarded,
         patience,
         audit_log,
@@ -202,7 +205,7 @@ pub(crate) fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World,
 impl Crib {
     /// Ends the upstreams, then closes the audit log. The doors must be closed by now.
     pub(crate) async fn close(&self) {
-        self.upstreams.end().await;
+        tokio::join!(self.upstreams.end(), self.servers.end());
         // Nothing else is left to run, so the disk may be waited for here.
         if let Err(error) = self.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");

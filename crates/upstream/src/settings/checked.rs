@@ -12,7 +12,7 @@ use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::Named;
 use super::workspace::WorkspaceWords;
-use crate::config::Trust;
+use crate::config::{Isolation, Trust};
 use crate::signer::Signer;
 use crate::tool_filter::ToolFilter;
 use crate::uri_map::UriMap;
@@ -74,6 +74,23 @@ impl Settings {
             (name, enabled, limits, life, shape, prefix, trust, way)
         }
         meant(self) == meant(other)
+    }
+
+    /// True if one server does for both, wherever its calls come from: they are the same, leave out the same names for
+    /// the sake of others, and nobody wants it to himself.
+    pub fn can_share(&self, other: &Settings) -> bool {
+        self.life.isolation == Isolation::Shared && self.same_as(other) && self.knows_as(other)
+    }
+
+    /// True if both leave out the same names and URIs because they read as another upstream's.
+    pub fn knows_as(&self, other: &Settings) -> bool {
+        fn read_alike(settings: &Settings) -> Vec<Box<str>> {
+            let start = format!("{}_", settings.prefix);
+            // Without a prefix every name may be another's.
+            let is_alike = |prefix: &str| settings.prefix.is_empty() || prefix.starts_with(&start);
+            settings.foreign.load().iter().filter(|prefix| is_alike(prefix)).cloned().collect()
+        }
+        read_alike(self) == read_alike(other)
     }
 
     /// The same for an upstream that signs in if it has to, and keeps what it is signed in with.
@@ -166,7 +183,7 @@ mod tests {
     use super::super::endpoint::Dialect;
     use super::super::limits::{CALL_TIMEOUT_MAX, LIST_TIMEOUT, START_TIMEOUT};
     use super::*;
-    use crate::config::{Isolation, Restart};
+    use crate::config::Restart;
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
