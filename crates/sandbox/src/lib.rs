@@ -23,7 +23,7 @@ pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, pe
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
 pub use process::{
-    END_TIMEOUT, Exit, Lasting, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo, ask_program,
-    is_inherited, start_lasting,
+    END_TIMEOUT, Exit, InheritedNames, Lasting, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo,
+    Variables, ask_program, start_lasting,
 };
 pub use words::is_hidden;

@@ -30,7 +30,7 @@ use crate::guard;
 pub use ask_program::{ProgramOutput, ask_program};
 pub use detached::{Lasting, start_lasting};
 pub(crate) use detached::{find_in, start_detached, variable};
-pub use environment::is_inherited;
+pub use environment::{InheritedNames, Variables};
 pub use lookup::StartError;
 pub use program::Program;
 
@@ -104,25 +104,19 @@ impl Launcher {
     /// Starts `program` under a guard. Must be called within a tokio runtime that has I/O enabled;
     /// a single-threaded one will do.
     ///
-    /// The program sees PATH, HOME, USER, LOGNAME, SHELL, LANG, LC_*, TERM, TZ, TMPDIR and XDG_* of
-    /// this process, what `inherit` names, and the program's own `env`, nothing else. A missing program is found before
-    /// anything is started; what only the kernel can tell arrives as exit code 126 or 127.
+    /// The program sees the variables that it is handed, and nothing of this process's own. A missing program is found
+    /// before anything is started; what only the kernel can tell arrives as exit code 126 or 127.
     pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
         if let (None, Some(folder)) = (&program.cwd, &program.own_folder) {
             let made = DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder);
             made.map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
         }
-        let environment = environment::of(program);
+        let environment = program.environment();
         let executable = lookup::find(program, &environment)?;
         self.spawn(program, &executable.into(), environment).map_err(StartError::Io)
     }
 
-    fn spawn(
-        &self,
-        program: &Program,
-        executable: &OsString,
-        environment: environment::Environment,
-    ) -> io::Result<Tree> {
+    fn spawn(&self, program: &Program, executable: &OsString, environment: Variables) -> io::Result<Tree> {
         let (stdin_theirs, stdin) = io::pipe()?;
         let (stdout, stdout_theirs) = io::pipe()?;
         let (stderr, stderr_theirs) = io::pipe()?;

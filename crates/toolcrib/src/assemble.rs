@@ -11,7 +11,6 @@ use rules::Rules;
 use sandbox::{Access, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
 use server::identity::Identity;
-use store::Store;
 
 use crate::config::Settings;
 use crate::ending::Trouble;
@@ -46,7 +45,7 @@ pub(crate) fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble
 /// As [`assemble`].
 pub(crate) fn assemble_in(shared: &Shared, settings: Settings, start: Start) -> Result<Crib, Trouble> {
     let files = open_workspace(&settings.workspace)?;
-    let guarded = Guarded::new(files, shared.world.launcher.guard.clone());
+    let guarded = Guarded::new(files, shared.launcher.guard.clone());
     guarded.guard(&settings, ServerFiles::default());
     shared.workspace(settings, guarded, start)
 }
@@ -62,13 +61,12 @@ impl Shared {
         guarded: Guarded,
         start: Start,
     ) -> Result<Crib, Trouble> {
-        let Shared { store, sealed, world, redactor, approvals, audit_log, observing, .. } = self.clone();
-        let store: Arc<dyn Store> = store;
+        let Shared { sealed, servers, redactor, approvals, audit_log, observing, .. } = self.clone();
         let catalog = Catalog::new(tools::all(&settings.tools));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);
-        let upstreams = Arc::new(Upstreams::start(upstreams, world, &catalog, &store, &redactor, start));
+        let upstreams = Arc::new(Upstreams::start(upstreams, &servers, &catalog, &redactor, start));
         observing.read_with(&upstreams, &audit_log);
         let patience = settings.approvals.wait;
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());

@@ -87,9 +87,8 @@ pub(crate) async fn attach(
 /// All that the process needs to read the same configuration, and no other variable.
 fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
     let upstreams = &loaded.settings.upstreams;
-    let are_wanted = |name: &str| {
-        sandbox::is_inherited(name.as_ref()) || upstreams.iter().any(|upstream| upstream.inherits(name))
-    };
+    let inherited = sandbox::InheritedNames::new(upstreams.iter().flat_map(upstream::Settings::inherit));
+    let are_wanted = |name: &str| inherited.has(name.as_ref());
     let variables = loaded.surroundings.needed(are_wanted);
     let place = Place::of(&loaded.surroundings, named, variables);
     line(&FromFront::Attach { door, place })

@@ -8,7 +8,7 @@ use gate::Approvals;
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
 use sandbox::Launcher;
-use store::{Secrets, SqliteStore};
+use store::{Secrets, SqliteStore, Store};
 
 use crate::config::{Loaded, Settings};
 use crate::ending::Trouble;
@@ -16,6 +16,7 @@ use crate::observing::{self, Observing};
 use crate::secrets::Learner;
 use crate::times::now_ms;
 use crate::token_store::StateTokens;
+use crate::upstreams::Servers;
 
 /// Who our own tools belong to, in sentences.
 pub(crate) const OURSELVES: &str = "Toolcrib";
@@ -34,7 +35,9 @@ pub(crate) struct Shared {
     pub(crate) store: Arc<SqliteStore>,
     /// What servers are signed in with, sealed.
     pub(crate) sealed: Arc<Secrets>,
-    pub(crate) world: upstream::World,
+    pub(crate) launcher: Launcher,
+    /// Shared by all workspaces that mean the same by one.
+    pub(crate) servers: Arc<Servers>,
     /// Strikes out the secrets of all workspaces for all of them.
     pub(crate) redactor: Redactor,
     learner: Arc<Learner>,
@@ -55,6 +58,7 @@ impl Shared {
         let world = world(sealed.clone())?;
         let world = upstream::World { pins: Some(pinning(&store, &redactor)), ..world };
         let audit = settings.audit.clone();
+        let servers_store: Arc<dyn Store> = store.clone();
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();
         approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
@@ -62,7 +66,8 @@ impl Shared {
             state: settings.state.clone(),
             store,
             sealed,
-            world,
+            launcher: world.launcher.clone(),
+            servers: Servers::new(world, servers_store),
             approvals,
             audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
             learner: Arc::new(Learner::new(&redactor)),
@@ -80,6 +85,7 @@ impl Shared {
 
     /// Closes what must not be lost. All workspaces have ended by now.
     pub(crate) async fn close(&self) {
+        self.servers.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
         if let Err(error) = self.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");

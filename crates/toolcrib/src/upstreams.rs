@@ -1,8 +1,10 @@
-//! The upstreams of one run: which there are, how they come and go when the configuration is read again.
-//! What each one's task does is in [`task`].
+//! The upstreams of one workspace: which there are, how they come and go when the configuration is read again. The
+//! servers themselves are the process's, in [`servers`]; what a workspace has of one is in [`share`].
 
 mod leaving;
-mod task;
+mod remember;
+mod servers;
+mod share;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -12,14 +14,13 @@ use futures_util::future::join_all;
 use gate::Catalog;
 use redact::Redactor;
 use sandbox::ServerFiles;
-use store::Store;
-use tokio::sync::oneshot;
-use tokio::task::JoinSet;
+use tokio::sync::watch;
 use tokio::time::timeout;
-use upstream::{Report, Settings, State, Upstream, World};
+use upstream::{Report, Settings, Upstream};
 
-use leaving::Leaving;
-use task::{Known, Task};
+use servers::Before;
+pub(crate) use servers::Servers;
+use share::{Share, Workspace};
 
 /// When upstreams are connected to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,44 +42,48 @@ pub(crate) struct Changes {
     pub(crate) unchanged: Vec<String>,
 }
 
-/// All upstreams of one run.
+/// All upstreams of one workspace. Dropping it lets go of them at once, and of calls under way with those that nobody
+/// else shares.
 pub(crate) struct Upstreams {
-    world: World,
-    catalog: Arc<Catalog>,
-    store: Arc<dyn Store>,
-    redactor: Redactor,
-    start: Start,
+    servers: Arc<Servers>,
+    workspace: Workspace,
     /// In the order of their names; disabled ones too.
     members: Mutex<Vec<Member>>,
-    leaving: Leaving,
 }
 
 /// One of them.
 struct Member {
     settings: Settings,
-    upstream: Arc<Upstream>,
-    /// What carries its offers, unless it is disabled; ends with this.
-    task: JoinSet<()>,
+    share: Arc<Share>,
+    servers: Arc<Servers>,
+}
+
+impl Drop for Member {
+    fn drop(&mut self) {
+        drop(self.servers.take_out(&self.share));
+    }
+}
+
+impl Member {
+    fn name(&self) -> &str {
+        self.settings.name()
+    }
 }
 
 impl Upstreams {
-    /// Announces every upstream that is enabled, and starts its task. What holds a secret of `redactor` is not remembered.
+    /// Announces every upstream that is enabled in the workspace's catalogue, and shares its server with the workspaces
+    /// that mean the same by it. What holds a secret of `redactor` is not remembered.
     pub(crate) fn start(
         settings: Vec<Settings>,
-        world: World,
+        servers: &Arc<Servers>,
         catalog: &Arc<Catalog>,
-        store: &Arc<dyn Store>,
         redactor: &Redactor,
         start: Start,
     ) -> Upstreams {
         let upstreams = Upstreams {
-            world,
-            catalog: catalog.clone(),
-            store: store.clone(),
-            redactor: redactor.clone(),
-            start,
+            servers: servers.clone(),
+            workspace: Workspace { catalog: catalog.clone(), redactor: redactor.clone(), start },
             members: Mutex::default(),
-            leaving: Leaving::default(),
         };
         let members = settings.into_iter().map(|settings| upstreams.enter(settings, None)).collect();
         *upstreams.members() = members;
@@ -87,7 +92,7 @@ impl Upstreams {
 
     /// Each of them, in the order of their names; disabled ones too.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Arc<Upstream>> + use<> {
-        self.members().iter().map(|member| member.upstream.clone()).collect::<Vec<_>>().into_iter()
+        self.members().iter().map(|member| member.share.upstream()).collect::<Vec<_>>().into_iter()
     }
 
     /// The one of this name.
@@ -95,9 +100,9 @@ impl Upstreams {
         self.iter().find(|upstream| upstream.name() == name)
     }
 
-    /// The files that those are made of which run or may still be running.
+    /// The files that those are made of which run or may still be running, in this workspace or after having left another.
     pub(crate) fn own_files(&self) -> ServerFiles {
-        let mut files = self.leaving.own_files();
+        let mut files = self.servers.files_of_leaving();
         self.members().iter().for_each(|member| files.extend(member.settings.server_files()));
         files
     }
@@ -108,27 +113,31 @@ impl Upstreams {
     pub(crate) fn replace(&self, settings: Vec<Settings>) -> Changes {
         let mut members = self.members();
         let mut before: BTreeMap<String, Member> =
-            members.drain(..).map(|member| (member.upstream.name().to_owned(), member)).collect();
+            members.drain(..).map(|member| (member.name().to_owned(), member)).collect();
         let mut changes = Changes::default();
         // What is gone makes way first: a new one may want its names.
         let names: Vec<String> = settings.iter().map(|settings| settings.name().to_owned()).collect();
         for (name, member) in before.extract_if(.., |name, _| !names.contains(name)) {
             // Nobody waits for its end.
-            let (make_way, _) = oneshot::channel();
-            self.catalog.remove(&name);
-            self.leaving.add(member, false, make_way);
+            let (make_way, _) = watch::channel(());
+            self.workspace.catalog.remove(&name);
+            self.servers.leave(&member.share, false, make_way);
             changes.removed.push(name);
         }
         for settings in settings {
             let name = settings.name().to_owned();
             let (member, list) = match before.remove(&name) {
-                // Whoever asks for this is the person that one which is left alone waits for.
                 Some(mut member)
-                    if member.settings.same_as(&settings) && !member.upstream.awaits_a_person() =>
+                    if member.settings.same_as(&settings)
+                        && self.servers.knowing_others(&member.share, &settings) =>
                 {
-                    member.upstream.knowing_others(&settings);
                     member.settings = settings;
-                    (member, &mut changes.unchanged)
+                    // Whoever asks for this is the person that one which is left alone waits for.
+                    let awaits_a_person = member.share.upstream().awaits_a_person();
+                    if awaits_a_person {
+                        self.servers.renew(&member.share);
+                    }
+                    (member, if awaits_a_person { &mut changes.changed } else { &mut changes.unchanged })
                 }
                 Some(member) => (self.enter_for(settings, member), &mut changes.changed),
                 None => (self.enter(settings, None), &mut changes.added),
@@ -136,11 +145,11 @@ impl Upstreams {
             members.push(member);
             list.push(name);
         }
-        self.catalog.arrange(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        self.workspace.catalog.arrange(&names.iter().map(String::as_str).collect::<Vec<_>>());
         changes
     }
 
-    /// Lets go of an upstream and connects to it anew, as if its settings had changed, and says how it is doing once
+    /// Lets go of an upstream and connects to it anew, for all workspaces that share it, and says how it is doing once
     /// that is done, but at the latest after `limit`.
     ///
     /// # Errors
@@ -153,87 +162,47 @@ impl Upstreams {
     }
 
     fn enter_anew(&self, name: &str) -> Result<Arc<Upstream>, String> {
-        let mut members = self.members();
-        let Some(at) = members.iter().position(|member| member.upstream.name() == name) else {
+        let members = self.members();
+        let Some(member) = members.iter().find(|member| member.name() == name) else {
             return Err(format!("it has no server `{name}`"));
         };
-        let settings = members[at].settings.clone();
-        if !settings.enabled {
+        if !member.settings.enabled {
             return Err(format!("its server `{name}` is disabled"));
         }
-        let member = members.remove(at);
-        let member = self.enter_for(settings, member);
-        let upstream = member.upstream.clone();
-        members.insert(at, member);
-        Ok(upstream)
+        self.servers.renew(&member.share);
+        Ok(member.share.upstream())
     }
 
-    /// Ends all of them, side by side, each within its own bound.
+    /// Lets go of all of them. Those that nobody else shares end, side by side, each within its own bound.
     pub(crate) async fn end(&self) {
         let members = std::mem::take(&mut *self.members());
-        let all = members.iter().map(|member| member.upstream.end());
-        tokio::join!(join_all(all), self.leaving.end());
+        let last: Vec<_> = members.iter().filter_map(|member| self.servers.take_out(&member.share)).collect();
+        join_all(last.iter().map(|server| server.upstream.end())).await;
     }
 
     /// One that takes another's place. What is remembered of the same server is offered without a gap, and what clients
     /// watch there is watched on.
-    fn enter_for(&self, settings: Settings, mut before: Member) -> Member {
+    fn enter_for(&self, settings: Settings, before: Member) -> Member {
         // What it still offers or says is no news.
-        before.task.abort_all();
-        let is_same = settings.enabled && settings.fingerprint() == before.settings.fingerprint();
-        let upstream = before.upstream.clone();
-        let known = Known::of(&upstream).filter(|_| is_same);
-        let was_connected = matches!(upstream.offers().borrow().state, State::Connected { .. });
+        before.share.abort();
         let is_replaced = settings.enabled;
-        let (make_way, has_left) = oneshot::channel();
-        let after = self.enter(settings, Some(Before { upstream, known, was_connected, has_left }));
+        let (make_way, has_left) = watch::channel(());
+        let found = Before::of(before.share.upstream(), &settings.fingerprint(), has_left);
+        let after = self.enter(settings, Some(&found));
+        drop(found);
         // Only now, so that whoever finds that one closed finds this one in its place.
-        self.leaving.add(before, is_replaced, make_way);
+        self.servers.leave(&before.share, is_replaced, make_way);
         after
     }
 
-    fn enter(&self, settings: Settings, before: Option<Before>) -> Member {
-        let upstream = Upstream::new(settings.clone(), self.world.clone());
-        let name = upstream.name().to_owned();
-        let mut task = JoinSet::new();
-        if !settings.enabled {
-            self.catalog.remove(&name);
-            return Member { settings, upstream, task };
-        }
-        let (catalog, store) = (self.catalog.clone(), self.store.clone());
-        let redactor = self.redactor.clone();
-        let carrier = Task { upstream: upstream.clone(), catalog, store, redactor };
-        let (known, was_connected, has_left) = match before {
-            Some(Before { upstream: before, known, was_connected, has_left }) => {
-                upstream.follow(&before);
-                (known, was_connected, Some(has_left))
-            }
-            None => (None, false, None),
-        };
-        let start = if was_connected { Start::AtOnce } else { self.start };
-        let offered = known.is_some_and(|known| carrier.offer_known(&known));
-        if !offered {
-            // What another server offered is not to be called any longer.
-            self.catalog.remove(&name);
-            self.catalog.expect(&name);
-        }
-        task.spawn(carrier.run(start, offered, has_left));
-        Member { settings, upstream, task }
+    fn enter(&self, settings: Settings, before: Option<&Before>) -> Member {
+        let share = self.servers.join(&settings, self.workspace.clone(), before);
+        Member { settings, share, servers: self.servers.clone() }
     }
 
     fn members(&self) -> MutexGuard<'_, Vec<Member>> {
         self.members.lock().expect("nothing panics while it holds the lock")
     }
-}
-
-/// What an upstream finds that takes another's place.
-struct Before {
-    upstream: Arc<Upstream>,
-    /// What it offered, if it was the same server.
-    known: Option<Known>,
-    was_connected: bool,
-    /// Resolves when that one is no longer in the way.
-    has_left: oneshot::Receiver<()>,
 }
 
 #[cfg(test)]

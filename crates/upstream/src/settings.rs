@@ -5,11 +5,13 @@ mod checked;
 mod endpoint;
 mod expand;
 mod identity;
+mod inherited;
 mod limits;
 pub(crate) mod mask;
 mod named;
 mod own_files;
 mod place;
+mod workspace;
 
 pub use checked::Settings;
 pub(crate) use endpoint::{Dialect, Endpoint};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{Access, access};
 
-use super::environment::Environment;
+use super::environment::Variables;
 use super::program::Program;
 
 /// Where programs are looked for when no PATH is set.
@@ -39,7 +39,7 @@ pub enum StartError {
 }
 
 /// The path of the program's executable, as seen from its working folder.
-pub(super) fn find(program: &Program, environment: &Environment) -> Result<PathBuf, StartError> {
+pub(super) fn find(program: &Program, environment: &Variables) -> Result<PathBuf, StartError> {
     if let Some(cwd) = program.folder().filter(|cwd| !cwd.is_dir()) {
         return Err(StartError::Cwd(cwd.to_owned()));
     }
@@ -57,7 +57,7 @@ pub(super) fn find(program: &Program, environment: &Environment) -> Result<PathB
     }
 }
 
-fn candidates(command: &str, environment: &Environment, here: &Path) -> Vec<PathBuf> {
+fn candidates(command: &str, environment: &Variables, here: &Path) -> Vec<PathBuf> {
     if command.is_empty() {
         return Vec::new();
     }

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::environment::Variables;
+
 /// A program to run, as a person would configure it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Program {
@@ -9,21 +11,27 @@ pub struct Program {
     pub command: String,
     /// The arguments. They are visible in the machine's process list.
     pub args: Vec<String>,
-    /// Environment variables beside those every program inherits (see `Launcher::start`).
+    /// Environment variables of its own, which count for more than what it inherits.
     pub env: Vec<(String, String)>,
     /// The working folder. If absent, its own folder.
     pub cwd: Option<PathBuf>,
     /// A folder that is kept for it alone, made when it is first started without `cwd`, for its owner only: nothing lies
     /// there that others have written. Without it, too, our own working folder.
     pub own_folder: Option<PathBuf>,
-    /// Globs over names of environment variables that it inherits beside those of every program. One that is no
-    /// glob matches nothing.
-    pub inherit: Vec<String>,
-    /// Names of variables that it does not inherit, whatever the globs say.
-    pub withheld: Vec<String>,
+    /// The environment variables that it inherits, of whomever it is started for; [`InheritedNames`] says which may be
+    /// among them.
+    ///
+    /// [`InheritedNames`]: crate::InheritedNames
+    pub inherited: Variables,
 }
 
 impl Program {
+    /// All that it finds in its environment.
+    pub(super) fn environment(&self) -> Variables {
+        let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
+        self.inherited.clone().into_iter().chain(own).collect()
+    }
+
     /// Where it starts, if that is known.
     pub fn folder(&self) -> Option<&Path> {
         self.cwd.as_deref().or(self.own_folder.as_deref())

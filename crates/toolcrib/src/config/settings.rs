@@ -88,12 +88,14 @@ impl Settings {
 pub(super) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings, Vec<Problem>> {
     let (sources, surroundings) = (settling.sources, settling.surroundings);
     let kept = settling.kept(&file);
-    let upstreams = settling.upstreams(&file, kept.as_ref());
     let workspace = settling.workspace(&file.workspace.root);
-    let differing = settling.workspaces(&file, &workspace, &upstreams);
+    let written = settling.upstreams(&file, kept.as_ref());
+    let differing = settling.workspaces(&file, &workspace, &written);
+    let too_wide = settling.too_wide(&workspace);
+    let given = for_programs(&workspace, too_wide.is_some());
+    let upstreams: Vec<_> = written.into_iter().map(|upstream| upstream.working_in(given)).collect();
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
-    let too_wide = settling.too_wide(&workspace);
     let writable = settling.writable(&file.workspace.writable);
     let mut tools = file.tools.sets();
     tools.retain(|set| too_wide.is_none() || *set != tools::Set::Workspace);
@@ -317,6 +319,18 @@ impl Settling<'_> {
     }
 }
 
+/// The workspace's folder as programs are given it, or why none is.
+fn for_programs(workspace: &Path, is_too_wide: bool) -> Result<&str, &'static str> {
+    match workspace.to_str() {
+        // What the file tools of our own are refused, other programs are not handed either.
+        _ if is_too_wide => {
+            Err("the workspace holds more than a project; say which folder is meant with --workspace")
+        }
+        Some(folder) if workspace.is_absolute() => Ok(folder),
+        Some(_) | None => Err("the path of the workspace is not absolute, or no text"),
+    }
+}
+
 /// True for a path that begins in the user's home.
 fn begins_at_home(path: &Path) -> bool {
     path.starts_with("~")
@@ -325,7 +339,7 @@ fn begins_at_home(path: &Path) -> bool {
 /// True for a path that begins with a reference: where it leads is not known yet.
 fn begins_with_reference(path: &Path) -> bool {
     let text = path.to_string_lossy();
-    text.starts_with("{env:") || text.starts_with("${env:")
+    ["{env:", "${env:", "${workspace}"].iter().any(|start| text.starts_with(start))
 }
 
 /// The keys that a problem of the table `mcp.NAME` begins with, such as `mcp.git.env.TOKEN: …`.

@@ -365,6 +365,26 @@ url = "https://a.example/mcp"
     .assert_eq(&folders.collect::<Vec<_>>().join("\n"));
 }
 
+/// What the program of the only server is given, beside what it inherits, or why it cannot be started.
+fn given(table: &str, workspace: &str) -> String {
+    let flags = Flags { workspace: Some(workspace.into()), ..Flags::default() };
+    let surroundings = Surroundings { flags, ..surroundings() };
+    let text = format!("[mcp.it]\ncommand = 'x'\ninherit = ['TOK*']\n{table}");
+    let settings = loaded(sources(&[&text]), &surroundings, Unfollowed::IsWrong).expect("sound").settings;
+    let program = settings.upstreams[0].program().expect("a program");
+    let cwd = program.cwd.iter().map(|cwd| cwd.display().to_string());
+    let words: Vec<String> = program.args.iter().cloned().chain(cwd).collect();
+    let inherited: Vec<_> = program.inherited.keys().map(|name| name.to_string_lossy()).collect();
+    format!("{} with {}", words.join(" "), inherited.join(" "))
+}
+
+#[test]
+fn a_server_is_given_the_workspace_and_what_it_inherits_of_the_client() {
+    let table = "args = ['${workspace}', '--at=${workspace}/a']\ncwd = '${workspace}/sub'";
+    assert_eq!(given(table, "/w/one"), "/w/one --at=/w/one/a /w/one/sub with HOME TOKEN");
+    assert_eq!(given("cwd = 'sub'", "/w/one"), "/project/sub with HOME TOKEN");
+}
+
 #[test]
 fn what_is_writable_must_be_globs() {
     check_refused(

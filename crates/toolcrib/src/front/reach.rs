@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
-use sandbox::{Lasting, connect_unix, is_inherited, start_lasting};
+use sandbox::{InheritedNames, Lasting, connect_unix, start_lasting};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
@@ -42,7 +42,8 @@ pub(super) struct Starting {
 impl Starting {
     /// By the configuration of whoever comes first.
     pub(super) fn by(loaded: &Loaded) -> Starting {
-        let is_given = |name: &OsStr| is_inherited(name) || ALSO_GIVEN.iter().any(|also| name == *also);
+        let inherited = InheritedNames::new([]);
+        let is_given = |name: &OsStr| inherited.has(name) || ALSO_GIVEN.iter().any(|also| name == *also);
         let given = loaded.surroundings.variables.iter().filter(|(name, _)| is_given(name));
         let environment = given.map(|(name, value)| (name.clone(), value.clone())).collect();
         Starting { state: loaded.settings.state.clone(), environment }

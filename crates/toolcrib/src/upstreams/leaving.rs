@@ -1,16 +1,16 @@
-//! Upstreams that have left the configuration: they finish the calls that were made to them, for a while, and end.
+//! Upstreams that no workspace shares any more: they finish the calls that were made to them, for a while, and end.
 
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use gate::Cancel;
 use sandbox::ServerFiles;
-use tokio::sync::oneshot;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use upstream::{Settings, Upstream};
 
-use super::Member;
+use super::servers::Server;
 
 /// How long calls under way may still take.
 const CALLS_MAX: Duration = Duration::from_secs(30);
@@ -35,10 +35,9 @@ struct Now {
 impl Leaving {
     /// Ends an upstream once its calls are done. `make_way` is dropped when the next one may take its place: when this
     /// one has ended, or at once if calls keep it, since the next one need not wait for those.
-    pub(super) fn add(&self, member: Member, is_replaced: bool, make_way: oneshot::Sender<()>) {
-        let Member { settings, upstream, mut task } = member;
-        // What it still offers or says is no news.
-        task.abort_all();
+    pub(super) fn add(&self, server: &Server, is_replaced: bool, make_way: watch::Sender<()>) {
+        let (settings, upstream, tasks) =
+            (server.settings.clone(), server.upstream.clone(), server.take_tasks());
         if is_replaced {
             // Calls that it has not seen go to the next one.
             upstream.close();
@@ -50,7 +49,9 @@ impl Leaving {
         // Those that are done are let go of.
         while now.tasks.try_join_next().is_some() {}
         now.tasks.spawn(async move {
-            task.shutdown().await;
+            for mut tasks in tasks {
+                tasks.shutdown().await;
+            }
             if upstream.has_calls() {
                 drop(make_way);
                 tokio::select! {

@@ -2,6 +2,7 @@
 
 mod exchanged;
 mod lacking;
+mod shared;
 pub(crate) mod small_server;
 
 use std::path::Path;
@@ -44,8 +45,9 @@ fn settle_all(tables: &[(&str, Config)]) -> Vec<Settings> {
     all.iter().map(|settings| settings.clone().knowing(&all)).collect()
 }
 
-/// Upstreams before a gate, with nothing on offer but theirs.
+/// A workspace before a gate, with nothing on offer but its upstreams'.
 struct World {
+    servers: Arc<Servers>,
     upstreams: Upstreams,
     catalog: Arc<Catalog>,
     gate: Gate,
@@ -55,16 +57,23 @@ impl World {
     fn new(folder: &Path, settings: Vec<Settings>, start: Start) -> World {
         let state = folder.join("state");
         let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&state));
-        let catalog = Catalog::new(Vec::new());
         let world = world(store::Secrets::new(store.clone(), &state)).expect("a program");
+        World::sharing(&Servers::new(world, store), folder, settings, start)
+    }
+
+    /// One workspace of several.
+    fn sharing(servers: &Arc<Servers>, folder: &Path, settings: Vec<Settings>, start: Start) -> World {
+        let state = folder.join("state");
+        let store: Arc<dyn Store> = Arc::new(SqliteStore::at(&state));
+        let catalog = Catalog::new(Vec::new());
         let AllSettings { policy, rates, redactor, .. } = AllSettings::for_selftest(folder);
-        let upstreams = Upstreams::start(settings, world, &catalog, &store, &redactor, start);
+        let upstreams = Upstreams::start(settings, servers, &catalog, &redactor, start);
         let files = sandbox::Root::open(folder, sandbox::Access::Read).expect("a folder");
         let audit_log = Arc::new(audit::AuditLog::at(&state, now_ms));
         let ruleset = gate::Ruleset::new(policy, rates);
         let approvals = gate::Approvals::new(store.clone());
         let parts = Parts { catalog: catalog.clone(), ruleset, redactor, approvals, audit_log, files };
-        World { upstreams, catalog, gate: Gate::new(parts).expect("randomness") }
+        World { servers: servers.clone(), upstreams, catalog, gate: Gate::new(parts).expect("randomness") }
     }
 
     fn tools(&self) -> Vec<String> {

@@ -10,9 +10,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::checked::Settings;
+use super::inherited::Inherits;
 use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
 use super::mask::Mask;
 use super::named::Named;
+use super::workspace::WorkspaceWords;
 use crate::config::{Config, NotFollowed, Reference, Timeout};
 use crate::naming;
 
@@ -66,6 +68,7 @@ fn settle(
         lacks: None,
         secrets: Vec::new(),
         named: Named::default(),
+        workspace: WorkspaceWords::default(),
         problems: Vec::new(),
     };
     check.name(name);
@@ -88,6 +91,8 @@ fn settle(
                 prefix,
                 foreign,
                 endpoint,
+                inherits: Inherits::by(&config.inherit),
+                workspace: check.workspace,
                 trust: config.trust,
                 mask,
                 named,
@@ -100,7 +105,7 @@ fn settle(
 }
 
 /// A key as TOML wants it in a path.
-fn key(name: &str) -> String {
+pub(super) fn key(name: &str) -> String {
     let bare = !name.is_empty() && name.chars().all(naming::is_legal);
     if bare { name.to_owned() } else { format!("{name:?}") }
 }
@@ -116,6 +121,7 @@ struct Check<'a> {
     secrets: Vec<Box<str>>,
     /// Those of them that nobody may see, in other servers' words either, with what they are called.
     named: Named,
+    workspace: WorkspaceWords,
     problems: Vec<String>,
 }
 

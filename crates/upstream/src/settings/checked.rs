@@ -7,12 +7,14 @@ use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 
 use super::endpoint::Endpoint;
+use super::inherited::Inherits;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
-use super::named::{self, Named};
-use crate::config::Trust;
+use super::named::Named;
+use super::workspace::WorkspaceWords;
+use crate::config::{Isolation, Trust};
 use crate::signer::Signer;
-use crate::tool_filter::{Globs, ToolFilter};
+use crate::tool_filter::ToolFilter;
 use crate::uri_map::UriMap;
 
 /// How one upstream is reached, and how its tools are offered.
@@ -31,6 +33,9 @@ pub struct Settings {
     /// all hear of a change.
     pub(crate) foreign: Arc<ArcSwap<Vec<Box<str>>>>,
     pub(crate) endpoint: Endpoint,
+    pub(super) inherits: Inherits,
+    /// What stands for the workspace's folder in the table.
+    pub(super) workspace: WorkspaceWords,
     /// What its definitions have to pass.
     pub trust: Trust,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
@@ -65,9 +70,27 @@ impl Settings {
         fn meant(settings: &Settings) -> impl PartialEq {
             let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
                 settings;
-            (name, enabled, limits, life, shape, prefix, endpoint, trust, mask.values(), lacks)
+            let way = (endpoint, settings.inherit(), mask.values(), lacks);
+            (name, enabled, limits, life, shape, prefix, trust, way)
         }
         meant(self) == meant(other)
+    }
+
+    /// True if one server does for both, wherever its calls come from: they are the same, leave out the same names for
+    /// the sake of others, and nobody wants it to himself.
+    pub fn can_share(&self, other: &Settings) -> bool {
+        self.life.isolation == Isolation::Shared && self.same_as(other) && self.knows_as(other)
+    }
+
+    /// True if both leave out the same names and URIs because they read as another upstream's.
+    pub fn knows_as(&self, other: &Settings) -> bool {
+        fn read_alike(settings: &Settings) -> Vec<Box<str>> {
+            let start = format!("{}_", settings.prefix);
+            // Without a prefix every name may be another's.
+            let is_alike = |prefix: &str| settings.prefix.is_empty() || prefix.starts_with(&start);
+            settings.foreign.load().iter().filter(|prefix| is_alike(prefix)).cloned().collect()
+        }
+        read_alike(self) == read_alike(other)
     }
 
     /// The same for an upstream that signs in if it has to, and keeps what it is signed in with.
@@ -130,37 +153,6 @@ impl Settings {
         self.named.ordinary()
     }
 
-    /// The same, with a program that does not inherit this variable of ours, whatever `inherit` says.
-    pub fn withholding(mut self, variable: &str) -> Settings {
-        if let Endpoint::Program(program) = &mut self.endpoint {
-            program.withheld.push(variable.to_owned());
-        }
-        self
-    }
-
-    /// The variables that its program would inherit, were they not withheld.
-    pub fn withheld(&self) -> impl Iterator<Item = &str> {
-        let program = match &self.endpoint {
-            Endpoint::Program(program) => Some(program),
-            Endpoint::Socket(_) | Endpoint::Address { .. } => None,
-        };
-        program.into_iter().flat_map(|program| {
-            let wanted = Globs::new(&program.inherit, |_, _| {});
-            program.withheld.iter().map(String::as_str).filter(move |name| wanted.is_match(name))
-        })
-    }
-
-    /// Whether `inherit` names this variable.
-    pub fn inherits(&self, name: &str) -> bool {
-        let Endpoint::Program(program) = &self.endpoint else { return false };
-        Globs::new(&program.inherit, |_, _| {}).is_match(name)
-    }
-
-    /// Whether its program is handed this variable of ours by `inherit`, and the name tells of a secret.
-    pub fn inherits_secret(&self, name: &str, text: &str) -> bool {
-        named::sounds_secret(name) && !named::is_setting(text) && !named::is_path(text) && self.inherits(name)
-    }
-
     /// What is masked.
     pub(crate) fn mask(&self) -> &Mask {
         &self.mask
@@ -178,6 +170,7 @@ impl fmt::Debug for Settings {
             .field("shape", &self.shape)
             .field("prefix", &self.prefix)
             .field("endpoint", &format_args!("{}", self.masked(&format!("{:?}", self.endpoint))))
+            .field("inherit", &self.inherit())
             .finish()
     }
 }
@@ -190,7 +183,7 @@ mod tests {
     use super::super::endpoint::Dialect;
     use super::super::limits::{CALL_TIMEOUT_MAX, LIST_TIMEOUT, START_TIMEOUT};
     use super::*;
-    use crate::config::{Isolation, Restart};
+    use crate::config::Restart;
 
     fn settings(endpoint: Endpoint) -> Settings {
         let prefix = "it".to_owned();
@@ -215,6 +208,8 @@ mod tests {
             prefix,
             foreign,
             endpoint,
+            inherits: Inherits::default(),
+            workspace: WorkspaceWords::default(),
             trust,
             mask,
             named,

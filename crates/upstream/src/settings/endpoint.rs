@@ -57,7 +57,6 @@ impl fmt::Debug for Endpoint {
                 .field("args", &program.args)
                 .field("env", &program.env.iter().map(|(name, _)| name).collect::<Vec<_>>())
                 .field("cwd", &program.cwd)
-                .field("inherit", &program.inherit)
                 .finish(),
             Endpoint::Socket(path) => f.debug_tuple("Socket").field(path).finish(),
             Endpoint::Address { url, headers, dialect, sign_in } => f

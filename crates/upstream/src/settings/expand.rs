@@ -1,7 +1,8 @@
 //! References inside texts: `${env:NAME}`, `${file:PATH}` and `${store:NAME}`, all also without the `$`. A second `$`, or a second
-//! brace, leaves them as they are: `$${env:NAME}` reads `${env:NAME}`, and `{{env:NAME}` reads `{env:NAME}`. Anything
-//! else in braces is nobody's here.
+//! brace, leaves them as they are: `$${env:NAME}` reads `${env:NAME}`, and `{{env:NAME}` reads `{env:NAME}`. `${workspace}`
+//! stands for the workspace's folder. Anything else in braces is nobody's here.
 
+use super::workspace::WORKSPACE;
 use crate::config::Reference;
 
 /// A piece of a text.
@@ -11,6 +12,8 @@ pub(super) enum Part<'t> {
     Plain(&'t str),
     /// It stands for what is kept elsewhere.
     Reference(Reference),
+    /// It stands for the workspace's folder.
+    Workspace,
 }
 
 type Make = fn(String) -> Reference;
@@ -23,7 +26,7 @@ const KINDS: [(&str, Make); 3] =
 /// and must not show what else is in it.
 pub fn references(text: &str) -> Vec<Reference> {
     let reference = |part| match part {
-        Part::Plain(_) => None,
+        Part::Plain(_) | Part::Workspace => None,
         Part::Reference(reference) => Some(reference),
     };
     parts(text).unwrap_or_default().into_iter().filter_map(reference).collect()
@@ -38,10 +41,12 @@ pub(super) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
     let (mut begun, mut at) = (0, 0);
     while let Some(brace) = text[at..].find('{').map(|found| at + found) {
         at = brace + 1;
-        let Some((start, make)) = KINDS.into_iter().find(|(start, _)| text[brace..].starts_with(start))
-        else {
+        let kind = KINDS.into_iter().find(|(start, _)| text[brace..].starts_with(start));
+        // With its `$` alone: `{workspace}` is what others write for what is theirs.
+        let dollar = brace.saturating_sub(1);
+        if kind.is_none() && !text[dollar..].starts_with(WORKSPACE) {
             continue;
-        };
+        }
         let before = &text[begun..brace];
         if before.ends_with("$$") || before.ends_with('{') {
             // The second of them goes, and the brace behind it is only a brace.
@@ -49,20 +54,28 @@ pub(super) fn parts(text: &str) -> Result<Vec<Part<'_>>, String> {
             begun = brace;
             continue;
         }
-        let named = brace + start.len();
-        let end = text[named..].find('}').ok_or_else(|| format!("`{start}` has no `}}` behind it"))?;
-        let name = text[named..named + end].trim();
-        if name.is_empty() {
-            return Err(format!("`{start}}}` names nothing"));
-        }
+        let (part, end) = match kind {
+            Some((start, make)) => reference(text, brace, start, make)?,
+            None => (Part::Workspace, dollar + WORKSPACE.len()),
+        };
         parts.push(Part::Plain(before.strip_suffix('$').unwrap_or(before)));
-        parts.push(Part::Reference(make(name.to_owned())));
-        begun = named + end + 1;
-        at = begun;
+        parts.push(part);
+        (begun, at) = (end, end);
     }
     parts.push(Part::Plain(&text[begun..]));
     parts.retain(|part| *part != Part::Plain(""));
     Ok(parts)
+}
+
+/// The reference at `brace`, and where the text goes on behind it.
+fn reference<'t>(text: &'t str, brace: usize, start: &str, make: Make) -> Result<(Part<'t>, usize), String> {
+    let named = brace + start.len();
+    let end = text[named..].find('}').ok_or_else(|| format!("`{start}` has no `}}` behind it"))?;
+    let name = text[named..named + end].trim();
+    if name.is_empty() {
+        return Err(format!("`{start}}}` names nothing"));
+    }
+    Ok((Part::Reference(make(name.to_owned())), named + end + 1))
 }
 
 #[cfg(test)]
@@ -73,6 +86,7 @@ mod tests {
     fn check(text: &str, expected: &str) {
         let part = |part: &Part<'_>| match part {
             Part::Plain(text) => (*text).to_owned(),
+            Part::Workspace => "<workspace>".to_owned(),
             Part::Reference(Reference::Env(name)) => format!("<env {name}>"),
             Part::Reference(Reference::File(path)) => format!("<file {path}>"),
             Part::Reference(Reference::Store(name)) => format!("<store {name}>"),
@@ -94,6 +108,10 @@ mod tests {
             ("ä${env:Ä}ö", "ä<env Ä>ö"),
             ("Bearer ${store:A}{store:B}$${store:C}", "Bearer <store A><store B>${store:C}"),
             ("$ {env:A}", "$ <env A>"),
+            ("${workspace}", "<workspace>"),
+            ("a${workspace}${env:A}${workspace}/b", "a<workspace><env A><workspace>/b"),
+            ("{env:A}{workspace}$${workspace}", "<env A>{workspace}${workspace}"),
+            ("${{workspace}ä${workspace}", "${{workspace}ä<workspace>"),
         ] {
             check(text, expected);
         }

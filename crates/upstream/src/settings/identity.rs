@@ -38,13 +38,13 @@ impl Settings {
                     part(name.as_bytes());
                     part(value.as_bytes());
                 }
-                if !program.inherit.is_empty() {
+                if !self.inherit().is_empty() {
                     part(b"inherit");
-                    program.inherit.iter().for_each(|glob| part(glob.as_bytes()));
+                    self.inherit().iter().for_each(|glob| part(glob.as_bytes()));
                 }
-                // `./server` is another program in another project. Without a `cwd` it is the folder that we were started in, as
-                // before servers had folders of their own, and not that folder: what is remembered of them stays good.
-                let cwd = program.cwd.clone().map_or_else(std::env::current_dir, Ok).unwrap_or_default();
+                // `./server` is another program in another project. Without a `cwd` it is the folder that the client was started
+                // in, as before servers had folders of their own, and not that folder: what is remembered of them stays good.
+                let cwd = program.cwd.as_ref().unwrap_or(&self.inherits.current_dir);
                 part(cwd.as_os_str().as_encoded_bytes());
             }
             Endpoint::Socket(path) => {
@@ -76,12 +76,15 @@ impl Settings {
 
     /// The key of the pins of this server: its name, and what is run or dialled under it. Values of environment
     /// variables, headers and the address' query are no part of it, for a new password makes no new server; nor is
-    /// the folder that it has of its own: a relative word counts as a word alone, unless there is a `cwd`.
+    /// the folder that it has of its own: a relative word counts as a word alone, unless there is a `cwd`. `${workspace}`
+    /// counts as it is written, so that a server is accepted once for all workspaces, unless it names code that lies in one.
     pub fn trust_key(&self) -> String {
         let mut parts = Parts::default();
         let mut part = |bytes: &[u8]| parts.add(bytes);
         match &self.endpoint {
             Endpoint::Program(program) => {
+                // What a person accepts is what is written, whatever workspace it is started for.
+                let program = self.workspace.written().inspect(|_| part(b"workspace")).unwrap_or(program);
                 part(b"program");
                 part(program.command.as_bytes());
                 part(&(program.args.len() as u64).to_le_bytes());

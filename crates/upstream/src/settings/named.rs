@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::workspace::WORKSPACE;
+
 /// Words in a name that tell of a secret.
 const WORDS: &str = "\
     apikey auth authentication authorization bearer cookie credential credentials creds dsn jwt key pass passphrase \
@@ -124,7 +126,7 @@ pub(super) fn secrets_in_address(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether it is the path of something secret, perhaps, but itself no secret.
 pub(super) fn is_path(text: &str) -> bool {
-    ["/", "~/", "./", "../"].iter().any(|start| text.starts_with(start))
+    ["/", "~/", "./", "../", WORKSPACE].iter().any(|start| text.starts_with(start))
 }
 
 #[cfg(test)]

@@ -73,14 +73,28 @@ impl Settings {
     /// lie in the folder that is the server's own.
     pub(crate) fn named_files(&self) -> Vec<PathBuf> {
         let Endpoint::Program(program) = &self.endpoint else { return Vec::new() };
-        let words = std::iter::once(&program.command).chain(&program.args);
-        // As in `--import=./hooks.mjs`.
-        let words = words.flat_map(|word| [Some(&**word), word.split_once('=').map(|(_, value)| value)]);
-        let placed = words.flatten().filter_map(|word| match &program.cwd {
-            Some(cwd) => Some(cwd.join(word)),
-            None => Some(PathBuf::from(word)).filter(|path| path.is_absolute()),
-        });
-        placed.filter(|path| path.is_file()).collect()
+        let written = self.workspace.written().unwrap_or(program);
+        let is_in_workspace = written.cwd != program.cwd;
+        let pairs = program.args.iter().zip(&written.args);
+        let pairs = std::iter::once((&program.command, &written.command)).chain(pairs);
+        let mut files = Vec::new();
+        for (word, written) in pairs {
+            let is_moved = word != written;
+            // As in `--import=./hooks.mjs`.
+            for word in [Some(&**word), word.split_once('=').map(|(_, value)| value)].into_iter().flatten() {
+                let path = match &program.cwd {
+                    Some(cwd) => cwd.join(word),
+                    None if Path::new(word).is_absolute() => PathBuf::from(word),
+                    None => continue,
+                };
+                // Of a workspace's files only code makes it another program: others are its data.
+                let is_workspaces = is_moved || is_in_workspace && Path::new(word).is_relative();
+                if path.is_file() && (!is_workspaces || is_code(&path)) {
+                    files.push(path);
+                }
+            }
+        }
+        files
     }
 
     /// The words of the command line that name something in `folder`, and nothing where the server starts: a relative path

@@ -27,7 +27,8 @@ pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn TokenStore>) -> Arc<
     let launcher = Launcher { guard: guard(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
     let world = World { launcher, client: Client::new(), ourselves, keeper, pins: None, trace: None };
-    Upstream::new(settings.expect("sound"), world)
+    let settings = settings.expect("sound").inheriting(&std::env::vars_os().collect(), Path::new("/"));
+    Upstream::new(settings, world)
 }
 
 /// The upstream `it` of the scripted server with these habits.

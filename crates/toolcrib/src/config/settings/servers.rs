@@ -15,9 +15,13 @@ use crate::secrets::Kept;
 const SERVERS: &str = "servers";
 
 impl Settling<'_> {
+    /// The servers, for a workspace whose folder is what they may be given, or the reason why they may not.
     pub(super) fn upstreams(&mut self, file: &File, kept: Option<&Kept>) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
-        let settle = |(name, config): (&String, _)| self.upstream(name, config, timeout, kept);
+        let settle = |(name, config): (&String, _)| {
+            let settled = self.upstream(name, config, timeout, kept)?;
+            Some(settled.inheriting(&self.surroundings.variables, &self.surroundings.current_dir))
+        };
         let mut settled: Vec<_> = file.mcp.iter().filter_map(settle).collect();
         self.check_unique(&settled, upstream::Settings::uri_prefix, |prefix, first| {
             format!(

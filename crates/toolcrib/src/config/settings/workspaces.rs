@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use upstream::Globs;
 
-use super::{Settings, Settling};
+use super::{Settings, Settling, for_programs};
 use crate::config::file::File;
 use crate::config::workspaces::{NamedWorkspace, OfferedTools};
 use admin::nearest;
@@ -41,7 +41,7 @@ pub(super) struct Differing {
 }
 
 impl Settling<'_> {
-    /// What differs in the workspaces with names from the one in `workspace`, which has these servers.
+    /// What differs in the workspaces with names from the one in `workspace`, for which these servers are written.
     pub(super) fn workspaces(
         &mut self,
         file: &File,
@@ -61,7 +61,10 @@ impl Settling<'_> {
             let is_its = |upstream: &&upstream::Settings| {
                 config.servers.as_ref().is_none_or(|names| names.iter().any(|name| name == upstream.name()))
             };
-            let upstreams: Vec<_> = upstreams.iter().filter(is_its).cloned().collect();
+            let is_too_wide = !has_own_root && self.too_wide(&workspace).is_some();
+            let given = for_programs(&workspace, is_too_wide);
+            let its = upstreams.iter().filter(is_its).cloned();
+            let upstreams: Vec<_> = its.map(|upstream| upstream.working_in(given)).collect();
             let project = rules.or_else(|| file.rules.project.clone());
             let rules = rules::Config { project, ..file.rules.clone() };
             let mut rules = self.rules(&rules, &workspace, &upstreams);

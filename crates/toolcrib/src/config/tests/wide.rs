@@ -24,7 +24,8 @@ fn check(
     let mut surroundings = Surroundings { current_dir: current.to_owned(), ..surroundings() };
     surroundings.variables.insert("HOME".into(), home.into());
     surroundings.flags = Flags { workspace: workspace.map(Path::to_owned), trust_folder: true };
-    let source = Source { path: current.join("toolcrib.toml"), text: text.to_owned(), is_projects };
+    let text = format!("{text}\n[mcp.it]\ncommand = 'x'\nargs = ['${{workspace}}']");
+    let source = Source { path: current.join("toolcrib.toml"), text: text.clone(), is_projects };
     let loaded = loaded(vec![source], &surroundings, Unfollowed::IsWrong);
     let settings = loaded.unwrap_or_else(|why| panic!("{text}: {why}")).settings;
     assert_eq!(
@@ -35,6 +36,8 @@ fn check(
         settings.too_wide
     );
     assert_eq!(!settings.tools.is_empty(), expected);
+    // Nor is a server given all of it.
+    assert_eq!(settings.upstreams[0].lacks().is_none(), expected);
 }
 
 #[test]

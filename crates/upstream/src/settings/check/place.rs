@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use http::header::{self, HeaderName};
 use http::uri::Scheme;
 use http::{HeaderMap, HeaderValue, Uri};
-use sandbox::Program;
+use sandbox::{Program, Variables};
 
 use super::super::endpoint::{Dialect, Endpoint};
 use super::text::May;
@@ -137,8 +137,7 @@ impl Check<'_> {
             env,
             cwd,
             own_folder: None,
-            inherit: config.inherit.clone(),
-            withheld: Vec::new(),
+            inherited: Variables::new(),
         }))
     }
 

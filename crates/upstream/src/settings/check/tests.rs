@@ -52,7 +52,7 @@ fn a_program_is_settled() {
         prefix = ""
         "#,
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 120s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv"), inherit: [] } }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 120s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv") }, inherit: [] }"#
         ]],
     );
 }
@@ -62,7 +62,7 @@ fn an_address_is_settled() {
     check(
         "url = \"https://host:8443/mcp?key=s3cret\"\nheaders = { Authorization = { env = \"TOKEN\" } }",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, sign_in: None, headers: ["authorization"] } }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, sign_in: None, headers: ["authorization"] }, inherit: [] }"#
         ]],
     );
 }
@@ -86,7 +86,7 @@ fn a_socket_is_settled() {
     check(
         "socket = \"/run/it.sock\"",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Socket("/run/it.sock") }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Socket("/run/it.sock"), inherit: [] }"#
         ]],
     );
     check(
@@ -277,7 +277,7 @@ fn what_a_program_inherits_is_named_by_globs() {
     check(
         "command = \"a\"\ninherit = [\"HTTPS_PROXY\", \"AWS_*\"]",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Program { command: "a", args: [], env: [], cwd: None, inherit: ["HTTPS_PROXY", "AWS_*"] } }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Program { command: "a", args: [], env: [], cwd: None }, inherit: ["HTTPS_PROXY", "AWS_*"] }"#
         ]],
     );
     check(

@@ -8,6 +8,7 @@ use crate::config::{NotFollowed, Reference, Value};
 use crate::settings::named::{
     is_ordinary, is_path, is_setting, looks_secret, secrets_in_address, sounds_secret,
 };
+use crate::settings::workspace::{WORKSPACE, WorkspaceWords};
 
 /// What a text may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,11 +61,22 @@ impl Check<'_> {
         for part in parts {
             let piece = match part {
                 Part::Plain(text) => Some(text.to_owned()),
+                Part::Workspace => self.workspace(key, whole.as_deref()),
                 Part::Reference(reference) => self.allowed(key, &reference, may, stands),
             };
             whole = whole.zip(piece).map(|(whole, piece)| whole + &piece);
         }
         whole
+    }
+
+    /// What stands for the workspace's folder until that is known, behind what is there of the text.
+    fn workspace(&mut self, key: &str, before: Option<&str>) -> Option<String> {
+        if !WorkspaceWords::may_stand_at(key) {
+            self.wrong(key, format!("`{WORKSPACE}` may stand in `args`, `cwd` and `env` alone; `${WORKSPACE}` is the text itself"));
+            return None;
+        }
+        self.workspace.note(key, before?.len());
+        Some(WORKSPACE.to_owned())
     }
 
     fn allowed(&mut self, key: &str, reference: &Reference, may: May, stands: Stands) -> Option<String> {
