@@ -1,17 +1,13 @@
 //! What a running process does when it is asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde::Serialize;
 use serde_json::json;
 use upstream::Upstream;
 
 use super::reload::Reloader;
-use super::words::{Answer, Refused, Request, Running};
-
-/// A server that is connected to anew is waited for so long; what it is doing then is the answer.
-pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
+use super::words::{Answer, RECONNECT_MAX, Refused, Request, Running};
 
 /// Answers for this process.
 pub(crate) struct Desk {
