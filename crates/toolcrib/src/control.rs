@@ -9,14 +9,16 @@ mod desk;
 mod folder;
 mod line;
 mod listener;
+mod neighbours;
 mod reload;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub(crate) use client::{Asked, learn, reconnect, reload, running, stderr, take_up_decisions, told_apart};
+pub(crate) use client::{Asked, reconnect, reload, running, stderr, take_up_decisions, told_apart};
 pub(crate) use desk::Desk;
 pub(crate) use folder::serving;
 pub(crate) use listener::{Control, Opening};
+pub(crate) use neighbours::Neighbours;
 pub(crate) use reload::Reloader;
 pub(crate) use words::{Refused, Reloaded, Running};

@@ -11,7 +11,6 @@ mod config_edit;
 mod control;
 mod ending;
 mod log;
-mod neighbours;
 mod observing;
 mod open_files;
 mod person;

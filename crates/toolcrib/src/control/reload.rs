@@ -13,6 +13,7 @@ use server::identity::Identity;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::neighbours::Neighbours;
 use super::words::{Operated, Refused, Reloaded};
 use crate::administration;
 use crate::assemble::{self, Crib, assemble};
@@ -156,7 +157,7 @@ impl Reloader {
         let (named, flags, redactor) = (self.named.clone(), self.flags.clone(), self.redactor().clone());
         let work = move || {
             let surroundings = surroundings(flags)?;
-            let admin = administration::all(named.as_deref(), &surroundings, &redactor);
+            let admin = administration::all(named.as_deref(), &surroundings, &redactor, Neighbours::on);
             let admin = admin.map_err(|problems| Refused::Problems(problems.lines().to_vec()))?;
             let done = admin.perform(&operation, input, &By::owner());
             Ok(done.map_or_else(Operated::Fault, Operated::Output))
