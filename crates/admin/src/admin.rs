@@ -1,8 +1,9 @@
-//! `Admin`: everything that operations work on, and the list of all operations.
+//! `Admin`: everything that operations work on, and the list of all operations, as they are carried as JSON.
 
 use std::sync::Arc;
 
 use gate::Approvals;
+use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 use crate::approvals;
@@ -11,7 +12,7 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
-use crate::operation::Listed;
+use crate::operation::Operation;
 use crate::secrets::{self, SecretPart};
 
 /// Everything that operations work on, for whoever carries all of them.
@@ -46,6 +47,39 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
 ];
+
+/// An operation in the list of all, for whoever carries it as JSON.
+pub struct Listed {
+    /// Its noun and its verb.
+    pub name: &'static str,
+    /// The schema of its input; nothing else is taken.
+    pub input: fn() -> Schema,
+    /// The schema of its output.
+    pub output: fn() -> Schema,
+    /// Whether the output holds a secret that is shown this once, and must not be struck out on its way.
+    pub reveals: bool,
+    perform: fn(&Admin, Value, &By) -> Result<Value, Fault>,
+}
+
+impl Listed {
+    const fn of<O: Operation>() -> Listed
+    where
+        Admin: AsRef<O::Part>,
+    {
+        Listed {
+            name: O::NAME,
+            input: || schema_for!(O),
+            output: || schema_for!(O::Output),
+            reveals: O::REVEALS,
+            perform: |admin, input, by| {
+                let wrong = |error| Fault::misused(format!("{}: {error}", O::NAME));
+                let operation: O = serde_json::from_value(input).map_err(wrong)?;
+                let output = operation.perform(admin.as_ref(), by)?;
+                Ok(serde_json::to_value(output).expect("an output has text for keys"))
+            },
+        }
+    }
+}
 
 /// Whether the output of the operation of this name holds a secret that is shown this once.
 pub fn reveals(name: &str) -> bool {

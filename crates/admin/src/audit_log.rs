@@ -1,6 +1,7 @@
 //! The audit log of calls: its records, whether it is as it was written, and what an operator signs into it.
 
 mod filter;
+mod loss;
 mod tail;
 mod verify;
 
@@ -17,8 +18,9 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
 pub use filter::{Filter, Wanted, outcome_of};
+pub use loss::LossReport;
 pub use tail::{Lines, Tail};
-pub use verify::{BrokenLog, GoodLog, LossReport, Verify, VerifyReport};
+pub use verify::{BrokenLog, GoodLog, Verify, VerifyReport};
 
 /// What operations on the audit log work on.
 pub struct AuditPart {

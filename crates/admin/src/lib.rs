@@ -17,10 +17,10 @@ mod record;
 mod running;
 pub mod secrets;
 
-pub use admin::{Admin, OPERATIONS, reveals};
+pub use admin::{Admin, Listed, OPERATIONS, reveals};
 pub use by::{By, Person};
 pub use error_chain::chain;
 pub use fault::{Fault, Kind};
 pub use nearest::nearest;
-pub use operation::{Listed, Operation};
+pub use operation::Operation;
 pub use running::{Running, Told};

@@ -4,21 +4,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use admin::Admin;
 use admin::audit_log::AuditPart;
 use admin::keys::Keys;
 use admin::secrets::SecretPart;
+use admin::{Admin, Running};
 use gate::Approvals;
 use redact::Redactor;
 
 use crate::config::problem::Problems;
 use crate::config::{self, Settings, Surroundings, Unfollowed, Uses};
-use crate::neighbours::Neighbours;
 use crate::secrets::Kept;
 use crate::times::now_ms;
 
 /// Everything, by the configuration as it is now: the file that the command line `named`, or those that are found. What
-/// enters the audit log passes `redactor`. Blocks on the disk.
+/// enters the audit log passes `redactor`; `running` gives those that run on a state folder. Blocks on the disk.
 ///
 /// # Errors
 /// What is wrong with the configuration.
@@ -26,6 +25,7 @@ pub(crate) fn all(
     named: Option<&Path>,
     surroundings: &Surroundings,
     redactor: &Redactor,
+    running: impl FnOnce(&Path) -> Arc<dyn Running>,
 ) -> Result<Admin, Problems> {
     let settings = config::load(named, surroundings, Unfollowed::IsPassedOver)?.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
@@ -33,7 +33,7 @@ pub(crate) fn all(
     Ok(Admin {
         approvals: keys.approvals.clone(),
         keys,
-        secrets: secrets(&kept, &uses),
+        secrets: secrets(&kept, &uses, running(kept.state())),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(&settings) },
     })
 }
@@ -45,13 +45,13 @@ pub(crate) fn keys(settings: &Settings) -> Keys {
 }
 
 /// What operations on secrets work on.
-pub(crate) fn secrets(kept: &Kept, uses: &Uses) -> SecretPart {
+pub(crate) fn secrets(kept: &Kept, uses: &Uses, running: Arc<dyn Running>) -> SecretPart {
     let used = |name: &str| uses.of_secret(name).into_iter().map(str::to_owned).collect();
     SecretPart {
         sealed: kept.sealed(),
         source: kept.source().clone(),
         uses: uses.names().map(|name| (name.to_owned(), used(name))).collect(),
-        running: Arc::new(Neighbours::on(kept.state())),
+        running,
         now_ms,
     }
 }

@@ -9,17 +9,17 @@ mod desk;
 mod folder;
 mod line;
 mod listener;
+mod neighbours;
 mod reload;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub(crate) use client::{
-    Asked, learn, reconnect, reload, running, stderr, stop, take_up_decisions, told_apart,
-};
+pub(crate) use client::{Asked, reconnect, reload, running, stderr, stop, take_up_decisions, told_apart};
 pub(crate) use desk::{Desk, Seat};
 pub(crate) use folder::{Folder, serving};
 pub(crate) use line::next_line;
 pub(crate) use listener::{Control, Opening};
+pub(crate) use neighbours::Neighbours;
 pub(crate) use reload::{Reloader, in_turn, read};
 pub(crate) use words::{Refused, Reloaded, Running};

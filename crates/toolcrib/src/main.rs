@@ -14,7 +14,6 @@ mod front;
 mod http_door;
 mod log;
 mod named_workspaces;
-mod neighbours;
 mod observing;
 mod open_files;
 mod person;

@@ -5,10 +5,11 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use audit::{Loss, PublicKey, Trust, Verified, VerifyError};
+use audit::{PublicKey, Trust, Verified, VerifyError};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::loss::LossReport;
 use super::{AuditPart, unreadable};
 use crate::by::By;
 use crate::fault::Fault;
@@ -79,36 +80,6 @@ pub struct BrokenLog {
     pub seq: u64,
     /// What is wrong, with the place.
     pub why: String,
-}
-
-/// A loss that an audit log tells of.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct LossReport {
-    /// The number of the record that says so.
-    pub record: u64,
-    /// The number of the record that was kept elsewhere and is not in it.
-    pub kept: u64,
-    /// The number of the record in which somebody signed that they know.
-    #[serde(default)]
-    pub acknowledged: Option<u64>,
-    /// What they say of it.
-    #[serde(default)]
-    pub because: Option<String>,
-}
-
-impl From<Loss> for LossReport {
-    fn from(loss: Loss) -> LossReport {
-        let Loss { seq, kept, acknowledged, because } = loss;
-        LossReport { record: seq, kept, acknowledged, because }
-    }
-}
-
-impl From<&LossReport> for Loss {
-    fn from(loss: &LossReport) -> Loss {
-        let LossReport { record, kept, acknowledged, because } = loss;
-        Loss { seq: *record, kept: *kept, acknowledged: *acknowledged, because: because.clone() }
-    }
 }
 
 impl Operation for Verify {

@@ -8,6 +8,7 @@ use admin::{By, Operation as _};
 
 use super::load::surroundings;
 use crate::cli::{Cli, Secrets};
+use crate::control::Neighbours;
 use crate::ending::{Ending, Trouble};
 use crate::{administration, config, print};
 
@@ -15,7 +16,7 @@ pub(super) fn run(cli: &Cli, command: Secrets) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
     // The rest of the configuration may be unusable for want of a secret.
     let (kept, uses) = config::kept(cli.config.as_deref(), &surroundings)?;
-    let part = administration::secrets(&kept, &uses);
+    let part = administration::secrets(&kept, &uses, Neighbours::on(kept.state()));
     match command {
         Secrets::Set { value, .. } if !value.is_empty() => Err(Trouble::Misused(ON_THE_LINE.to_owned())),
         Secrets::Set { name, whom, .. } => set(cli, &part, name, whom),

@@ -9,10 +9,9 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use super::desk::RECONNECT_MAX;
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{ANSWER_BYTES_MAX, Answer, Answers, Refused, Reloaded, Request, Running};
+use super::words::{ANSWER_BYTES_MAX, Answer, Answers, RECONNECT_MAX, Refused, Reloaded, Request, Running};
 
 /// A process that is not stuck has said how it is doing by then.
 const STATUS_MAX: Duration = Duration::from_secs(2);

@@ -1,7 +1,6 @@
 //! What a running process does when it is asked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::future::join_all;
 use gate::Cancel;
@@ -10,10 +9,7 @@ use serde_json::json;
 use upstream::Upstream;
 
 use super::reload::Reloader;
-use super::words::{Answer, Refused, Request, Running};
-
-/// A server that is connected to anew is waited for so long; what it is doing then is the answer.
-pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
+use super::words::{Answer, RECONNECT_MAX, Refused, Request, Running};
 
 /// One configuration of this process that is served.
 pub(crate) struct Seat {

@@ -13,6 +13,7 @@ use server::identity::Identity;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
+use super::neighbours::Neighbours;
 use super::words::{Operated, Refused, Reloaded};
 use crate::administration;
 use crate::assemble::{self, Crib, assemble_in};
@@ -219,7 +220,7 @@ impl Reloader {
         let (named, surroundings) = (self.named.clone(), self.surroundings.clone());
         let redactor = self.redactor().clone();
         let work = move || {
-            let admin = administration::all(named.as_deref(), &surroundings, &redactor);
+            let admin = administration::all(named.as_deref(), &surroundings, &redactor, Neighbours::on);
             let admin = admin.map_err(|problems| Refused::Problems(problems.lines().to_vec()))?;
             let done = admin.perform(&operation, input, &By::owner());
             Ok(done.map_or_else(Operated::Fault, Operated::Output))

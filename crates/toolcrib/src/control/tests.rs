@@ -304,7 +304,7 @@ fn an_operation_comes_to_the_same_by_socket_and_by_command() {
         let file = process.folder.path().join("toolcrib.toml");
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
         let redactor = redact::Redactor::new(&redact::Config::default());
-        let by_command = crate::administration::all(Some(&file), &surroundings, &redactor);
+        let by_command = crate::administration::all(Some(&file), &surroundings, &redactor, Neighbours::on);
         let by_command = Arc::new(by_command.expect("a sound configuration"));
         for (operation, input) in [
             ("approvals.list", json!({ "all": true })),

@@ -1,6 +1,7 @@
 //! What is said on the control channel, as types.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,6 +11,9 @@ pub(super) const REQUEST_BYTES_MAX: usize = 64 * 1024;
 
 /// Longest line of an answer: the last words of a program, escaped, or the state of a thousand servers.
 pub(super) const ANSWER_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// A server that is connected to anew is waited for so long; what it is doing then is the answer.
+pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
 
 /// What a process can be asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

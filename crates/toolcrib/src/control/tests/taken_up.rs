@@ -3,6 +3,7 @@
 use store::{KeySource, SecretName, SecretValue, StoreError};
 
 use super::*;
+use crate::control::client::learn;
 use crate::secrets::Kept;
 
 impl Process {

@@ -2,12 +2,14 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use admin::{Running, Told};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::control::{self, Asked, Refused};
+use super::client::{self, Asked};
+use super::words::Refused;
 use crate::runtime;
 
 /// Those on one state folder.
@@ -17,18 +19,18 @@ pub(crate) struct Neighbours {
 
 impl Neighbours {
     /// Those on this state folder.
-    pub(crate) fn on(state: &Path) -> Neighbours {
-        Neighbours { state: state.to_owned() }
+    pub(crate) fn on(state: &Path) -> Arc<dyn Running> {
+        Arc::new(Neighbours { state: state.to_owned() })
     }
 }
 
 impl Running for Neighbours {
     fn learn(&self) -> io::Result<Vec<Told>> {
-        runtime::run(control::learn(&self.state)).map(told)
+        runtime::run(client::learn(&self.state)).map(told)
     }
 
     fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
-        let mut asked = runtime::run(control::take_up_decisions(&self.state, server))?;
+        let mut asked = runtime::run(client::take_up_decisions(&self.state, server))?;
         // Those that have no such server have nothing to do with it.
         let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
         asked.retain(|one| !one.answer.as_ref().is_err_and(has_none));
