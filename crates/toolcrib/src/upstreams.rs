@@ -5,6 +5,7 @@ mod leaving;
 mod remember;
 mod servers;
 mod share;
+mod start;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,17 +22,7 @@ use upstream::{Report, Settings, Upstream};
 use servers::Before;
 pub(crate) use servers::Servers;
 use share::{Share, Workspace};
-
-/// When upstreams are connected to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Start {
-    /// At once: whoever serves many wants them ready.
-    AtOnce,
-    /// When somebody needs what is not remembered: one client may never ask.
-    WhenWanted,
-    /// Not at all: whoever only looks starts nothing, and goes by what is remembered.
-    Never,
-}
+pub(crate) use start::Start;
 
 /// What a change of the settings did, by the names of the upstreams.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -177,7 +168,7 @@ impl Upstreams {
     pub(crate) async fn end(&self) {
         let members = std::mem::take(&mut *self.members());
         let last: Vec<_> = members.iter().filter_map(|member| self.servers.take_out(&member.share)).collect();
-        join_all(last.iter().map(|server| server.upstream.end())).await;
+        join_all(last.iter().map(|server| server.end())).await;
     }
 
     /// One that takes another's place. What is remembered of the same server is offered without a gap, and what clients

@@ -27,12 +27,14 @@ pub struct Config {
     /// The program to start, such as `"npx"`: a name to look up in PATH, or a path.
     pub command: Option<String>,
     /// The program's arguments, such as `["-y", "@modelcontextprotocol/server-everything"]`. They are visible in
-    /// the machine's list of processes, so secrets belong into `env`.
+    /// the machine's list of processes, so secrets belong into `env`. `${workspace}` in them stands for the folder of the
+    /// workspace, as an absolute path without links; each workspace then has a server of its own.
     pub args: Vec<String>,
-    /// Environment variables for the program. It inherits PATH, HOME, the locale and a few more, what `inherit`
-    /// names, and nothing else.
+    /// Environment variables for the program. It inherits PATH, HOME, the locale and a few more of the client's, what
+    /// `inherit` names, and nothing else. `${workspace}` in their values is the folder of the workspace.
     pub env: BTreeMap<String, Value>,
-    /// The program's working folder; by default the one Toolcrib was started in.
+    /// The program's working folder; by default a folder of its own in the state folder. `${workspace}` in it is the folder
+    /// of the workspace.
     pub cwd: Option<PathBuf>,
     /// The address of a server that speaks Streamable HTTP, such as `"http://localhost:8080/mcp"`, or the older
     /// HTTP with server-sent events, such as `"http://localhost:8080/sse"`.
@@ -87,7 +89,8 @@ pub struct Config {
     #[schemars(range(min = 1, max = 10_000))]
     pub concurrency: Option<u16>,
     /// Who shares a connection to the server, which for a program means a process: everybody (`"shared"`, the
-    /// default), the calls of one caller (`"caller"`), or of one client's session (`"session"`).
+    /// default), the calls of one caller (`"caller"`), or of one client's session (`"session"`). With the latter two no
+    /// other workspace shares the server.
     pub isolation: Isolation,
     /// What a definition of the server (a tool, a prompt, a resource, a resource template, its instructions) has to pass
     /// before it is offered. `"pin"` (the default): what is there when the server is first seen is offered, unless it

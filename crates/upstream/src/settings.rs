@@ -12,6 +12,7 @@ mod named;
 mod own_files;
 mod place;
 mod workspace;
+mod workspace_words;
 
 pub use checked::Settings;
 pub(crate) use endpoint::{Dialect, Endpoint};

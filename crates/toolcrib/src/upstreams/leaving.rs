@@ -10,8 +10,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep};
 use upstream::{Settings, Upstream};
 
-use super::servers::Server;
-
 /// How long calls under way may still take.
 const CALLS_MAX: Duration = Duration::from_secs(30);
 
@@ -33,11 +31,15 @@ struct Now {
 }
 
 impl Leaving {
-    /// Ends an upstream once its calls are done. `make_way` is dropped when the next one may take its place: when this
+    /// Ends an upstream, and the `tasks` that go on for it, once its calls are done. `make_way` is dropped when the next one may take its place: when this
     /// one has ended, or at once if calls keep it, since the next one need not wait for those.
-    pub(super) fn add(&self, server: &Server, is_replaced: bool, make_way: watch::Sender<()>) {
-        let (settings, upstream, tasks) =
-            (server.settings.clone(), server.upstream.clone(), server.take_tasks());
+    pub(super) fn add(
+        &self,
+        (settings, upstream): (Settings, Arc<Upstream>),
+        tasks: Vec<JoinSet<()>>,
+        is_replaced: bool,
+        make_way: watch::Sender<()>,
+    ) {
         if is_replaced {
             // Calls that it has not seen go to the next one.
             upstream.close();

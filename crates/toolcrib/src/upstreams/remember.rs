@@ -1,14 +1,12 @@
 //! What is remembered of a server from one run to the next: everything that it lists.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use store::{DEFINITIONS_BYTES_MAX, Definitions, Store, StoreError};
-use tokio::sync::watch;
 use tokio::time::sleep;
-use upstream::{Offer, Upstream};
+use upstream::Upstream;
 
-use super::servers::Server;
 use crate::times::now_ms;
 
 /// Remembered definitions older than this are not offered: nobody has used them for so long, and the server may be
@@ -44,12 +42,13 @@ pub(super) async fn kept(store: &dyn Store, upstream: &Upstream) -> Option<Known
 }
 
 /// Keeps what is seen in this run: at once the first time, and then as often as [`KEPT_EVERY`]. Once for all who share
-/// the server.
+/// the server. What `has_secret` is not kept.
 pub(super) async fn remember(
-    server: Weak<Server>,
-    mut offers: watch::Receiver<Offer>,
+    upstream: Arc<Upstream>,
+    has_secret: impl Fn(&str) -> bool + Send,
     store: Arc<dyn Store>,
 ) {
+    let mut offers = upstream.offers();
     let mut last = None;
     offers.mark_changed();
     while offers.changed().await.is_ok() {
@@ -58,34 +57,31 @@ pub(super) async fn remember(
             offer.definitions.clone().filter(|_| offer.fresh)
         };
         let Some(definitions) = seen.filter(|seen| last.as_ref() != Some(seen)) else { continue };
-        let Some(kept) = server.upgrade().map(|server| record(&server, &definitions)) else { return };
-        last = Some(definitions);
-        if let Some(kept) = kept {
-            let name = kept.upstream.clone();
-            answered(&name, store.keep_definitions(kept).await);
+        if may_be_kept(upstream.name(), &definitions, &has_secret) {
+            let kept = Definitions {
+                upstream: upstream.name().to_owned(),
+                fingerprint: upstream.fingerprint(),
+                tools_json: definitions.to_string(),
+                fetched_at_ms: now_ms(),
+            };
+            answered(upstream.name(), store.keep_definitions(kept).await);
         }
+        last = Some(definitions);
         sleep(KEPT_EVERY).await;
     }
 }
 
-/// What is to be kept; nothing if it must not be.
-fn record(server: &Server, definitions: &str) -> Option<Definitions> {
-    let upstream = server.upstream.name();
+fn may_be_kept(upstream: &str, definitions: &str, has_secret: impl Fn(&str) -> bool) -> bool {
     if definitions.len() > DEFINITIONS_BYTES_MAX {
         tracing::warn!(upstream, "the list of tools is too long to be remembered");
-        return None;
+        return false;
     }
     // Without the secret it would be another list, and calls by it would be refused.
-    if server.has_secret(definitions) {
+    let has_secret = has_secret(definitions);
+    if has_secret {
         tracing::warn!(upstream, "the list of tools holds a secret and is not remembered");
-        return None;
     }
-    Some(Definitions {
-        upstream: upstream.to_owned(),
-        fingerprint: server.upstream.fingerprint(),
-        tools_json: definitions.to_owned(),
-        fetched_at_ms: now_ms(),
-    })
+    !has_secret
 }
 
 /// What the store answered. What cannot be remembered is fetched anew.

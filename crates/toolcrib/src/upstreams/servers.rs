@@ -119,15 +119,20 @@ impl Servers {
         running[at] = server;
         drop(before);
         // Only now, so that whoever finds that one closed finds this one in its place.
-        self.leaving.add(&old, true, make_way);
+        self.see_off(&old, true, make_way);
     }
 
     /// A workspace lets go of its server, which ends once its calls are done if nobody else shares it. `make_way` is
     /// dropped when the next one may take its place.
     pub(super) fn leave(&self, share: &Arc<Share>, is_replaced: bool, make_way: watch::Sender<()>) {
         if let Some(server) = self.take_out(share) {
-            self.leaving.add(&server, is_replaced, make_way);
+            self.see_off(&server, is_replaced, make_way);
         }
+    }
+
+    fn see_off(&self, server: &Server, is_replaced: bool, make_way: watch::Sender<()>) {
+        let what = (server.settings.clone(), server.upstream.clone());
+        self.leaving.add(what, server.take_tasks(), is_replaced, make_way);
     }
 
     /// Takes a workspace out of those that share its server. Returns the server if it was the last.
@@ -148,7 +153,7 @@ impl Servers {
     /// Ends all of them, side by side, each within its own bound.
     pub(crate) async fn end(&self) {
         let running = std::mem::take(&mut *self.running());
-        let all = running.iter().map(|server| server.upstream.end());
+        let all = running.iter().map(|server| server.end());
         tokio::join!(join_all(all), self.leaving.end());
     }
 
@@ -164,7 +169,10 @@ impl Servers {
         let server =
             Arc::new(Server { settings, upstream, shares: Mutex::default(), tasks: Mutex::default() });
         if server.settings.enabled {
-            let remembering = remember(Arc::downgrade(&server), server.upstream.offers(), self.store.clone());
+            let weak = Arc::downgrade(&server);
+            // Of one that has gone nothing is remembered any more.
+            let has_secret = move |json: &str| weak.upgrade().is_none_or(|server| server.has_secret(json));
+            let remembering = remember(server.upstream.clone(), has_secret, self.store.clone());
             server.tasks().remembering.spawn(remembering);
         }
         server
@@ -186,13 +194,21 @@ impl Server {
         }
     }
 
+    /// Ends it within its own bound, with all that goes on for it.
+    pub(super) async fn end(&self) {
+        for mut tasks in self.take_tasks() {
+            tasks.shutdown().await;
+        }
+        self.upstream.end().await;
+    }
+
     /// True if a text holds a secret of one of the workspaces.
-    pub(super) fn has_secret(&self, json: &str) -> bool {
+    fn has_secret(&self, json: &str) -> bool {
         self.shares().iter().any(|share| share.has_secret(json))
     }
 
     /// All that goes on for it.
-    pub(super) fn take_tasks(&self) -> Vec<JoinSet<()>> {
+    fn take_tasks(&self) -> Vec<JoinSet<()>> {
         let Tasks { remembering, connecting, carried } = std::mem::take(&mut *self.tasks());
         carried.into_iter().chain([remembering, connecting]).collect()
     }

@@ -14,9 +14,9 @@ use tokio::task::JoinSet;
 use tokio::time::sleep;
 use upstream::{Offer, State, Upstream, Withheld};
 
-use super::Start;
 use super::remember::{Known, kept};
 use super::servers::{Before, Server};
+use super::start::Start;
 
 /// A client that starts a process for a moment must not start servers with it only because what is remembered of them
 /// is stale.

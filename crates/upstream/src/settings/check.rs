@@ -9,12 +9,11 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::checked::Settings;
-use super::inherited::Inherits;
+use super::checked::{Inherits, Settings};
 use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
 use super::mask::Mask;
 use super::named::Named;
-use super::workspace::WorkspaceWords;
+use super::workspace_words::WorkspaceWords;
 use crate::config::{Config, NotFollowed, Reference, Timeout};
 use crate::naming;
 
@@ -91,7 +90,7 @@ fn settle(
                 prefix,
                 foreign,
                 endpoint,
-                inherits: Inherits::by(&config.inherit),
+                inherits: Inherits { globs: config.inherit.clone(), ..Inherits::default() },
                 workspace: check.workspace,
                 trust: config.trust,
                 mask,

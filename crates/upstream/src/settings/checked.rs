@@ -1,17 +1,17 @@
 //! `Settings`: what a table says once it has been checked.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 
 use super::endpoint::Endpoint;
-use super::inherited::Inherits;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::Named;
-use super::workspace::WorkspaceWords;
+use super::workspace_words::WorkspaceWords;
 use crate::config::{Isolation, Trust};
 use crate::signer::Signer;
 use crate::tool_filter::ToolFilter;
@@ -46,6 +46,17 @@ pub struct Settings {
     pub(super) lacks: Option<Arc<str>>,
     /// The account of the upstream that is made of these settings; nothing before that.
     pub(crate) signer: Option<Arc<Signer>>,
+}
+
+/// What a server's program takes over from the client that it is started for.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Inherits {
+    /// Globs over variables that it inherits beside those of every program.
+    pub(super) globs: Vec<String>,
+    /// Variables that it does not inherit, whatever the globs say.
+    pub(super) withheld: Vec<String>,
+    /// The client's working folder, by which a program without `cwd` is remembered.
+    pub(super) current_dir: PathBuf,
 }
 
 impl Settings {

@@ -2,7 +2,7 @@
 //! brace, leaves them as they are: `$${env:NAME}` reads `${env:NAME}`, and `{{env:NAME}` reads `{env:NAME}`. `${workspace}`
 //! stands for the workspace's folder. Anything else in braces is nobody's here.
 
-use super::workspace::WORKSPACE;
+use super::workspace_words::WORKSPACE;
 use crate::config::Reference;
 
 /// A piece of a text.

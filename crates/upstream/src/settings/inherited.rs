@@ -1,7 +1,7 @@
 //! What a server's program takes over from the client that it is started for: some of its environment variables. They are
 //! settled with the table and compared with it, so that two clients share a server only if it finds the same with both.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sandbox::{InheritedNames, Variables};
 
@@ -9,23 +9,6 @@ use super::checked::Settings;
 use super::endpoint::Endpoint;
 use super::named;
 use crate::tool_filter::Globs;
-
-/// What a server's program takes over from the client that it is started for.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Inherits {
-    /// Globs over variables that it inherits beside those of every program.
-    pub(super) globs: Vec<String>,
-    /// Variables that it does not inherit, whatever the globs say.
-    withheld: Vec<String>,
-    /// The client's working folder, by which a program without `cwd` is remembered.
-    pub(super) current_dir: PathBuf,
-}
-
-impl Inherits {
-    pub(super) fn by(globs: &[String]) -> Inherits {
-        Inherits { globs: globs.to_vec(), ..Inherits::default() }
-    }
-}
 
 impl Settings {
     /// The same, with a program that inherits of `variables` what every program does and what its table's `inherit`

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::workspace::WORKSPACE;
+use super::workspace_words::WORKSPACE;
 
 /// Words in a name that tell of a secret.
 const WORDS: &str = "\

@@ -8,7 +8,7 @@ use crate::config::{NotFollowed, Reference, Value};
 use crate::settings::named::{
     is_ordinary, is_path, is_setting, looks_secret, secrets_in_address, sounds_secret,
 };
-use crate::settings::workspace::{WORKSPACE, WorkspaceWords};
+use crate::settings::workspace_words::{WORKSPACE, WorkspaceWords};
 
 /// What a text may refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
