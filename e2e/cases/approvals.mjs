@@ -24,8 +24,10 @@ const write = (name, content = name) => ["files_write_file", { path: target(name
 const wrote = (name) => existsSync(target(name));
 
 const approvals = (code, ...words) => expectExit(code, ["approvals", ...words, "--config", files.file]);
-const approvalsOf = (of) => async (code, ...words) =>
-  JSON.parse((await expectExit(code, ["approvals", ...words, "--json", "--config", of.file])).stdout);
+const approvalsOf =
+  (of) =>
+  async (code, ...words) =>
+    JSON.parse((await expectExit(code, ["approvals", ...words, "--json", "--config", of.file])).stdout);
 const json = approvalsOf(files);
 /** An answer by a person at a terminal. */
 const person = (code, ...words) => expectAtATerminal(code, ["approvals", ...words, "--config", files.file]);
@@ -51,8 +53,14 @@ const withUser = async (transport, answer) => {
     return answer(params);
   });
   const { url } = transport;
-  await within("the client to connect",
-    client.connect(url ? new StreamableHTTPClientTransport(new URL(url)) : new StdioClientTransport({ ...transport, stderr: "ignore" })));
+  await within(
+    "the client to connect",
+    client.connect(
+      url
+        ? new StreamableHTTPClientTransport(new URL(url))
+        : new StdioClientTransport({ ...transport, stderr: "ignore" }),
+    ),
+  );
   atEnd(() => client.close());
   return { asked, call: (name, args) => client.callTool({ name, arguments: args }) };
 };
@@ -71,8 +79,14 @@ await run({
     checkSame("who may", ["owner", "maintainer"], told.roles);
     check(told.expires_at_ms > Date.now(), "an end that is to come", told.expires_at_ms);
     id = await askedAbout("a.txt");
-    checkHolds("what the model reads", textOf(refused), "A person (owner or maintainer) has been asked", "do not repeat this call");
-    for (const word of [id, "toolcrib approvals", "/mcp/"]) check(!JSON.stringify(refused).includes(word), `no ${word} in what the model reads`, refused);
+    checkHolds(
+      "what the model reads",
+      textOf(refused),
+      "A person (owner or maintainer) has been asked",
+      "do not repeat this call",
+    );
+    for (const word of [id, "toolcrib approvals", "/mcp/"])
+      check(!JSON.stringify(refused).includes(word), `no ${word} in what the model reads`, refused);
     await plain.call(...write("a.txt"));
     checkSame("the same call again", id, await askedAbout("a.txt"));
 
@@ -104,11 +118,15 @@ await run({
     const asked = await askedAbout("c.txt");
     await person(2, "approve", asked, "--always", "--only", "/nothing");
     await person(0, "approve", asked, "--always", "--only", "/path");
-    for (const content of ["c.txt", "other", "more"]) check(!(await plain.call(...write("c.txt", content))).isError, "it to run", content);
+    for (const content of ["c.txt", "other", "more"])
+      check(!(await plain.call(...write("c.txt", content))).isError, "it to run", content);
     check((await plain.call(...write("d.txt"))).isError, "another path to ask", "d.txt");
     const { grants } = await json(0, "grants");
-    checkSame("what it is for", ["always", "files_write_file", `/path = ${JSON.stringify(target("c.txt"))}`],
-      [grants[0].scope, grants[0].tool, grants[0].arguments]);
+    checkSame(
+      "what it is for",
+      ["always", "files_write_file", `/path = ${JSON.stringify(target("c.txt"))}`],
+      [grants[0].scope, grants[0].tool, grants[0].arguments],
+    );
     await approvals(0, "revoke", grants[0].id);
     check((await plain.call(...write("c.txt", "again"))).isError, "it to ask again", "c.txt");
     await approvals(2, "revoke", grants[0].id);
@@ -117,7 +135,8 @@ await run({
   "what has no terminal, or was started by the client, answers for nobody": async () => {
     await plain.call(...write("s.txt"));
     const asked = await askedAbout("s.txt");
-    for (const word of ["approve", "deny"]) checkHolds("without a terminal", (await approvals(3, word, asked)).stderr, "this is for a person to say");
+    for (const word of ["approve", "deny"])
+      checkHolds("without a terminal", (await approvals(3, word, asked)).stderr, "this is for a person to say");
     // The case itself is the client of this one, so all that it starts is below it.
     const mine = await connect("v1", stdioCommand(own));
     await mine.call(...write("s.txt"));
@@ -131,7 +150,10 @@ await run({
 
   "a code is asked for, and cannot be left out": async () => {
     const pin = (typed, ...more) => expectAtATerminal(0, ["approvals", "pin", ...more, "--config", files.file], typed);
-    await pin([["New code", "k33n"], ["again", "k33n"]]);
+    await pin([
+      ["New code", "k33n"],
+      ["again", "k33n"],
+    ]);
     await plain.call(...write("t.txt"));
     const approve = ["approvals", "approve", await askedAbout("t.txt"), "--config", files.file];
     checkHolds("a wrong one", (await expectAtATerminal(3, approve, [["Code", "wrong"]])).stdout, "the code is wrong");
@@ -147,12 +169,17 @@ await run({
     check(!done.isError && wrote("e.txt"), "the call to run", done);
     checkSame("how often its user was asked", 1, yes.asked.length);
     checkHolds("what its user read", yes.asked[0].message, "files_write_file", "e.txt", "server: files");
-    checkSame("what its user could say", ["once", "session", "always", "deny"], yes.asked[0].requestedSchema.properties.answer.enum);
+    checkSame(
+      "what its user could say",
+      ["once", "session", "always", "deny"],
+      yes.asked[0].requestedSchema.properties.answer.enum,
+    );
 
     const no = await withUser(clientApart(files), () => ({ action: "decline" }));
     checkSame("the code", "approval_denied", details(await no.call(...write("f.txt"))).code);
     const session = await withUser(clientApart(files), accept("session"));
-    for (const name of ["g.txt", "h.txt", "i.txt"]) check(!(await session.call(...write(name))).isError, "it to run", name);
+    for (const name of ["g.txt", "h.txt", "i.txt"])
+      check(!(await session.call(...write(name))).isError, "it to run", name);
     checkSame("how often the user of a session was asked", 1, session.asked.length);
     check((await plain.call(...write("j.txt"))).isError, "another session to be asked", "j.txt");
   },
@@ -172,7 +199,11 @@ await run({
     checkSame("the answer of the asker", [403, "own_question"], [own.status, (await own.json()).error.code]);
     checkSame("a form", 415, (await post({ answer: "approve" }, "text/plain")).status);
     const listed = await (await fetch(`${base}?state=pending`)).json();
-    check(listed.approvals.some((one) => one.id === asked), "it to be listed", listed);
+    check(
+      listed.approvals.some((one) => one.id === asked),
+      "it to be listed",
+      listed,
+    );
     checkSame("an unknown one", 404, (await fetch(`${base}/nothing`)).status);
     await person(0, "approve", asked);
     check(!(await asking.call(...write("l.txt"))).isError, "it to run", "l.txt");
@@ -193,15 +224,24 @@ await run({
     const mia = keyOf(await expectAtATerminal(0, [...words("mia"), "--person"]));
     await plain.call(...write("m.txt"));
     const asked = await askedAbout("m.txt");
-    const answer = (body, key) => fetch(`${toolcrib.url}/approvals/${asked}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
-      body: JSON.stringify(body),
-    });
+    const answer = (body, key) =>
+      fetch(`${toolcrib.url}/approvals/${asked}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      });
     const refused = await answer({ answer: "approve" }, bot);
-    checkSame("the answer by a key of nobody", [403, "not_a_person"], [refused.status, (await refused.json()).error.code]);
+    checkSame(
+      "the answer by a key of nobody",
+      [403, "not_a_person"],
+      [refused.status, (await refused.json()).error.code],
+    );
     const done = await answer({ answer: "approve", reason: "fine" }, mia);
-    checkSame("the answer", [200, "approved", "rest"], await done.json().then((it) => [done.status, it.state, it.answered.through]));
+    checkSame(
+      "the answer",
+      [200, "approved", "rest"],
+      await done.json().then((it) => [done.status, it.state, it.answered.through]),
+    );
     check(!(await plain.call(...write("m.txt"))).isError && wrote("m.txt"), "it to run", "m.txt");
   },
 
@@ -222,35 +262,55 @@ await run({
     check(!done.isError && wrote("n.txt"), "the call to run", done);
   },
 
-  "without a terminal the command line says what it waits for, and takes its question back when it is stopped": async () => {
-    const call = (name) => start(["tools", "call", "files_write_file", JSON.stringify(write(name)[1]), "--config", patient.file]);
-    const waiting = async () => (await approvalsOf(patient)(0, "list")).approvals;
-    const said = async (name) => {
-      const calling = call(name);
-      const line = await eventually("the words", () => /answer approval (\w+)/.exec(calling.stderr()));
-      return { calling, id: line[1] };
-    };
-    const answered = await said("q.txt");
-    await expectAtATerminal(0, ["approvals", "approve", answered.id, "--config", patient.file]);
-    await eventually("the call to run", () => wrote("q.txt"));
-    const stopped = await said("r.txt");
-    check((await waiting()).some((one) => one.id === stopped.id), "it to wait", stopped.id);
-    stopped.calling.child.kill("SIGTERM");
-    await eventually("the question to be gone", async () => !(await waiting()).some((one) => one.id === stopped.id));
-    check(!wrote("r.txt"), "nothing to be written", "r.txt");
-  },
+  "without a terminal the command line says what it waits for, and takes its question back when it is stopped":
+    async () => {
+      const call = (name) =>
+        start(["tools", "call", "files_write_file", JSON.stringify(write(name)[1]), "--config", patient.file]);
+      const waiting = async () => (await approvalsOf(patient)(0, "list")).approvals;
+      const said = async (name) => {
+        const calling = call(name);
+        const line = await eventually("the words", () => /answer approval (\w+)/.exec(calling.stderr()));
+        return { calling, id: line[1] };
+      };
+      const answered = await said("q.txt");
+      await expectAtATerminal(0, ["approvals", "approve", answered.id, "--config", patient.file]);
+      await eventually("the call to run", () => wrote("q.txt"));
+      const stopped = await said("r.txt");
+      check(
+        (await waiting()).some((one) => one.id === stopped.id),
+        "it to wait",
+        stopped.id,
+      );
+      stopped.calling.child.kill("SIGTERM");
+      await eventually("the question to be gone", async () => !(await waiting()).some((one) => one.id === stopped.id));
+      check(!wrote("r.txt"), "nothing to be written", "r.txt");
+    },
 
   "the command line refuses with its own code, and the book knows who answered": async () => {
-    const call = ["tools", "call", "files_write_file", JSON.stringify(write("o.txt")[1]), "--json", "--config", files.file];
+    const call = [
+      "tools",
+      "call",
+      "files_write_file",
+      JSON.stringify(write("o.txt")[1]),
+      "--json",
+      "--config",
+      files.file,
+    ];
     const { error } = JSON.parse((await expectExit(3, call)).stdout);
     checkSame("the code", "approval_required", error.code);
     await person(0, "approve", error.approval_id);
     await expectExit(0, call);
     const book = await expectExit(0, ["audit", "tail", "-n", "100", "--json", "--config", files.file]);
-    const records = book.stdout.trim().split("\n").map((line) => JSON.parse(line));
+    const records = book.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     const record = records.find((it) => it.approval?.id === error.approval_id && it.outcome === "result");
-    checkSame("who answered", ["local", "terminal", "approved"],
-      [record?.approval.by, record?.approval.through, record?.approval.answer]);
+    checkSame(
+      "who answered",
+      ["local", "terminal", "approved"],
+      [record?.approval.by, record?.approval.through, record?.approval.answer],
+    );
     check((await runToEnd(["approvals", "--config", files.file])).code === 2, "words to be needed", "none");
   },
 });

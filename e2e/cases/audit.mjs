@@ -21,11 +21,15 @@ const calls = async (config, count) => {
 /** These lines as somebody chains them who has no key. */
 const chained = (lines) => {
   let prev = "0".repeat(64);
-  return lines.map((line, nth) => {
-    const body = line.replace(/,"hash":"[0-9a-f]{64}"}$/, "").replace(/^\{"seq":\d+,"prev":"[0-9a-f]{64}"/, `{"seq":${nth + 1},"prev":"${prev}"`);
-    prev = createHash("sha256").update(body).digest("hex");
-    return `${body},"hash":"${prev}"}\n`;
-  }).join("");
+  return lines
+    .map((line, nth) => {
+      const body = line
+        .replace(/,"hash":"[0-9a-f]{64}"}$/, "")
+        .replace(/^\{"seq":\d+,"prev":"[0-9a-f]{64}"/, `{"seq":${nth + 1},"prev":"${prev}"`);
+      prev = createHash("sha256").update(body).digest("hex");
+      return `${body},"hash":"${prev}"}\n`;
+    })
+    .join("");
 };
 
 /** What `damage` leaves is told as `before`, and as `after` once calls have gone on; then a person acknowledges it. */
@@ -40,7 +44,12 @@ const lossIsTold = async (damage, before, after) => {
   checkHolds("the warning", went_on.stderr, "the audit log is not whole", "toolcrib audit acknowledge");
   check(went_on.code !== 1, "calls to go on", went_on);
   await calls(config, 8);
-  checkHolds("the verdict after more calls", (await audit(config, 1, "verify")).stdout, after, "toolcrib audit acknowledge");
+  checkHolds(
+    "the verdict after more calls",
+    (await audit(config, 1, "verify")).stdout,
+    after,
+    "toolcrib audit acknowledge",
+  );
   const told = JSON.parse((await audit(config, 1, "verify", "--json")).stdout);
   checkSame("the verdict for programs", false, told.good);
   checkHolds("the reminder", (await call(config)).stderr, "the audit log is not whole");
@@ -55,10 +64,18 @@ const lossIsTold = async (damage, before, after) => {
 
 await run({
   "an end that was cut off": () =>
-    lossIsTold((config) => keep(config, linesOf(config).slice(0, -3)), "the end of the audit log is missing", "the end after record"),
+    lossIsTold(
+      (config) => keep(config, linesOf(config).slice(0, -3)),
+      "the end of the audit log is missing",
+      "the end after record",
+    ),
 
   "an audit log that was deleted": () =>
-    lossIsTold((config) => rmSync(book(config)), "the end of the audit log is missing", "the whole audit log before this one was lost"),
+    lossIsTold(
+      (config) => rmSync(book(config)),
+      "the end of the audit log is missing",
+      "the whole audit log before this one was lost",
+    ),
 
   "a copy is held to the key that is named": async () => {
     const config = configure();
@@ -68,22 +85,39 @@ await run({
     mkdirSync(copy);
     cpSync(book(config), path.join(copy, "audit.jsonl"));
     const verify = async (code, ...words) => (await audit(config, code, "verify", ...words)).stdout;
-    checkHolds("the verdict on the copy", await verify(0, "--folder", copy, "--key", key), "none changed", "signed to its end");
-    const innocent = linesOf(config).filter((line) => line.includes('"call_id"')).map((line) => line.replace("workspace_list", "harmless"));
+    checkHolds(
+      "the verdict on the copy",
+      await verify(0, "--folder", copy, "--key", key),
+      "none changed",
+      "signed to its end",
+    );
+    const innocent = linesOf(config)
+      .filter((line) => line.includes('"call_id"'))
+      .map((line) => line.replace("workspace_list", "harmless"));
     writeFileSync(path.join(copy, "audit.jsonl"), chained(innocent));
     checkHolds("the verdict on one written anew", await verify(1, "--folder", copy, "--key", key), "signed by nobody");
     const unheld = await verify(0, "--folder", copy);
     checkHolds("the verdict without a key", unheld, "no signature was checked");
     check(!unheld.includes("none changed"), "no more than was checked", unheld);
     checkHolds("the verdict by our key", await verify(0, "--key", key), "signed to its end");
-    checkHolds("the verdict by another key", await verify(1, "--key", "0".repeat(64)), "signed by none of the known keys");
+    checkHolds(
+      "the verdict by another key",
+      await verify(1, "--key", "0".repeat(64)),
+      "signed by none of the known keys",
+    );
   },
 
   "a copy that lost its beginning is not found good, unless it is known where it begins": async () => {
     const config = configure();
     await calls(config, 3);
     const copy = path.join(config.folder, "copy.jsonl");
-    writeFileSync(copy, linesOf(config).slice(2).map((line) => `${line}\n`).join(""));
+    writeFileSync(
+      copy,
+      linesOf(config)
+        .slice(2)
+        .map((line) => `${line}\n`)
+        .join(""),
+    );
     const verify = async (code, ...words) => (await audit(config, code, "verify", "--folder", copy, ...words)).stdout;
     checkHolds("the verdict", await verify(1), "record 3", "what was before it is not here");
     checkHolds("the verdict on what is known", await verify(0, "--from", "3"), "it begins with record 3");
@@ -102,7 +136,12 @@ await run({
     const config = configure();
     await calls(config, 2);
     const to = path.join(config.folder, "calls.csv");
-    checkHolds("the answer", (await audit(config, 0, "export", "--format", "csv", "--to", to)).stderr, "2 records written to", "up to 4");
+    checkHolds(
+      "the answer",
+      (await audit(config, 0, "export", "--format", "csv", "--to", to)).stderr,
+      "2 records written to",
+      "up to 4",
+    );
     for (const address of ["127.0.0.1:4318", "localhost:4318/v1/logs"]) {
       const { stderr } = await audit(config, 2, "export", "--format", "otlp", "--to", address);
       checkHolds("the refusal", stderr, address, `did you mean http://${address}?`);
@@ -127,7 +166,12 @@ await run({
     const config = configure();
     await calls(config, 1);
     for (const named of [config.workspace, config.file]) {
-      checkHolds("the refusal", (await audit(config, 1, "verify", "--folder", named)).stderr, named, "holds no record of an audit log");
+      checkHolds(
+        "the refusal",
+        (await audit(config, 1, "verify", "--folder", named)).stderr,
+        named,
+        "holds no record of an audit log",
+      );
     }
     await audit(config, 0, "verify", "--folder", book(config));
     rmSync(book(config));

@@ -50,14 +50,14 @@ const listed = async (request) => {
 };
 
 const named = async (program) => {
-  for (const name of ["missing", "stillborn", "unheard", "silent"]) await eventually(`${name} on stderr`, () => program.stderr().includes(name));
+  for (const name of ["missing", "stillborn", "unheard", "silent"])
+    await eventually(`${name} on stderr`, () => program.stderr().includes(name));
 };
 
 const parts = {
   "a built-in tool answers before anything is listed": () => works("workspace_list", {}, ""),
 
-  "the list holds what works": () =>
-    listed(async () => (await wire.request("tools/list")).message.result.tools),
+  "the list holds what works": () => listed(async () => (await wire.request("tools/list")).message.result.tools),
 
   "those that failed are named on stderr, the one switched off is not": async () => {
     await named(wire);
@@ -99,7 +99,9 @@ const parts = {
   "over HTTP likewise": async () => {
     const program = await serve(config);
     const session = await openSession(program.url);
-    await listed(async () => messageOf(await session.ask({ jsonrpc: "2.0", id: 1, method: "tools/list" })).result.tools);
+    await listed(
+      async () => messageOf(await session.ask({ jsonrpc: "2.0", id: 1, method: "tools/list" })).result.tools,
+    );
     const died = messageOf(await session.call("dying_half"));
     check(died.result?.isError, "an error result", died);
     await session.ping();

@@ -1,6 +1,13 @@
 // What passes through comes out as it went in, to the byte: schemas, results, `_meta`, arguments.
 
-import { ARGUMENTS, INPUT_SCHEMA, OUTPUT_SCHEMA, REQUEST_META_MEMBER, RESULT, TOOL_META } from "../fixtures/odd_json.mjs";
+import {
+  ARGUMENTS,
+  INPUT_SCHEMA,
+  OUTPUT_SCHEMA,
+  REQUEST_META_MEMBER,
+  RESULT,
+  TOOL_META,
+} from "../fixtures/odd_json.mjs";
 import { checkHolds, checkSame, run } from "../support/check.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { configure, serve } from "../support/toolcrib.mjs";
@@ -25,7 +32,8 @@ const SEND = {
     return (await came).line;
   },
   // Without a revision the oldest that has this transport is meant, which knows less.
-  http: async (frame) => (await ask(served.url, { body: frame, headers: { ...GOOD_HEADERS, "mcp-protocol-version": "2025-11-25" } })).text,
+  http: async (frame) =>
+    (await ask(served.url, { body: frame, headers: { ...GOOD_HEADERS, "mcp-protocol-version": "2025-11-25" } })).text,
 };
 
 const parts = {};
@@ -33,12 +41,17 @@ for (const [transport, send] of Object.entries(SEND)) {
   parts[`${transport}: a tool as it was listed`] = async () => {
     const line = await send(LIST);
     for (const [what, text] of Object.entries({
-      inputSchema: INPUT_SCHEMA, outputSchema: OUTPUT_SCHEMA, _meta: TOOL_META, "x-first": "1.0", "x-last": "[1e3]",
+      inputSchema: INPUT_SCHEMA,
+      outputSchema: OUTPUT_SCHEMA,
+      _meta: TOOL_META,
+      "x-first": "1.0",
+      "x-last": "[1e3]",
     }))
       checkHolds("the list", line, `"${what}":${text}`);
     checkHolds("the list", line, '"name":"odd_odd"');
   };
-  parts[`${transport}: a result as it was given`] = async () => checkHolds("the answer", await send(CALL), `"result":${RESULT}`);
+  parts[`${transport}: a result as it was given`] = async () =>
+    checkHolds("the answer", await send(CALL), `"result":${RESULT}`);
 }
 
 parts["arguments and _meta as they were sent"] = async () => {
@@ -55,7 +68,9 @@ parts["a line break in what is passed on does not begin a message of its own"] =
 
 parts["progress comes back under the client's own token"] = async () => {
   const came = wire.next("progress", ({ method }) => method === "notifications/progress");
-  wire.send('{"jsonrpc":"2.0","id":73,"method":"tools/call","params":{"name":"odd_slow","arguments":{},"_meta":{"progressToken":"my token"}}}');
+  wire.send(
+    '{"jsonrpc":"2.0","id":73,"method":"tools/call","params":{"name":"odd_slow","arguments":{},"_meta":{"progressToken":"my token"}}}',
+  );
   const { message, line } = await came;
   checkSame("the token", "my token", message.params.progressToken);
   checkHolds("the numbers", line, '"progress":1.0', '"total":2e0');

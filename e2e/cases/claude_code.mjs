@@ -15,7 +15,8 @@ const settings = path.join(home, ".claude.json");
 const read = () => JSON.parse(readFileSync(settings, "utf8"));
 const config = configure({ upstreams: { everything } });
 stopAtEnd(config);
-const toolcrib = (code, ...words) => expectExit(code, [...words, "--config", config.file], { env: homely(home), cwd: home });
+const toolcrib = (code, ...words) =>
+  expectExit(code, [...words, "--config", config.file], { env: homely(home), cwd: home });
 
 const parts = {
   "a client without settings gets a file of its own": async () => {
@@ -26,7 +27,18 @@ const parts = {
   },
 
   "what the client wrote itself is kept": async () => {
-    const add = ["mcp", "add", "--scope", "user", "of-its-own", "-e", "TOKEN=hunter2", "--", everything.command, ...everything.args];
+    const add = [
+      "mcp",
+      "add",
+      "--scope",
+      "user",
+      "of-its-own",
+      "-e",
+      "TOKEN=hunter2",
+      "--",
+      everything.command,
+      ...everything.args,
+    ];
     const { code, said } = await runClient(claude, add, { home });
     check(code === 0, "exit code 0", said);
     const before = read();
@@ -35,13 +47,25 @@ const parts = {
     checkSame("the others", before, { ...read(), mcpServers: others });
     check(crib.args.includes(config.file), "our configuration", crib);
     const listed = await runClient(claude, ["mcp", "list"], { home });
-    for (const name of ["toolcrib", "of-its-own", "crib"]) checkHolds("the list", listed.said, new RegExp(`^${name}: .*Connected$`, "m"));
-    check(readdirSync(home).some((name) => name.startsWith(".claude.json.toolcrib-backup-")), "a backup", readdirSync(home));
+    for (const name of ["toolcrib", "of-its-own", "crib"])
+      checkHolds("the list", listed.said, new RegExp(`^${name}: .*Connected$`, "m"));
+    check(
+      readdirSync(home).some((name) => name.startsWith(".claude.json.toolcrib-backup-")),
+      "a backup",
+      readdirSync(home),
+    );
   },
 
   "its other servers can be imported, without ourselves": async () => {
     const { stdout } = await toolcrib(0, "mcp", "import", "claude-code", "--dry-run");
-    checkHolds("what would be added", stdout, "[mcp.of-its-own]", "TOKEN=***", /toolcrib .*: it is Toolcrib itself/, /crib .*: it is Toolcrib itself/);
+    checkHolds(
+      "what would be added",
+      stdout,
+      "[mcp.of-its-own]",
+      "TOKEN=***",
+      /toolcrib .*: it is Toolcrib itself/,
+      /crib .*: it is Toolcrib itself/,
+    );
     check(!stdout.includes("hunter2"), "no secret", stdout);
     await toolcrib(0, "mcp", "import", "claude-code", "--yes");
     checkHolds("the sum", (await toolcrib(0, "tools", "call", "of-its-own_get-sum", '{"a":40,"b":2}')).stdout, "42");

@@ -78,7 +78,13 @@ const parts = {
 
   "tools call, 3: refused until a person allows it, with the command that shows it": async () => {
     const { stdout, stderr } = await call(3, "odd_wipe", "{}");
-    checkHolds("what it says", stdout + stderr, "odd_wipe", "default.upstream_destructive", /toolcrib approvals show \w+/);
+    checkHolds(
+      "what it says",
+      stdout + stderr,
+      "odd_wipe",
+      "default.upstream_destructive",
+      /toolcrib approvals show \w+/,
+    );
     const { error } = JSON.parse((await call(3, "odd_wipe", "{}", "--json")).stdout);
     checkSame("what programs are told", "approval_required", error.code);
     check(!odd.log().includes('"name":"wipe"'), "the call not to reach the server", odd.log());
@@ -86,7 +92,10 @@ const parts = {
 
   "tools call never leaves the workspace": async () => {
     writeFileSync(path.join(config.folder, "outside.txt"), "out of reach");
-    const came = await runToEnd(["tools", "call", "workspace_read", '{"path":"../outside.txt"}', "--config", config.file], { env });
+    const came = await runToEnd(
+      ["tools", "call", "workspace_read", '{"path":"../outside.txt"}', "--config", config.file],
+      { env },
+    );
     check([1, 3].includes(came.code), "exit code 1 or 3", came);
     check(!(came.stdout + came.stderr).includes("out of reach"), "nothing of the file", came);
   },
@@ -95,8 +104,16 @@ const parts = {
     await exit(0, "config", "check");
     const homeless = configure();
     rmSync(homeless.workspace, { recursive: true });
-    for (const words of [["config", "check"], ["tools", "list"]]) {
-      checkHolds("a workspace that is not there", (await expectExit(words[0] === "config" ? 2 : 1, [...words, "--config", homeless.file])).stderr, "ws cannot be opened", "workspace.root");
+    for (const words of [
+      ["config", "check"],
+      ["tools", "list"],
+    ]) {
+      checkHolds(
+        "a workspace that is not there",
+        (await expectExit(words[0] === "config" ? 2 : 1, [...words, "--config", homeless.file])).stderr,
+        "ws cannot be opened",
+        "workspace.root",
+      );
     }
   },
 
@@ -107,7 +124,13 @@ const parts = {
       const came = await expectExit(2, [...args, "--config", file]);
       const said = came.stdout + came.stderr;
       checkHolds("what it says", said, "typo.toml", "bnd", "bind", /(line 2\b.*column 1\b|\b2:1\b)/s);
-      checkHolds("what it says of the second fault", said, "per_secnd", "per_second", /(line 5\b.*column 3\b|\b5:3\b)/s);
+      checkHolds(
+        "what it says of the second fault",
+        said,
+        "per_secnd",
+        "per_second",
+        /(line 5\b.*column 3\b|\b5:3\b)/s,
+      );
     }
   },
 
@@ -146,7 +169,12 @@ const parts = {
 
   completions: async () => {
     for (const shell of ["bash", "zsh", "fish"])
-      checkHolds(`the ${shell} completions`, (await expectExit(0, ["completions", shell])).stdout, "toolcrib", "selftest");
+      checkHolds(
+        `the ${shell} completions`,
+        (await expectExit(0, ["completions", shell])).stdout,
+        "toolcrib",
+        "selftest",
+      );
     await expectExit(2, ["completions", "abacus"]);
   },
 
@@ -159,7 +187,8 @@ const parts = {
     // The state lies where the configuration says, beside the file.
     const state = path.join(config.folder, "state");
     check(filesIn(state).length > 0, `something in ${state}`, "nothing");
-    for (const file of filesIn(state)) check(!readFileSync(file, "latin1").includes(SECRET), "no secret in the state", file);
+    for (const file of filesIn(state))
+      check(!readFileSync(file, "latin1").includes(SECRET), "no secret in the state", file);
   },
 };
 

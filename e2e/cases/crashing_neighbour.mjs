@@ -25,7 +25,9 @@ const PAUSE_MS = 4;
 const P99_GROWTH_MAX = 1.5;
 
 const odd = oddUpstream("odd");
-const { url } = await serve(configure({ upstreams: { odd: odd.table, legacy: plain("legacy"), modern: plain("modern") } }));
+const { url } = await serve(
+  configure({ upstreams: { odd: odd.table, legacy: plain("legacy"), modern: plain("modern") } }),
+);
 const [caller, crasher] = [await connect("v1", { url }), await connect("v1", { url })];
 
 /** Calls both others until the time is up; resolves with how long each call took, in ms. */
@@ -68,9 +70,20 @@ await run({
       const [times] = await Promise.all([callOthers(until), crash(until)]);
       crashing.push(...times);
     }
-    const figures = { crashes, quiet: quiet.length, crashing: crashing.length, p99_quiet_ms: p99(quiet), p99_crashing_ms: p99(crashing) };
+    const figures = {
+      crashes,
+      quiet: quiet.length,
+      crashing: crashing.length,
+      p99_quiet_ms: p99(quiet),
+      p99_crashing_ms: p99(crashing),
+    };
     console.log(`        ${JSON.stringify(figures)}`);
     check(crashes >= 2, "several crashes", figures);
-    if (LONG) check(p99(crashing) <= p99(quiet) * P99_GROWTH_MAX, `a p99 that grows by less than ${P99_GROWTH_MAX} times`, figures);
+    if (LONG)
+      check(
+        p99(crashing) <= p99(quiet) * P99_GROWTH_MAX,
+        `a p99 that grows by less than ${P99_GROWTH_MAX} times`,
+        figures,
+      );
   },
 });

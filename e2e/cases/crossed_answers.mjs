@@ -34,13 +34,19 @@ const { url } = await serve(configure({ upstreams }));
 
 const messagesOf = ({ head, body }) => {
   if (!/\r\ncontent-type: *text\/event-stream/i.test(head)) return [JSON.parse(body)];
-  return body.split("\n").filter((line) => line.startsWith("data: {")).map((line) => JSON.parse(line.slice(6)));
+  return body
+    .split("\n")
+    .filter((line) => line.startsWith("data: {"))
+    .map((line) => JSON.parse(line.slice(6)));
 };
 
 /** The head that a legacy client sends with every call: it names its session. */
 const shakeHands = async (connection) => {
   const params = { protocolVersion: LEGACY, capabilities: {}, clientInfo: { name: "crowd", version: "1" } };
-  const { status, head } = await connection.ask(COMMON, JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }));
+  const { status, head } = await connection.ask(
+    COMMON,
+    JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params }),
+  );
   checkSame("the status of initialize", 200, status);
   const [, session] = /\r\nmcp-session-id: *(\S+)/i.exec(head);
   const headers = `${COMMON}mcp-session-id: ${session}\r\nmcp-protocol-version: ${LEGACY}\r\n`;
@@ -53,7 +59,8 @@ const faultOf = (id, said, tells, answer) => {
   const messages = messagesOf(answer);
   const last = messages.pop();
   const text = last?.result?.content?.[0]?.text;
-  if (answer.status !== 200 || last?.id !== id || text !== said) return `call ${id} of ${said} was answered ${answer.status} ${answer.body}`;
+  if (answer.status !== 200 || last?.id !== id || text !== said)
+    return `call ${id} of ${said} was answered ${answer.status} ${answer.body}`;
   const told = messages.map(({ method, params }) => `${method} ${params.progressToken} ${params.message}`);
   const expected = tells ? [`notifications/progress ${id} ${said}`] : [];
   return told.join() === expected.join() ? undefined : `call ${id} of ${said} was told ${JSON.stringify(messages)}`;
@@ -77,8 +84,18 @@ const client = async (number) => {
       const said = `client ${number} call ${id}`;
       const tells = id % PROGRESS_EVERY === 0;
       const _meta = { ...(modern && ENVELOPE), ...(tells && { progressToken: id }) };
-      const body = JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params: { name, arguments: { message: said }, _meta } });
-      const fault = faultOf(id, said, tells, await connection.ask(modern ? `${headers}mcp-name: ${name}\r\n` : headers, body));
+      const body = JSON.stringify({
+        jsonrpc: "2.0",
+        id,
+        method: "tools/call",
+        params: { name, arguments: { message: said }, _meta },
+      });
+      const fault = faultOf(
+        id,
+        said,
+        tells,
+        await connection.ask(modern ? `${headers}mcp-name: ${name}\r\n` : headers, body),
+      );
       if (fault) faults.push(fault);
       answered += 1;
     }

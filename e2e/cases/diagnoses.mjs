@@ -47,7 +47,10 @@ const cases = {
   folder_missing: [program("exits", { cwd: "/does/not/exist" }), ["/does/not/exist", "`cwd`"]],
   cannot_run: [{ command: script }, ["could not be run", "#!"]],
   exits: [program("exits"), ["exited with code 3", "the configuration has no section [core]"]],
-  module_missing: [{ command: NODE, args: ["/does/not/exist/server.mjs"] }, ["exited with code 1", "Cannot find module", "`args`"]],
+  module_missing: [
+    { command: NODE, args: ["/does/not/exist/server.mjs"] },
+    ["exited with code 1", "Cannot find module", "`args`"],
+  ],
   package_missing: [program("package_missing"), ["the package does not exist", "`args`"]],
   wrong_arguments: [program("usage"), ["exited with code 2", "--read-only"]],
   setting_missing: [program("needs_key", { env: { TOKEN: SECRET } }), ["BROKEN_API_KEY", "`env`"]],
@@ -112,9 +115,17 @@ const parts = {
   "a banner is skipped and said": () => {
     const { ok, tools, withheld, remarks, steps } = told("banner");
     checkSame("the outcome", { ok: true, tools: 1, withheld: 1 }, { ok, tools, withheld: withheld.length });
-    checkSame("the remarks", ["banner", "matches_nothing"], remarks.map(({ kind }) => kind));
+    checkSame(
+      "the remarks",
+      ["banner", "matches_nothing"],
+      remarks.map(({ kind }) => kind),
+    );
     checkHolds("the remarks", remarks.map(({ text }) => text).join("\n"), "Broken Server 1.0", "no_such_*");
-    checkSame("the steps", ["start", "handshake", "tools", "prompts"], steps.map(({ step }) => step));
+    checkSame(
+      "the steps",
+      ["start", "handshake", "tools", "prompts"],
+      steps.map(({ step }) => step),
+    );
   },
 
   "no secret is told": () => {
@@ -123,13 +134,24 @@ const parts = {
 
   "people read the same": async () => {
     const { stdout } = await expectExit(1, ["mcp", "test", "exits", "banner", "--config", config.file]);
-    checkHolds("the page", stdout, "exits: it exited with code 3", "\n  try: run `", "banner: works, broken 1", /tools +\d+ ms +1/);
+    checkHolds(
+      "the page",
+      stdout,
+      "exits: it exited with code 3",
+      "\n  try: run `",
+      "banner: works, broken 1",
+      /tools +\d+ ms +1/,
+    );
     check(!stdout.includes("\u001b"), "no colours", stdout);
   },
 
   "a certificate for another name": async () => {
     const options = { env: { SSL_CERT_FILE: certificate } };
-    const { stdout } = await expectExit(1, ["mcp", "test", "certificate_untrusted", "--json", "--config", config.file], options);
+    const { stdout } = await expectExit(
+      1,
+      ["mcp", "test", "certificate_untrusted", "--json", "--config", config.file],
+      options,
+    );
     const [{ problem }] = JSON.parse(stdout).servers;
     checkSame("the kind", "certificate_name", problem.kind);
     checkHolds("what it says", problem.what, "localhost");

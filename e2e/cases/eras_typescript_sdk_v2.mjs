@@ -26,7 +26,10 @@ for (const [transport, target] of Object.entries(targets))
       checkSame("the era", ERA[mode], client.client.getProtocolEra());
       checkSame("the server", "toolcrib", client.client.getServerVersion()?.name);
     };
-    Object.assign(parts, eraPartsOf(who, () => client, Object.keys(ERA_UPSTREAMS)));
+    Object.assign(
+      parts,
+      eraPartsOf(who, () => client, Object.keys(ERA_UPSTREAMS)),
+    );
   }
 
 parts["auto over stdio: the process it starts to ask for the era starts no upstream"] = async () => {
@@ -40,7 +43,14 @@ parts["auto over stdio: the process it starts to ask for the era starts no upstr
   checkHolds("the text", textOf(await client.call("odd_fine")), "fine");
   // The first answer of the second process proves that both have started.
   checkSame("starts of the program", 2, readFileSync(starts, "utf8").trim().split("\n").length);
-  checkSame("starts of the upstream", 1, odd.log().split("\n").filter((line) => line === "started").length);
+  checkSame(
+    "starts of the upstream",
+    1,
+    odd
+      .log()
+      .split("\n")
+      .filter((line) => line === "started").length,
+  );
   await client.close();
 };
 

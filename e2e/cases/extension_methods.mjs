@@ -19,7 +19,8 @@ const SERVERS = {
   "a modern server over HTTP": await plainOverHttp("modern", ["--skills"]),
 };
 /** One rule refuses the method whatever it is given, the other by its parameters; the first hides it as well. */
-const rule = (when) => `[[policy.rules]]\nid = "no-skills"\ntools = ["it_skills_list"]\neffect = "deny"\nwhy = "is not for agents"\n${when}\n`;
+const rule = (when) =>
+  `[[policy.rules]]\nid = "no-skills"\ntools = ["it_skills_list"]\neffect = "deny"\nwhy = "is not for agents"\n${when}\n`;
 const RULES = [
   ["by its parameters", rule(`when = 'args.tag == "outdoor"'`), CODE.invalidParams, "it_skills_list policy_denied"],
   ["altogether", rule(""), CODE.methodNotFound, "extension unknown_method"],
@@ -42,8 +43,14 @@ const clientsOf = async (config) => {
 const checkRecords = async (config, expected) => {
   const file = path.join(config.folder, "state", "audit.jsonl");
   const read = () => {
-    const lines = readFileSync(file, "utf8").trimEnd().split("\n").filter((line) => line.includes('"call_id"'));
-    return lines.map((line) => JSON.parse(line)).map(({ tool, outcome, code }) => `${tool} ${code ?? outcome}`).sort();
+    const lines = readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .filter((line) => line.includes('"call_id"'));
+    return lines
+      .map((line) => JSON.parse(line))
+      .map(({ tool, outcome, code }) => `${tool} ${code ?? outcome}`)
+      .sort();
   };
   await eventually("a record of each call", () => read().length >= expected.length);
   checkSame("the records", expected.sort(), read());
@@ -64,7 +71,10 @@ for (const [server, table] of Object.entries(SERVERS)) {
         checkSame(`the code of ${method} for ${client}`, CODE.methodNotFound, refused.error?.code ?? refused);
       }
     }
-    await checkRecords(config, clients.flatMap(() => ["it_skills_list result", "it_skills_no-such upstream_error"]));
+    await checkRecords(
+      config,
+      clients.flatMap(() => ["it_skills_list result", "it_skills_no-such upstream_error"]),
+    );
   };
 
   for (const [how, more, code, record] of RULES)
@@ -75,7 +85,10 @@ for (const [server, table] of Object.entries(SERVERS)) {
         const refused = await speak(METHOD, { tag: "outdoor" });
         checkSame(`the code for ${client}`, code, refused.error?.code ?? refused);
       }
-      await checkRecords(config, clients.map(() => record));
+      await checkRecords(
+        config,
+        clients.map(() => record),
+      );
     };
 }
 

@@ -66,11 +66,18 @@ async def _cases():
     async def hear(message):
         heard.append(message)
 
-    handlers = {"elicitation_handler": _form, "sampling_handler": _sample, "roots": [ROOT], "log_handler": hear}
+    handlers = {
+        "elicitation_handler": _form,
+        "sampling_handler": _sample,
+        "roots": [ROOT],
+        "log_handler": hear,
+    }
     async with target("http", config) as server, Client(server, **handlers) as client:
         parts = []
         for upstream in ERA_UPSTREAMS:
-            parts += era_parts("fastmcp", FastmcpClient(client), upstream) + _own_parts(client, heard, upstream)
+            parts += era_parts("fastmcp", FastmcpClient(client), upstream) + _own_parts(
+                client, heard, upstream
+            )
         return await run(parts)
 
 

@@ -1,7 +1,16 @@
 // One process serves all clients of a user: two folders on it, killed, exchanged, attacked by odd ends; nobody sees
 // another's environment, and nothing is left over.
 
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, unlinkSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs";
 import net from "node:net";
 import path from "node:path";
 import { spawn } from "node:child_process";
@@ -49,7 +58,10 @@ const words = (pid) => {
     return [];
   }
 };
-const residents = () => readdirSync("/proc").filter((pid) => /^\d+$/.test(pid) && words(pid)[1] === "__resident" && words(pid)[2] === state).map(Number);
+const residents = () =>
+  readdirSync("/proc")
+    .filter((pid) => /^\d+$/.test(pid) && words(pid)[1] === "__resident" && words(pid)[2] === state)
+    .map(Number);
 const descriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
 const notes = () => readdirSync(path.join(state, "run")).filter((name) => name.endsWith(".front"));
 
@@ -114,8 +126,13 @@ await run({
   },
 
   "what is in one client's environment is no other's": async () => {
-    writeFileSync(own, `[limits.rate]\nper_second = 0\n[mcp.shown]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(path.join(FOLDER, "environment.cjs"))}]\nenv = { GIVEN = { env = "E2E_VALUE" } }\nprefix = "shown"\ntrust = "trust"\n`);
-    writeFileSync(path.join(FOLDER, "environment.cjs"), `
+    writeFileSync(
+      own,
+      `[limits.rate]\nper_second = 0\n[mcp.shown]\ncommand = ${JSON.stringify(process.execPath)}\nargs = [${JSON.stringify(path.join(FOLDER, "environment.cjs"))}]\nenv = { GIVEN = { env = "E2E_VALUE" } }\nprefix = "shown"\ntrust = "trust"\n`,
+    );
+    writeFileSync(
+      path.join(FOLDER, "environment.cjs"),
+      `
       const say = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
       require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
         const { id, method, params } = JSON.parse(line);
@@ -123,8 +140,12 @@ await run({
         else if (method === "tools/list") say(id, { tools: [{ name: "show", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } }] });
         else if (method === "tools/call") say(id, { content: [{ type: "text", text: [...(process.env.GIVEN ?? "none")].join("-") + " " + ("E2E_OTHER" in process.env) }] });
         else if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32601, message: "no" } }));
-      });`);
-    const [one, two] = [await client(a, { E2E_VALUE: "first-value", E2E_OTHER: "x" }), await client(a, { E2E_VALUE: "second-value" })];
+      });`,
+    );
+    const [one, two] = [
+      await client(a, { E2E_VALUE: "first-value", E2E_OTHER: "x" }),
+      await client(a, { E2E_VALUE: "second-value" }),
+    ];
     checkSame("processes", 1, residents().length);
     const shown = async (wire) => (await wire.call("shown_show")).message.result.content[0].text;
     const spelt = (text, other) => `${[...text].join("-")} ${other}`;
@@ -175,7 +196,11 @@ await run({
     const [pid] = residents();
     process.kill(pid, "SIGKILL");
     await within("its end", first.ended);
-    const socket = path.join(state, "run", readdirSync(path.join(state, "run")).find((name) => /^build-.*sock$/.test(name)));
+    const socket = path.join(
+      state,
+      "run",
+      readdirSync(path.join(state, "run")).find((name) => /^build-.*sock$/.test(name)),
+    );
     await (await client(a)).end();
     await expectExit(0, ["stop"], { env, cwd: home });
     const silent = net.createServer(() => {}).listen(socket);
@@ -191,7 +216,11 @@ await run({
     const program = path.join(FOLDER, "toolcrib");
     copyFileSync(PROGRAM, program);
     const of = async (cwd) => {
-      const child = spawn(program, ["stdio"], { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+      const child = spawn(program, ["stdio"], {
+        cwd,
+        env: { ...process.env, ...env },
+        stdio: ["pipe", "pipe", "pipe"],
+      });
       const ended = new Promise((resolve) => child.on("close", (code, signal) => resolve({ code, signal })));
       const wire = new Wire({ child, ended, stderr: () => "" });
       child.stderr.resume();
@@ -219,17 +248,19 @@ await run({
     const [pid] = residents();
     const before = descriptors(pid);
     const until = Date.now() + CHURN_MS;
-    await Promise.all(Array.from({ length: FRONTS }, async (_, nth) => {
-      while (Date.now() < until) {
-        const wire = await client(nth % 2 ? a : b);
-        await wire.ping();
-        if (Math.random() < 0.5) await wire.end();
-        else {
-          wire.child.kill("SIGKILL");
-          await within("its end", wire.ended);
+    await Promise.all(
+      Array.from({ length: FRONTS }, async (_, nth) => {
+        while (Date.now() < until) {
+          const wire = await client(nth % 2 ? a : b);
+          await wire.ping();
+          if (Math.random() < 0.5) await wire.end();
+          else {
+            wire.child.kill("SIGKILL");
+            await within("its end", wire.ended);
+          }
         }
-      }
-    }));
+      }),
+    );
     await eventually("no note to be left", () => notes().length === 1);
     // What a thread keeps for a moment, and a database that was opened, may be more; a descriptor for each front is not.
     await eventually(`about ${before} descriptors`, () => descriptors(pid) <= before + 8);
@@ -240,12 +271,18 @@ await run({
 
   "serve is a front, too: its address opens and closes with it": async () => {
     const serving = start(["serve"], { cwd: a, env });
-    const served = new Promise((resolve) => serving.child.stderr.on("data", () => {
-      const found = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(serving.stderr());
-      if (found) resolve(found[0]);
-    }));
+    const served = new Promise((resolve) =>
+      serving.child.stderr.on("data", () => {
+        const found = /http:\/\/127\.0\.0\.1:\d+\/mcp/.exec(serving.stderr());
+        if (found) resolve(found[0]);
+      }),
+    );
     const url = await within("an address", served);
-    const answers = () => fetch(url, { method: "OPTIONS" }).then(() => true, () => false);
+    const answers = () =>
+      fetch(url, { method: "OPTIONS" }).then(
+        () => true,
+        () => false,
+      );
     check(await answers(), "an answer", url);
     checkSame("processes", 1, residents().length);
     const second = await expectExit(1, ["serve"], { cwd: b, env });
@@ -263,6 +300,10 @@ await run({
     checkSame("what it says", { stopped: [pid], left: [] }, JSON.parse(stdout));
     checkSame("the end of its front", 0, (await within("its end", wire.ended)).code);
     checkHolds("what it says", (await expectExit(0, ["stop"], { env, cwd: home })).stdout, "no process");
-    checkSame("sockets that are left", [], readdirSync(path.join(state, "run")).filter((name) => name.endsWith(".sock")));
+    checkSame(
+      "sockets that are left",
+      [],
+      readdirSync(path.join(state, "run")).filter((name) => name.endsWith(".sock")),
+    );
   },
 });

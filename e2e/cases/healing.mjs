@@ -43,18 +43,20 @@ const servers = {
   upgraded: await startFixture(upgraded, "--era", "legacy"),
 };
 const at = (port) => ({ url: `http://127.0.0.1:${port}/mcp` });
-const { url } = await serve(configure({
-  upstreams: {
-    steady: everything,
-    odd: odd.table,
-    scripted,
-    restarted: at(restarted),
-    over_sse: { url: `http://127.0.0.1:${overSse}/sse` },
-    strict: at(strict),
-    upgraded: at(upgraded),
-    late: at(late),
-  },
-}));
+const { url } = await serve(
+  configure({
+    upstreams: {
+      steady: everything,
+      odd: odd.table,
+      scripted,
+      restarted: at(restarted),
+      over_sse: { url: `http://127.0.0.1:${overSse}/sse` },
+      strict: at(strict),
+      upgraded: at(upgraded),
+      late: at(late),
+    },
+  }),
+);
 
 /** Ends the process of an upstream behind its back; the guard above it goes last, and with it the pipes. */
 const kill = async (piece) => {
@@ -63,14 +65,21 @@ const kill = async (piece) => {
   const [{ pid }] = victims;
   const guard = parentOf(pid);
   process.kill(pid, "SIGKILL");
-  await eventually(`${piece} to be gone`, () => !mark.processes().some((left) => left.pid === pid || left.pid === guard));
+  await eventually(
+    `${piece} to be gone`,
+    () => !mark.processes().some((left) => left.pid === pid || left.pid === guard),
+  );
 };
 
 const { ToolListChangedNotificationSchema: ToolsChanged } = await importPackage("@modelcontextprotocol/sdk/types.js");
 const changes = { legacy: 0, modern: 0 };
 const clients = { legacy: await connectV1({ url }), modern: await connectInMode("pinned", { url }) };
-clients.legacy.client.setNotificationHandler(ToolsChanged, () => { changes.legacy += 1; });
-clients.modern.client.setNotificationHandler("notifications/tools/list_changed", () => { changes.modern += 1; });
+clients.legacy.client.setNotificationHandler(ToolsChanged, () => {
+  changes.legacy += 1;
+});
+clients.modern.client.setNotificationHandler("notifications/tools/list_changed", () => {
+  changes.modern += 1;
+});
 const subscription = await clients.modern.client.listen({ toolsListChanged: true });
 
 const works = async (client, name, args, piece) => {
@@ -104,10 +113,16 @@ const steadily = () => {
 const followed = async (before, added, gone) => {
   for (const [era, client] of Object.entries(clients)) {
     await eventually(`the ${era} client to be told`, () => changes[era] > before[era], COME_BACK_MS_MAX);
-    await eventually(`the ${era} client to see the new tools`, async () => {
-      const names = (await client.client.listTools(undefined, { cacheMode: "refresh" })).tools.map(({ name }) => name);
-      return names.includes(added) && !names.includes(gone);
-    }, COME_BACK_MS_MAX);
+    await eventually(
+      `the ${era} client to see the new tools`,
+      async () => {
+        const names = (await client.client.listTools(undefined, { cacheMode: "refresh" })).tools.map(
+          ({ name }) => name,
+        );
+        return names.includes(added) && !names.includes(gone);
+      },
+      COME_BACK_MS_MAX,
+    );
   }
 };
 
@@ -118,27 +133,29 @@ parts["all work to begin with"] = async () => {
   for (const client of Object.values(clients)) {
     await works(client, "steady_echo", { message: "steady" }, "steady");
     await works(client, "odd_fine", {}, "fine");
-    for (const upstream of ["scripted", "strict", "upgraded"]) await works(client, `${upstream}_test_simple_text`, {}, "simple text");
+    for (const upstream of ["scripted", "strict", "upgraded"])
+      await works(client, `${upstream}_test_simple_text`, {}, "simple text");
     for (const name of ["restarted", "over_sse"]) await works(client, `${name}_echo`, { message: "here" }, "here");
   }
   stop = steadily();
 };
 
-parts["a server that was down at the start is offered when it comes up, and as another when that takes its place"] = async () => {
-  for (const client of Object.values(clients)) {
-    const names = (await client.tools()).map(({ name }) => name);
-    check(!names.some((name) => name.startsWith("late_")), "nothing of it yet", names);
-  }
-  let before = { ...changes };
-  servers.late = await startEverything(late);
-  await followed(before, "late_echo", "late_test_simple_text");
-  for (const client of Object.values(clients)) await works(client, "late_echo", { message: "new" }, "new");
-  before = { ...changes };
-  await servers.late.kill();
-  servers.late = await startFixture(late, "--era", "legacy");
-  await followed(before, "late_test_simple_text", "late_echo");
-  for (const client of Object.values(clients)) await works(client, "late_test_simple_text", {}, "simple text");
-};
+parts["a server that was down at the start is offered when it comes up, and as another when that takes its place"] =
+  async () => {
+    for (const client of Object.values(clients)) {
+      const names = (await client.tools()).map(({ name }) => name);
+      check(!names.some((name) => name.startsWith("late_")), "nothing of it yet", names);
+    }
+    let before = { ...changes };
+    servers.late = await startEverything(late);
+    await followed(before, "late_echo", "late_test_simple_text");
+    for (const client of Object.values(clients)) await works(client, "late_echo", { message: "new" }, "new");
+    before = { ...changes };
+    await servers.late.kill();
+    servers.late = await startFixture(late, "--era", "legacy");
+    await followed(before, "late_test_simple_text", "late_echo");
+    for (const client of Object.values(clients)) await works(client, "late_test_simple_text", {}, "simple text");
+  };
 
 for (const [era, client] of Object.entries(clients)) {
   parts[`${era} client: a program that died between two calls is started again unseen`] = async () => {
@@ -174,28 +191,30 @@ for (const [era, client] of Object.entries(clients)) {
     await works(client, "strict_test_elicitation", { message: "Who?" }, "ada@example.org");
   };
 
-  parts[`${era} client: while a server behind HTTP is away its calls fail clearly, and work when it is back`] = async () => {
-    await servers.strict.kill();
-    const gone = await within("a failure", client.call("strict_test_simple_text"), FAILURE_MS_MAX);
-    check(gone.isError, "an error result", gone);
-    checkHolds("its text", textOf(gone), "strict");
-    servers.strict = await startFixture(strict, "--era", "legacy");
-    // It may be left alone for a while first, but not for long.
-    await eventually("a call to work again", async () => !(await client.call("strict_test_simple_text")).isError);
-  };
+  parts[`${era} client: while a server behind HTTP is away its calls fail clearly, and work when it is back`] =
+    async () => {
+      await servers.strict.kill();
+      const gone = await within("a failure", client.call("strict_test_simple_text"), FAILURE_MS_MAX);
+      check(gone.isError, "an error result", gone);
+      checkHolds("its text", textOf(gone), "strict");
+      servers.strict = await startFixture(strict, "--era", "legacy");
+      // It may be left alone for a while first, but not for long.
+      await eventually("a call to work again", async () => !(await client.call("strict_test_simple_text")).isError);
+    };
 
-  parts[`${era} client: a call in flight when a server behind HTTP dies ends clearly, and the next works`] = async () => {
-    let begun;
-    const firstStep = new Promise((resolve) => (begun = resolve));
-    const call = client.call("strict_slow_compute", { seconds: 60 }, { onprogress: begun });
-    await within("the call to begin", firstStep);
-    await servers.strict.kill();
-    servers.strict = await startFixture(strict, "--era", "legacy");
-    const result = await within("the call to end", call, FAILURE_MS_MAX);
-    check(result.isError, "an error result", result);
-    checkHolds("its text", textOf(result), "strict");
-    await works(client, "strict_test_simple_text", {}, "simple text");
-  };
+  parts[`${era} client: a call in flight when a server behind HTTP dies ends clearly, and the next works`] =
+    async () => {
+      let begun;
+      const firstStep = new Promise((resolve) => (begun = resolve));
+      const call = client.call("strict_slow_compute", { seconds: 60 }, { onprogress: begun });
+      await within("the call to begin", firstStep);
+      await servers.strict.kill();
+      servers.strict = await startFixture(strict, "--era", "legacy");
+      const result = await within("the call to end", call, FAILURE_MS_MAX);
+      check(result.isError, "an error result", result);
+      checkHolds("its text", textOf(result), "strict");
+      await works(client, "strict_test_simple_text", {}, "simple text");
+    };
 }
 
 parts["other tools after a new start are announced, listed and called"] = async () => {
@@ -222,7 +241,10 @@ parts["a program that was upgraded to the newest revision is spoken to in it"] =
   writeFixture("legacy");
   await kill("server-everything");
   await clients.legacy.call("scripted_echo", { message: "gone" }).catch(() => {});
-  await eventually("the legacy one", async () => !(await clients.legacy.call("scripted_test_simple_text").catch(() => ({ isError: true }))).isError);
+  await eventually(
+    "the legacy one",
+    async () => !(await clients.legacy.call("scripted_test_simple_text").catch(() => ({ isError: true }))).isError,
+  );
   checkSame("its revision", "2025-11-25", await versionSeen(clients.modern, "scripted"));
   writeFixture("modern");
   await kill("conformance/server.mjs");
@@ -233,7 +255,10 @@ parts["a program that was upgraded to the newest revision is spoken to in it"] =
   }
 };
 
-for (const [from, to, revision] of [["legacy", "modern", "2026-07-28"], ["modern", "legacy", "2025-11-25"]])
+for (const [from, to, revision] of [
+  ["legacy", "modern", "2026-07-28"],
+  ["modern", "legacy", "2025-11-25"],
+])
   parts[`a server behind HTTP that went from ${from} to ${to} is spoken to in it`] = async () => {
     await servers.upgraded.kill();
     servers.upgraded = await startFixture(upgraded, "--era", to);

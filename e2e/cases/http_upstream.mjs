@@ -91,7 +91,11 @@ await run({
   "killed in mid-call, the call ends with an error": async () => {
     let begun;
     const firstStep = new Promise((resolve) => (begun = resolve));
-    const call = client.call("remote_trigger-long-running-operation", { duration: 30, steps: 300 }, { onprogress: begun });
+    const call = client.call(
+      "remote_trigger-long-running-operation",
+      { duration: 30, steps: 300 },
+      { onprogress: begun },
+    );
     await within("progress to begin", firstStep);
     await upstream.kill();
     const result = await within("the call to end", call, 15_000);

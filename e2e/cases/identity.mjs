@@ -9,7 +9,9 @@ import { signInAt, tokenIssuer } from "../support/token_issuer.mjs";
 import { configure, expectExit, runToEnd, serve } from "../support/toolcrib.mjs";
 
 const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
-const { StreamableHTTPClientTransport: Http } = await importPackage("@modelcontextprotocol/sdk/client/streamableHttp.js");
+const { StreamableHTTPClientTransport: Http } = await importPackage(
+  "@modelcontextprotocol/sdk/client/streamableHttp.js",
+);
 const { UnauthorizedError } = await importPackage("@modelcontextprotocol/sdk/client/auth.js");
 
 const REDIRECT = "http://127.0.0.1:9/callback";
@@ -25,12 +27,18 @@ const spy = http.createServer(async (request, response) => {
   const { id, method, params = {} } = JSON.parse(body);
   if (id === undefined) return response.writeHead(202).end();
   const result = {
-    initialize: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "spy", version: "1" } },
+    initialize: {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "spy", version: "1" },
+    },
     "tools/list": { tools: [{ name: "look", description: "look", inputSchema: { type: "object" } }] },
     "tools/call": { content: [{ type: "text", text: "seen" }] },
   }[method];
   const answer = result ? { result } : { error: { code: -32601, message: "Method not found" } };
-  return response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+  return response
+    .writeHead(200, { "content-type": "application/json" })
+    .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
 });
 const spyUrl = `http://127.0.0.1:${await listen(spy)}/mcp`;
 atEnd(() => spy.close());
@@ -59,16 +67,33 @@ const application = () => {
   const kept = {};
   return {
     kept,
-    get redirectUrl() { return REDIRECT; },
+    get redirectUrl() {
+      return REDIRECT;
+    },
     get clientMetadata() {
-      return { client_name: "e2e", redirect_uris: [REDIRECT], grant_types: ["authorization_code"], response_types: ["code"], token_endpoint_auth_method: "none", application_type: "native" };
+      return {
+        client_name: "e2e",
+        redirect_uris: [REDIRECT],
+        grant_types: ["authorization_code"],
+        response_types: ["code"],
+        token_endpoint_auth_method: "none",
+        application_type: "native",
+      };
     },
     clientInformation: () => kept.client,
-    saveClientInformation: (client) => { kept.client = client; },
+    saveClientInformation: (client) => {
+      kept.client = client;
+    },
     tokens: () => kept.tokens,
-    saveTokens: (tokens) => { kept.tokens = tokens; },
-    redirectToAuthorization: (url) => { kept.url = url; },
-    saveCodeVerifier: (verifier) => { kept.verifier = verifier; },
+    saveTokens: (tokens) => {
+      kept.tokens = tokens;
+    },
+    redirectToAuthorization: (url) => {
+      kept.url = url;
+    },
+    saveCodeVerifier: (verifier) => {
+      kept.verifier = verifier;
+    },
     codeVerifier: () => kept.verifier,
   };
 };
@@ -92,8 +117,14 @@ const signIn = async (login) => {
   return { provider, client: await connected(new Http(new URL(toolcrib.url), { authProvider: provider })) };
 };
 
-const withKey = (key) => connected(new Http(new URL(toolcrib.url), { requestInit: { headers: { authorization: `Bearer ${key}` } } }));
-const INITIALIZE = { jsonrpc: "2.0", id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } } };
+const withKey = (key) =>
+  connected(new Http(new URL(toolcrib.url), { requestInit: { headers: { authorization: `Bearer ${key}` } } }));
+const INITIALIZE = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "t", version: "1" } },
+};
 const post = (headers = {}, body = INITIALIZE) =>
   fetch(toolcrib.url, {
     method: "POST",
@@ -104,7 +135,10 @@ const bearer = (token) => ({ authorization: `Bearer ${token}` });
 /** The records of the book. */
 const records = async () => {
   const { stdout } = await runToEnd(["audit", "tail", "-n", "50", "--json", "--config", config.file]);
-  return stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  return stdout
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
 };
 const names = async (client) => (await client.listTools()).tools.map(({ name }) => name);
 
@@ -116,7 +150,12 @@ await run({
     const refused = await post();
     checkSame("status", 401, refused.status);
     const metadata = toolcrib.url.replace("/mcp", "/.well-known/oauth-protected-resource/mcp");
-    checkHolds("the challenge", refused.headers.get("www-authenticate"), `resource_metadata="${metadata}"`, "read_workspace");
+    checkHolds(
+      "the challenge",
+      refused.headers.get("www-authenticate"),
+      `resource_metadata="${metadata}"`,
+      "read_workspace",
+    );
     for (const address of [metadata, metadata.slice(0, -"/mcp".length)]) {
       const document = await (await fetch(address)).json();
       checkSame("resource", toolcrib.url, document.resource);
@@ -127,10 +166,20 @@ await run({
   "a standard client signs in by discovery and calls a tool": async () => {
     ada = await signIn("ada");
     checkSame("the resource asked for", toolcrib.url, issuer.events("authorization.success")[0].resource);
-    checkHolds("the scopes asked for", issuer.events("authorization.success")[0].scope, "read_workspace", "write_workspace");
-    const written = await ada.client.callTool({ name: "workspace_write", arguments: { path: "a.txt", content: "by ada" } });
+    checkHolds(
+      "the scopes asked for",
+      issuer.events("authorization.success")[0].scope,
+      "read_workspace",
+      "write_workspace",
+    );
+    const written = await ada.client.callTool({
+      name: "workspace_write",
+      arguments: { path: "a.txt", content: "by ada" },
+    });
     check(!written.isError, "the write to succeed", written);
-    const { caller, via } = await eventually("the record", async () => (await records()).find(({ tool }) => tool === "workspace_write"));
+    const { caller, via } = await eventually("the record", async () =>
+      (await records()).find(({ tool }) => tool === "workspace_write"),
+    );
     checkSame("who is in the book", { caller: "login:ada", via: "http" }, { caller, via });
   },
 
@@ -143,7 +192,11 @@ await run({
     }
     check(heard.length > 0, "the upstream to be asked", heard);
     const all = JSON.stringify(heard);
-    check(heard.every((headers) => headers.authorization === undefined && headers["x-api-key"] === undefined), "no credential of a caller upstream", heard);
+    check(
+      heard.every((headers) => headers.authorization === undefined && headers["x-api-key"] === undefined),
+      "no credential of a caller upstream",
+      heard,
+    );
     check(!all.includes(token) && !all.includes("tc_"), "neither token nor key upstream", heard);
   },
 
@@ -174,7 +227,12 @@ await run({
     ]) {
       const refused = await post(bearer(bad));
       checkSame("status", 401, refused.status);
-      checkHolds("the challenge", refused.headers.get("www-authenticate"), 'error="invalid_token"', "resource_metadata=");
+      checkHolds(
+        "the challenge",
+        refused.headers.get("www-authenticate"),
+        'error="invalid_token"',
+        "resource_metadata=",
+      );
     }
   },
 
@@ -184,15 +242,27 @@ await run({
     const opened = await post(bearer(root.provider.kept.tokens.access_token));
     const session = opened.headers.get("mcp-session-id");
     const ping = { jsonrpc: "2.0", id: 2, method: "ping" };
-    checkSame("the owner's session", 200, (await post({ ...bearer(root.provider.kept.tokens.access_token), "mcp-session-id": session }, ping)).status);
-    checkSame("the same by another", 404, (await post({ ...bearer(ada.provider.kept.tokens.access_token), "mcp-session-id": session }, ping)).status);
+    checkSame(
+      "the owner's session",
+      200,
+      (await post({ ...bearer(root.provider.kept.tokens.access_token), "mcp-session-id": session }, ping)).status,
+    );
+    checkSame(
+      "the same by another",
+      404,
+      (await post({ ...bearer(ada.provider.kept.tokens.access_token), "mcp-session-id": session }, ping)).status,
+    );
   },
 
   "keys are created, used and revoked under a running server": async () => {
     ({ key } = await create("ci", "--role", "auditor"));
     const client = await withKey(key);
     const listed = await names(client);
-    checkSame("what an auditor sees", [true, false], [listed.includes("workspace_read"), listed.includes("workspace_write")]);
+    checkSame(
+      "what an auditor sees",
+      [true, false],
+      [listed.includes("workspace_read"), listed.includes("workspace_write")],
+    );
     checkHolds("the list", (await expectExit(0, keys("list"))).stdout, "ci", "auditor", key.slice(0, 9));
     check(!(await expectExit(0, keys("list", "--json"))).stdout.includes(key.slice(10)), "no secret in the list", key);
     await expectExit(2, keys("create", "ci"));

@@ -2,7 +2,18 @@
 // written where, and that nothing is lost when it goes wrong.
 
 import { spawn } from "node:child_process";
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, readlinkSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { PROGRAM, PYTHON, everything, fixture } from "../support/environment.mjs";
@@ -61,7 +72,12 @@ const parts = {
   "nothing is added where nobody can be asked": async () => {
     const { stdout, stderr } = await mcp(2, "import");
     checkHolds("what it says", stderr, "nothing was added", "--yes");
-    checkHolds("what it shows", stdout, "[mcp.filesystem]", "runs     npx -y @modelcontextprotocol/server-filesystem /home/ada/Documents '/home/ada/My Pictures'");
+    checkHolds(
+      "what it shows",
+      stdout,
+      "[mcp.filesystem]",
+      "runs     npx -y @modelcontextprotocol/server-filesystem /home/ada/Documents '/home/ada/My Pictures'",
+    );
     await mcp(0, "import", "--dry-run");
     check(!existsSync(ours), "no configuration", ours);
   },
@@ -71,10 +87,22 @@ const parts = {
     checkSame("the file", ours, plan.file);
     checkSame("the files that were read", Object.values(FILES).sort(), plan.read.sort());
     const names = plan.servers.map(({ name }) => name);
-    for (const name of ["brave-search", "github", "local", "Perplexity", "supabase", "context7", "figma", "scorpiox"]) check(names.includes(name), name, names);
+    for (const name of ["brave-search", "github", "local", "Perplexity", "supabase", "context7", "figma", "scorpiox"])
+      check(names.includes(name), name, names);
     check(names.includes("figma-2"), "a second name for another server", names);
-    checkSame("the bearer", { Authorization: "***" }, plan.servers.find(({ name }) => name === "github").server.headers);
-    checkHolds("the skipped", plan.skipped.map(({ why }) => why).join("\n"), "it is Toolcrib itself", "ws", "unix:///", "mcp.remote.url: must not hold a user or password");
+    checkSame(
+      "the bearer",
+      { Authorization: "***" },
+      plan.servers.find(({ name }) => name === "github").server.headers,
+    );
+    checkHolds(
+      "the skipped",
+      plan.skipped.map(({ why }) => why).join("\n"),
+      "it is Toolcrib itself",
+      "ws",
+      "unix:///",
+      "mcp.remote.url: must not hold a user or password",
+    );
     await mcp(2, "import", "--json");
   },
 
@@ -90,7 +118,13 @@ const parts = {
   },
 
   "names that are nobody's are refused": async () => {
-    checkHolds("what it says", (await mcp(2, "import", "emacs")).stderr, '"emacs" is no client', "claude-code", "codex");
+    checkHolds(
+      "what it says",
+      (await mcp(2, "import", "emacs")).stderr,
+      '"emacs" is no client',
+      "claude-code",
+      "codex",
+    );
     checkHolds("what it says", (await mcp(2, "export", "emacs")).stderr, '"emacs" is no client');
     await mcp(1, "import", "./none.json");
   },
@@ -111,7 +145,13 @@ const parts = {
     chmodSync(ours, 0o640);
     const { stdout } = await mcp(0, "import", "--yes");
     checkHolds("what it says", stdout, /added \d\d servers/, "toolcrib mcp test", "search (scorpiox code");
-    checkHolds("the configuration", text(ours), '# Mine.\n[log]\nlevel = "error" # here\n', '"BSA-very-secret"', "${env:FETCH_TOKEN}");
+    checkHolds(
+      "the configuration",
+      text(ours),
+      '# Mine.\n[log]\nlevel = "error" # here\n',
+      '"BSA-very-secret"',
+      "${env:FETCH_TOKEN}",
+    );
     checkSame("its mode", 0o640, statSync(ours).mode & 0o777);
     await expectExit(0, ["config", "check"], options);
     checkHolds("a second time", (await mcp(0, "import", "--yes")).stdout, /^nothing to add$/m);
@@ -123,7 +163,11 @@ const parts = {
     const named = at("named.toml");
     await mcp(0, "import", file, "--yes", "--config", named);
     checkSame("its mode", 0o600, statSync(named).mode & 0o777);
-    const { stdout } = await expectExit(0, ["tools", "call", "ev_get-sum", '{"a":40,"b":2}', "--config", named], options);
+    const { stdout } = await expectExit(
+      0,
+      ["tools", "call", "ev_get-sum", '{"a":40,"b":2}', "--config", named],
+      options,
+    );
     checkHolds("the sum", stdout, "42");
   },
 
@@ -146,7 +190,11 @@ const parts = {
         checkSame("a new file's backup", null, done.backup);
       } else {
         checkSame("the backup", before, text(done.backup));
-        checkSame("modes", [0o644, 0o644], [plan.file, done.backup].map((file) => statSync(file).mode & 0o777));
+        checkSame(
+          "modes",
+          [0o644, 0o644],
+          [plan.file, done.backup].map((file) => statSync(file).mode & 0o777),
+        );
       }
       checkHolds("a second time", (await mcp(0, "export", client, "--yes")).stdout, "it is there already");
     }
@@ -160,9 +208,15 @@ const parts = {
     const plan = JSON.parse((await mcp(0, "export", "codex", "--name", "here", "--json", "--dry-run")).stdout);
     checkSame("the arguments", ["stdio"], plan.entry.args);
     checkHolds("the note", plan.note, file);
-    const named = JSON.parse((await mcp(0, "export", "codex", "--name", "here", "--json", "--dry-run", "--config", file)).stdout);
+    const named = JSON.parse(
+      (await mcp(0, "export", "codex", "--name", "here", "--json", "--dry-run", "--config", file)).stdout,
+    );
     checkSame("the arguments", ["stdio", "--config", file], named.entry.args);
-    checkHolds("what it says", (await mcp(2, "export", "codex", "--config", at("none.toml"))).stderr, "none.toml does not exist");
+    checkHolds(
+      "what it says",
+      (await mcp(2, "export", "codex", "--config", at("none.toml"))).stderr,
+      "none.toml does not exist",
+    );
   },
 
   "a link to a file stays a link": async () => {

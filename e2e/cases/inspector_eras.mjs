@@ -13,7 +13,8 @@ const inspect = inspector(servers);
 
 const upstreams = Object.keys(ERA_UPSTREAMS);
 const holdsEach = (what, came, spell) => {
-  for (const upstream of upstreams) check(came.includes(spell(upstream)), `${spell(upstream)} in the list of ${what}`, came);
+  for (const upstream of upstreams)
+    check(came.includes(spell(upstream)), `${spell(upstream)} in the list of ${what}`, came);
 };
 
 const parts = {};
@@ -22,21 +23,39 @@ for (const server of Object.keys(servers))
     const ask = (...words) => inspect(server, "--protocol-era", era, "--method", ...words);
     const add = (name, part) => (parts[`${era} over ${server}: ${name}`] = part);
     add("tools/list", async () =>
-      holdsEach("tools", (await ask("tools/list")).tools.map(({ name }) => name), (upstream) => `${upstream}_test_simple_text`));
+      holdsEach(
+        "tools",
+        (await ask("tools/list")).tools.map(({ name }) => name),
+        (upstream) => `${upstream}_test_simple_text`,
+      ),
+    );
     add("tools/call", async () => {
-      const each = upstreams.map((upstream) => ask("tools/call", "--tool-name", `${upstream}_greet`, "--tool-arg", `name=${upstream}`));
-      for (const [index, result] of (await Promise.all(each)).entries()) checkHolds("the text", textOf(result), `Hello, ${upstreams[index]}!`);
+      const each = upstreams.map((upstream) =>
+        ask("tools/call", "--tool-name", `${upstream}_greet`, "--tool-arg", `name=${upstream}`),
+      );
+      for (const [index, result] of (await Promise.all(each)).entries())
+        checkHolds("the text", textOf(result), `Hello, ${upstreams[index]}!`);
     });
     // What the eras do alike over both transports need not be asked twice: one start costs a second.
     if (server === "stdio") continue;
     add("resources/list", async () =>
-      holdsEach("resources", (await ask("resources/list")).resources.map(({ uri }) => uri), (upstream) => `${upstream}+test://static-text`));
+      holdsEach(
+        "resources",
+        (await ask("resources/list")).resources.map(({ uri }) => uri),
+        (upstream) => `${upstream}+test://static-text`,
+      ),
+    );
     add("resources/read", async () => {
       const { contents } = await ask("resources/read", "--uri", "legacy+test://static-text");
       checkHolds("its text", contents[0].text, "the content of test://static-text");
     });
     add("prompts/list", async () =>
-      holdsEach("prompts", (await ask("prompts/list")).prompts.map(({ name }) => name), (upstream) => `${upstream}_test_simple_prompt`));
+      holdsEach(
+        "prompts",
+        (await ask("prompts/list")).prompts.map(({ name }) => name),
+        (upstream) => `${upstream}_test_simple_prompt`,
+      ),
+    );
     add("prompts/get", async () => {
       const { messages } = await ask("prompts/get", "--prompt-name", "modern_test_simple_prompt");
       checkHolds("its text", messages[0].content.text, "a simple prompt");

@@ -28,14 +28,18 @@ const TRIES_MAX = 5;
 const mark = newMark();
 const stubborn = oddUpstream("stubborn", { env: mark.env });
 const upstreams = { everything: { ...everything, env: mark.env }, stubborn: stubborn.table };
-for (let number = 1; number <= 8; number += 1) upstreams[`plain${number}`] = plain(number % 2 ? "legacy" : "modern", [], { env: mark.env });
+for (let number = 1; number <= 8; number += 1)
+  upstreams[`plain${number}`] = plain(number % 2 ? "legacy" : "modern", [], { env: mark.env });
 const config = configure({ upstreams });
 
 let most = 0;
 
 const once = async (door, already) => {
   const program = start([door, "--standalone", "--config", config.file]);
-  if (door === "stdio") program.child.stdin.write('{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n');
+  if (door === "stdio")
+    program.child.stdin.write(
+      '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}\n{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n',
+    );
   await eventually(`${already} processes of upstreams`, () => mark.processes().length >= already);
   // Not a wait for an outcome: the moment itself is what is tried.
   await new Promise((resolve) => setTimeout(resolve, Math.random() * MOMENT_MS_MAX));

@@ -104,7 +104,8 @@ await run({
 
   "a list that goes round in circles is refused, and no other": async () => {
     checkSame("its tools", [], [...named("round"), ...named("spiral")]);
-    for (const name of ["round", "spiral"]) checkHolds("stderr", wire.stderr(), new RegExp(`${name}.*a cursor came twice`));
+    for (const name of ["round", "spiral"])
+      checkHolds("stderr", wire.stderr(), new RegExp(`${name}.*a cursor came twice`));
     await echo("good_echo", "undisturbed");
   },
 
@@ -113,13 +114,21 @@ await run({
     checkSame("how many", 7, names.length);
     for (const name of names) check(/^[A-Za-z0-9_-]{1,64}$/.test(name), "a name that hosts take", name);
     const cut = names.filter((name) => name.startsWith("odd_a_tool"));
-    check(cut.every((name) => name.length === 64 && /_[0-9a-f]{8}$/.test(name)), "64 characters with a hash", cut);
+    check(
+      cut.every((name) => name.length === 64 && /_[0-9a-f]{8}$/.test(name)),
+      "64 characters with a hash",
+      cut,
+    );
     for (const name of cut) await echo(name, name);
     await echo("odd_names_with_dots_and_blanks", ODD);
   },
 
   "a name that is taken is refused aloud, and its server's other tools are not": async () => {
-    check(tools.filter(({ name }) => name === "a_b_c").length === 1, "one a_b_c", tools.map(({ name }) => name));
+    check(
+      tools.filter(({ name }) => name === "a_b_c").length === 1,
+      "one a_b_c",
+      tools.map(({ name }) => name),
+    );
     checkHolds("stderr", wire.stderr(), /tool withheld upstream=taken tool="b_c" why="its name would be `a_b_c`/);
     for (const name of ["a_b_c", "a_fine", "a_b_own"]) await echo(name, name);
   },
@@ -131,9 +140,18 @@ await run({
   },
 
   "`tools list` names what is left out, and why": async () => {
-    const { stdout, stderr } = await expectExit(0, ["tools", "list", "--config", configure({ upstreams: { taken, takes } }).file]);
+    const { stdout, stderr } = await expectExit(0, [
+      "tools",
+      "list",
+      "--config",
+      configure({ upstreams: { taken, takes } }).file,
+    ]);
     checkHolds("the list", stdout, "a_b_own");
-    checkHolds("the remarks", stderr, /taken: b_c is not offered: its name would be `a_b_c`, and those that begin with `a_b_` are another's/);
+    checkHolds(
+      "the remarks",
+      stderr,
+      /taken: b_c is not offered: its name would be `a_b_c`, and those that begin with `a_b_` are another's/,
+    );
   },
 
   "a flood of notifications keeps nobody waiting and takes no room": async () => {
@@ -152,11 +170,17 @@ await run({
       slowest_ms = Math.max(slowest_ms, performance.now() - since);
     }
     const seconds = (performance.now() - begun) / 1_000;
-    for (const { message } of await all) checkSame("the flood's answer", String(FLOOD), message.result?.content?.[0]?.text);
+    for (const { message } of await all)
+      checkSame("the flood's answer", String(FLOOD), message.result?.content?.[0]?.text);
     const grown = residentBytesPeak(program.child.pid) - before;
-    console.log(`        ${(grown / 2 ** 20).toFixed(1)} MiB more, ${calls} calls of another upstream in ${seconds.toFixed(1)} s`);
-    check(calls >= UNDISTURBED_MIN || slowest_ms < UNDISTURBED_MS_MAX,
-      `at least ${UNDISTURBED_MIN} calls of another upstream, or each within ${UNDISTURBED_MS_MAX} ms`, { calls, slowest_ms });
+    console.log(
+      `        ${(grown / 2 ** 20).toFixed(1)} MiB more, ${calls} calls of another upstream in ${seconds.toFixed(1)} s`,
+    );
+    check(
+      calls >= UNDISTURBED_MIN || slowest_ms < UNDISTURBED_MS_MAX,
+      `at least ${UNDISTURBED_MIN} calls of another upstream, or each within ${UNDISTURBED_MS_MAX} ms`,
+      { calls, slowest_ms },
+    );
     check(grown < FLOOD_BYTES_MAX, `at most ${FLOOD_BYTES_MAX} bytes more`, grown);
     for (const name of ["loud", "new"]) {
       const { message } = await program.call(`${name}_asked`);
@@ -164,7 +188,11 @@ await run({
       const asked_max = LISTS_ASKED_MAX + Math.ceil(seconds);
       check(lists <= asked_max, `${name} to be asked for its list at most ${asked_max} times`, lists);
     }
-    checkSame("changes told of a list that is the same as before", 0, program.lines.filter((line) => line.includes("list_changed")).length);
+    checkSame(
+      "changes told of a list that is the same as before",
+      0,
+      program.lines.filter((line) => line.includes("list_changed")).length,
+    );
     await program.ping();
   },
 
@@ -174,7 +202,8 @@ await run({
     const speak = speakHttp(url);
     const session = await openSession(url);
     await session.ask({ jsonrpc: "2.0", id: 0, method: "logging/setLevel", params: { level: "debug" } });
-    for (const name of Object.keys(loud)) await speak("tools/call", { name: `${name}_echo`, arguments: { message: "warm" } });
+    for (const name of Object.keys(loud))
+      await speak("tools/call", { name: `${name}_echo`, arguments: { message: "warm" } });
     const before = residentBytesPeak(child.pid);
     for (const name of Object.keys(loud)) {
       const params = { name: `${name}_flood`, arguments: { message: String(FLOOD) } };

@@ -22,7 +22,11 @@ const marked = () => {
     everything: { ...everything, env: mark.env },
     filesystem: { ...filesystem(FOLDER), env: mark.env },
     // A grandchild, as `npx` makes them: the shell stays between.
-    wrapped: { command: "/bin/sh", args: ["-c", '"$0" "$@"; true', everything.command, ...everything.args], env: mark.env },
+    wrapped: {
+      command: "/bin/sh",
+      args: ["-c", '"$0" "$@"; true', everything.command, ...everything.args],
+      env: mark.env,
+    },
     stubborn: oddUpstream("stubborn", { env: mark.env }).table,
   };
   return { mark, upstreams };
@@ -42,7 +46,11 @@ const useAll = async (wire, mark) => {
   }
   const commands = mark.processes().map(({ command }) => command);
   for (const name of ["server-everything", "server-filesystem", "/bin/sh -c", "stubborn"])
-    check(commands.some((command) => command.includes(name)), `a process of ${name}`, commands);
+    check(
+      commands.some((command) => command.includes(name)),
+      `a process of ${name}`,
+      commands,
+    );
 };
 
 // [name, how to end it, the ends that are orderly]

@@ -19,7 +19,11 @@ const modernMeta = { [META.version]: MODERN, [META.capabilities]: {} };
 /** Revision, what a client sends, the complaint; an empty one where there is none. */
 const SENT = [
   [OLD, request("ping"), ""],
-  [OLD, request("tools/call", { name: "echo", arguments: {}, _meta: { progressToken: 1, "example.org/own": true } }), ""],
+  [
+    OLD,
+    request("tools/call", { name: "echo", arguments: {}, _meta: { progressToken: 1, "example.org/own": true } }),
+    "",
+  ],
   [OLD, [request("ping")], "a batch"],
   ["2025-06-18", [request("ping")], "a batch"],
   [OLD, { id: 1, method: "ping" }, "no JSON-RPC message"],
@@ -30,7 +34,11 @@ const SENT = [
   [LAST, request("subscriptions/listen", {}), "a method that is not known here"],
   [LAST, request("logging/setLevel", { level: "info" }), "a method that is not known here"],
   [LAST, request("tools/list", { _meta: modernMeta }), /^members of _meta that are not known here/],
-  [LAST, request("tools/call", { name: "echo", inputResponses: {} }), "params that are not known here (inputResponses)"],
+  [
+    LAST,
+    request("tools/call", { name: "echo", inputResponses: {} }),
+    "params that are not known here (inputResponses)",
+  ],
   [LAST, request("tools/call", { name: "echo", task: {} }), "params that are not known here (task)"],
   [LAST, result({ action: "accept", resultType: "complete" }), "a resultType, which is not known here"],
   [MODERN, request("tools/call", { name: "echo", inputResponses: {}, requestState: "x", _meta: modernMeta }), ""],
@@ -38,7 +46,11 @@ const SENT = [
   [MODERN, request("ping", { _meta: modernMeta }), "a method that is not known here"],
   [MODERN, request("resources/subscribe", { uri: "memo://one", _meta: modernMeta }), "a method that is not known here"],
   [MODERN, notification("notifications/initialized"), "a method that is not known here"],
-  [MODERN, request("tools/list", { _meta: { ...modernMeta, [META.subscription]: 1 } }), /^members of _meta that are not known here/],
+  [
+    MODERN,
+    request("tools/list", { _meta: { ...modernMeta, [META.subscription]: 1 } }),
+    /^members of _meta that are not known here/,
+  ],
   [MODERN, result({ roots: [] }), "a response, of which this revision has none"],
 ];
 
@@ -50,21 +62,56 @@ const tool = (more) => result({ tools: [{ name: "echo", inputSchema: {}, ...more
 const RECEIVED = [
   [OLD, tool({}), { method: "tools/list" }, []],
   [OLD, tool({ title: "Echo" }), { method: "tools/list" }, ["an entry of tools/list with title"]],
-  ["2025-03-26", tool({ outputSchema: { type: "object" } }), { method: "tools/list" }, ["an entry of tools/list with outputSchema"]],
-  ["2025-06-18", tool({ outputSchema: { type: "array" } }), { method: "tools/list" }, ["an outputSchema that is no object's"]],
+  [
+    "2025-03-26",
+    tool({ outputSchema: { type: "object" } }),
+    { method: "tools/list" },
+    ["an entry of tools/list with outputSchema"],
+  ],
+  [
+    "2025-06-18",
+    tool({ outputSchema: { type: "array" } }),
+    { method: "tools/list" },
+    ["an outputSchema that is no object's"],
+  ],
   ["2025-06-18", tool({ title: "Echo", outputSchema: { type: "object" } }), { method: "tools/list" }, []],
   ["2025-03-26", result({ content: [], structuredContent: {} }), { method: "tools/call" }, ["structuredContent"]],
-  ["2025-06-18", result({ content: [], structuredContent: [] }), { method: "tools/call" }, ["structuredContent that is no object"]],
-  ["2025-03-26", result({ content: [{ type: "resource_link" }] }), { method: "tools/call" }, ["content of type resource_link"]],
+  [
+    "2025-06-18",
+    result({ content: [], structuredContent: [] }),
+    { method: "tools/call" },
+    ["structuredContent that is no object"],
+  ],
+  [
+    "2025-03-26",
+    result({ content: [{ type: "resource_link" }] }),
+    { method: "tools/call" },
+    ["content of type resource_link"],
+  ],
   [OLD, result({ content: [{ type: "audio" }] }), { method: "tools/call" }, ["content of type audio"]],
-  [LAST, result(cached), { method: "ping" }, ["a member resultType", "a member ttlMs", "a member cacheScope", `_meta with ${META.server}`]],
+  [
+    LAST,
+    result(cached),
+    { method: "ping" },
+    ["a member resultType", "a member ttlMs", "a member cacheScope", `_meta with ${META.server}`],
+  ],
   [LAST, error(-32002), {}, []],
   [LAST, error(-32042), {}, []],
   ["2025-06-18", error(-32042), {}, ["the code -32042, which is not known here"]],
   [LAST, error(-32021), {}, ["the code -32021, which is not known here"]],
   [LAST, request("elicitation/create", {}), {}, []],
-  [LAST, notification("notifications/subscriptions/acknowledged"), {}, ["a notification notifications/subscriptions/acknowledged"]],
-  [LAST, notification("notifications/tools/list_changed", { _meta: { [META.subscription]: 1 } }), {}, ["notifications/tools/list_changed that says a subscription"]],
+  [
+    LAST,
+    notification("notifications/subscriptions/acknowledged"),
+    {},
+    ["a notification notifications/subscriptions/acknowledged"],
+  ],
+  [
+    LAST,
+    notification("notifications/tools/list_changed", { _meta: { [META.subscription]: 1 } }),
+    {},
+    ["notifications/tools/list_changed that says a subscription"],
+  ],
   [MODERN, result(cached), { method: "tools/list", status: 200 }, []],
   [MODERN, result(whole), { method: "tools/list" }, ["a ttlMs undefined", "a cacheScope undefined"]],
   [MODERN, result({}), { method: "prompts/get" }, ["a resultType undefined", "no serverInfo in _meta"]],
@@ -73,8 +120,18 @@ const RECEIVED = [
   [MODERN, error(-32002), {}, ["the code -32002, which older revisions used"]],
   [MODERN, error(-32042), {}, ["the code -32042, which is not known here"]],
   [MODERN, request("elicitation/create", {}), {}, ["a request elicitation/create"]],
-  [MODERN, notification("notifications/tools/list_changed"), {}, ["notifications/tools/list_changed that says no subscription"]],
-  [MODERN, notification("notifications/elicitation/complete"), {}, ["a notification notifications/elicitation/complete"]],
+  [
+    MODERN,
+    notification("notifications/tools/list_changed"),
+    {},
+    ["notifications/tools/list_changed that says no subscription"],
+  ],
+  [
+    MODERN,
+    notification("notifications/elicitation/complete"),
+    {},
+    ["a notification notifications/elicitation/complete"],
+  ],
 ];
 
 /** A value and the header that stands for it. */
@@ -100,7 +157,11 @@ await run({
       }
       const came = complaints.join();
       const fits = expected instanceof RegExp ? expected.test(came) : came === expected;
-      check(fits && refused === (came !== ""), `${revision} ${JSON.stringify(message)} to be called ${expected || "sound"}`, { came, refused });
+      check(
+        fits && refused === (came !== ""),
+        `${revision} ${JSON.stringify(message)} to be called ${expected || "sound"}`,
+        { came, refused },
+      );
     }
   },
 
@@ -110,7 +171,8 @@ await run({
   },
 
   "headers hold any text": () => {
-    for (const [value, header] of HEADERS) checkSame("there and back", [header, value], [encodeHeader(value), decodeHeader(header)]);
+    for (const [value, header] of HEADERS)
+      checkSame("there and back", [header, value], [encodeHeader(value), decodeHeader(header)]);
     checkSame("broken base64", undefined, decodeHeader("=?base64?w6k?="));
   },
 });

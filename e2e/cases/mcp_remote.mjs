@@ -24,7 +24,10 @@ for (const [transport, address] of Object.entries(addresses)) {
   parts[`${transport}: connects`] = async () => {
     client = await connectV1(bridge(address, transport));
   };
-  Object.assign(parts, eraPartsOf(transport, () => client, Object.keys(ERA_UPSTREAMS)));
+  Object.assign(
+    parts,
+    eraPartsOf(transport, () => client, Object.keys(ERA_UPSTREAMS)),
+  );
   parts[`${transport}: leaves`] = () => client.close();
 }
 

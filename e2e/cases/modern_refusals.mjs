@@ -14,7 +14,13 @@ import { CODE, META, MODERN } from "../fixtures/matrix/revisions.mjs";
 
 const { legacy, modern } = ERA_UPSTREAMS;
 // For a while after a call that was given up, nobody else is asked what a server on a pipe asks; so `unasked` is apart.
-const upstreams = { legacy, modern, unasked: legacy, web: await plainOverHttp("modern"), old: await plainOverHttp("legacy") };
+const upstreams = {
+  legacy,
+  modern,
+  unasked: legacy,
+  web: await plainOverHttp("modern"),
+  old: await plainOverHttp("legacy"),
+};
 const config = configure({ upstreams });
 const { url } = await serve(config);
 const wire = await openWire(config);
@@ -49,8 +55,16 @@ const BODIES = [
   ["capabilities that are no object", "tools/list", {}, { [META.capabilities]: [] }, invalidParams, 400],
   ["a client that is no object", "tools/list", {}, { [META.client]: "me" }, invalidParams, 400],
   ["a log level that is none", "tools/list", {}, { [META.logLevel]: "loud" }, invalidParams, 400],
-  ...["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "tasks/result", "tasks/list", "no/such"].map(
-    (method) => [`the method ${method}`, method, {}, {}, methodNotFound, 404]),
+  ...[
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "tasks/result",
+    "tasks/list",
+    "no/such",
+  ].map((method) => [`the method ${method}`, method, {}, {}, methodNotFound, 404]),
   ["a task for who knows none", "tasks/get", { taskId: "x" }, {}, missingCapability, 400],
   ["an unknown tool", "tools/call", { name: "juggle", arguments: {} }, {}, invalidParams, 200],
   ["answers that are no object", "tools/call", { ...ECHO, inputResponses: [] }, {}, invalidParams, 200],
@@ -61,8 +75,14 @@ const BODIES = [
 
 for (const [door, speak] of Object.entries(DOORS)) {
   parts[`refused over ${door}: bodies`] = async () => {
-    for (const [what, method, params, meta, code, status] of BODIES) refused(what, await speak(method, params, { meta }), code, status);
-    const { data } = refused("an unknown revision", await speak("tools/list", {}, { meta: { [META.version]: "9" } }), unsupportedVersion, 400);
+    for (const [what, method, params, meta, code, status] of BODIES)
+      refused(what, await speak(method, params, { meta }), code, status);
+    const { data } = refused(
+      "an unknown revision",
+      await speak("tools/list", {}, { meta: { [META.version]: "9" } }),
+      unsupportedVersion,
+      400,
+    );
     checkSame("what it is told", { supported: [MODERN], requested: "9" }, data);
     await works(speak);
   };
@@ -70,7 +90,12 @@ for (const [door, speak] of Object.entries(DOORS)) {
   parts[`refused over ${door}: questions of a kind that the client did not declare`] = async () => {
     for (const name of ["modern_test_sampling", "unasked_test_sampling"]) {
       const meta = { [META.capabilities]: { elicitation: {}, roots: {} } };
-      const { data } = refused(name, await speak("tools/call", { name, arguments: { prompt: "?" } }, { meta }), missingCapability, 400);
+      const { data } = refused(
+        name,
+        await speak("tools/call", { name, arguments: { prompt: "?" } }, { meta }),
+        missingCapability,
+        400,
+      );
       checkSame("what it is told", { requiredCapabilities: { sampling: {} } }, data);
     }
     await works(speak);
@@ -89,14 +114,18 @@ for (const [door, speak] of Object.entries(DOORS)) {
       const middle = Math.floor(requestState.length / 2);
       const other = requestState[middle] === "A" ? "B" : "A";
       const foreign = [
-        ["a changed state", { ...retry, requestState: requestState.slice(0, middle) + other + requestState.slice(middle + 1) }],
+        [
+          "a changed state",
+          { ...retry, requestState: requestState.slice(0, middle) + other + requestState.slice(middle + 1) },
+        ],
         ["a cut state", { ...retry, requestState: requestState.slice(0, -4) }],
         ["a state and more", { ...retry, requestState: `${requestState}AAAA` }],
         ["a state of another tool", { ...retry, name: `${era}_test_input_required_result_multi_round` }],
         ["a state of other arguments", { ...retry, arguments: { more: 1 } }],
         ["a state of another upstream", { ...retry, name: `${era === "modern" ? "legacy" : "modern"}_${STATED}` }],
       ];
-      for (const [what, params] of foreign) refused(`${what}, ${era}`, await speak("tools/call", params, { meta }), invalidParams, 200);
+      for (const [what, params] of foreign)
+        refused(`${what}, ${era}`, await speak("tools/call", params, { meta }), invalidParams, 200);
       const { message } = await speak("tools/call", retry, { meta });
       checkHolds("the true one's result", JSON.stringify(message), "confirmed, state-ok");
       refused(`a state used twice, ${era}`, await speak("tools/call", retry, { meta }), invalidParams, 200);
@@ -130,8 +159,14 @@ const HEADERS = [
 ];
 
 parts["refused over HTTP: headers that do not repeat the body"] = async () => {
-  for (const [what, params, headers] of HEADERS) refused(what, await DOORS.HTTP("tools/call", params, { headers }), headerMismatch, 400);
-  const sound = await DOORS.HTTP("tools/call", REGION, { headers: { "mcp-param-region": encoded("SGVsbG8="), "mcp-name": encoded("bW9kZXJuX3Rlc3RfaGVhZGVyX3BhcmFtZXRlcg==") } });
+  for (const [what, params, headers] of HEADERS)
+    refused(what, await DOORS.HTTP("tools/call", params, { headers }), headerMismatch, 400);
+  const sound = await DOORS.HTTP("tools/call", REGION, {
+    headers: {
+      "mcp-param-region": encoded("SGVsbG8="),
+      "mcp-name": encoded("bW9kZXJuX3Rlc3RfaGVhZGVyX3BhcmFtZXRlcg=="),
+    },
+  });
   checkSame("the same, encoded well", "region: Hello", sound.message.result?.content?.[0]?.text ?? sound);
 };
 
@@ -171,14 +206,18 @@ parts["a session is nothing to a modern request, and nobody else's to a legacy o
 /** Opens the standing stream of a session: `{status, text(), ended}`. */
 const openStream = (headers) =>
   new Promise((resolve, reject) => {
-    const request = http.get(url, { headers: { ...headers, accept: "text/event-stream" }, agent: false }, (response) => {
-      let text = "";
-      let hear = () => {};
-      response.setEncoding("utf8").on("data", (piece) => ((text += piece), hear()));
-      const ended = new Promise((end) => response.on("close", end));
-      const holds = (piece) => new Promise((found) => (hear = () => text.includes(piece) && found())(hear()));
-      resolve({ status: response.statusCode, text: () => text, ended, holds });
-    });
+    const request = http.get(
+      url,
+      { headers: { ...headers, accept: "text/event-stream" }, agent: false },
+      (response) => {
+        let text = "";
+        let hear = () => {};
+        response.setEncoding("utf8").on("data", (piece) => ((text += piece), hear()));
+        const ended = new Promise((end) => response.on("close", end));
+        const holds = (piece) => new Promise((found) => (hear = () => text.includes(piece) && found())(hear()));
+        resolve({ status: response.statusCode, text: () => text, ended, holds });
+      },
+    );
     request.on("error", reject);
     atEnd(() => request.destroy());
   });
@@ -190,7 +229,11 @@ parts["a standing stream has one reader: the last who came with the session"] = 
   await Promise.all([session.ask(list), stranger.ask(list)]);
   const own = await openStream(session.headers);
   const theirs = await openStream(stranger.headers);
-  checkSame("the status of a stream without the session", 404, (await openStream({ ...session.headers, "mcp-session-id": "guess" })).status);
+  checkSame(
+    "the status of a stream without the session",
+    404,
+    (await openStream({ ...session.headers, "mcp-session-id": "guess" })).status,
+  );
   const second = await openStream(session.headers);
   await within("the first reader to be let go", own.ended);
   await session.call("legacy_test_trigger_tool_change");

@@ -27,11 +27,19 @@ const names = async (client) => (await client.list()).map(({ name }) => name).to
 const ask = (url, method, message, session) =>
   fetch(url, {
     method,
-    headers: { "content-type": "application/json", accept: "application/json, text/event-stream", ...(session && { "mcp-session-id": session }) },
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      ...(session && { "mcp-session-id": session }),
+    },
     body: message && JSON.stringify({ jsonrpc: "2.0", ...message }),
   });
 
-const HELLO = { id: 1, method: "initialize", params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "plain", version: "1" } } };
+const HELLO = {
+  id: 1,
+  method: "initialize",
+  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "plain", version: "1" } },
+};
 const PING = { id: 2, method: "ping" };
 
 let review, team;
@@ -63,7 +71,11 @@ await run({
   },
 
   "each works in its folder": async () => {
-    checkHolds("the default folder", textOf(await review.call("workspace_read", { path: "who.md" })), "the default one");
+    checkHolds(
+      "the default folder",
+      textOf(await review.call("workspace_read", { path: "who.md" })),
+      "the default one",
+    );
     checkHolds("the team's", textOf(await team.call("workspace_read", { path: "who.md" })), "the team");
     checkHolds("a server's answer", textOf(await review.call("mail_echo", { message: "hello" })), "hello");
   },
@@ -92,8 +104,16 @@ await run({
     const text = readFileSync(config.file, "utf8");
     const wrong = text.replace('servers = ["mail"]', 'servers = ["mial"]');
     writeFileSync(config.file, wrong);
-    checkHolds("what is wrong", (await expectExit(2, ["config", "check", "--config", config.file])).stderr, "mial", 'did you mean "mail"');
-    writeFileSync(config.file, text.replace(REVIEW, '[workspaces.review]\nservers = ["everything"]').replace('root = "team"', 'root = "ws"'));
+    checkHolds(
+      "what is wrong",
+      (await expectExit(2, ["config", "check", "--config", config.file])).stderr,
+      "mial",
+      'did you mean "mail"',
+    );
+    writeFileSync(
+      config.file,
+      text.replace(REVIEW, '[workspaces.review]\nservers = ["everything"]').replace('root = "team"', 'root = "ws"'),
+    );
     await expectExit(0, ["mcp", "reload", "--config", config.file]);
     await eventually("the other server", async () => (await names(review)).includes("everything_echo"));
     const offered = await names(review);

@@ -13,19 +13,48 @@ const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256
 const key = path.join(FOLDER, "key.pem");
 writeFileSync(key, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
 
-const machine = (client_id, more) => JSON.stringify({ client_id, grant_types: ["client_credentials"], redirect_uris: [], response_types: [], scope: "mcp:read mcp:write", ...more });
+const machine = (client_id, more) =>
+  JSON.stringify({
+    client_id,
+    grant_types: ["client_credentials"],
+    redirect_uris: [],
+    response_types: [],
+    scope: "mcp:read mcp:write",
+    ...more,
+  });
 const server = await protectedServer(
   "--no-registration",
-  "--client", machine("by-secret", { client_secret: SECRET }),
-  "--client", machine("by-body", { client_secret: SECRET, token_endpoint_auth_method: "client_secret_post" }),
-  "--client", machine("by-key", { token_endpoint_auth_method: "private_key_jwt", jwks: { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k1", use: "sig", alg: "ES256" }] } }),
+  "--client",
+  machine("by-secret", { client_secret: SECRET }),
+  "--client",
+  machine("by-body", { client_secret: SECRET, token_endpoint_auth_method: "client_secret_post" }),
+  "--client",
+  machine("by-key", {
+    token_endpoint_auth_method: "private_key_jwt",
+    jwks: { keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k1", use: "sig", alg: "ES256" }] },
+  }),
 );
 
 const upstreams = {
   plain: { url: server.url },
-  secret: { url: server.url, oauth: { grant: "client_credentials", client_id: "by-secret", client_secret: { env: "MACHINE_SECRET" } } },
-  key: { url: server.url, oauth: { grant: "client_credentials", client_id: "by-key", private_key: { file: key }, key_id: "k1", signing_algorithm: "ES256" } },
-  wrong: { url: server.url, oauth: { grant: "client_credentials", client_id: "by-secret", client_secret: "not-this-one-either" } },
+  secret: {
+    url: server.url,
+    oauth: { grant: "client_credentials", client_id: "by-secret", client_secret: { env: "MACHINE_SECRET" } },
+  },
+  key: {
+    url: server.url,
+    oauth: {
+      grant: "client_credentials",
+      client_id: "by-key",
+      private_key: { file: key },
+      key_id: "k1",
+      signing_algorithm: "ES256",
+    },
+  },
+  wrong: {
+    url: server.url,
+    oauth: { grant: "client_credentials", client_id: "by-secret", client_secret: "not-this-one-either" },
+  },
   never: { url: server.url, oauth: false },
 };
 const config = configure({ upstreams });
@@ -35,7 +64,8 @@ const env = { MACHINE_SECRET: SECRET };
 const test = async (name) => {
   const ended = await runToEnd(words("mcp", "test", name), { env });
   const said = ended.stdout + ended.stderr;
-  for (const secret of [SECRET, "not-this-one-either"]) check(!said.includes(secret), "no secret in what is said", said);
+  for (const secret of [SECRET, "not-this-one-either"])
+    check(!said.includes(secret), "no secret in what is said", said);
   return { ...ended, said };
 };
 

@@ -28,10 +28,20 @@ const auth = async (file = config.file, name = "notes") => {
       lines.push(JSON.parse(line));
       resolve(lines[0]);
     });
-    program.ended.then((end) => reject(new Error(`expected an address\n       came ${JSON.stringify(end)} ${program.stderr()}`)));
+    program.ended.then((end) =>
+      reject(new Error(`expected an address\n       came ${JSON.stringify(end)} ${program.stderr()}`)),
+    );
   });
   const { url } = await within("the address to open", first);
-  return { url, done: async () => ({ ...(await within("`mcp auth` to end", program.ended)), last: lines.at(-1), stderr: program.stderr() }), program };
+  return {
+    url,
+    done: async () => ({
+      ...(await within("`mcp auth` to end", program.ended)),
+      last: lines.at(-1),
+      stderr: program.stderr(),
+    }),
+    program,
+  };
 };
 
 const signIn = async (file, name) => {
@@ -56,13 +66,19 @@ await run({
     toolcrib = await serve(config);
     client = await connect("v1", { url: toolcrib.url });
     checkHolds("the status", inStatus(await statusOf()), "needs_auth");
-    checkSame("its tools", false, (await client.list()).some(({ name }) => name.startsWith("notes_")));
+    checkSame(
+      "its tools",
+      false,
+      (await client.list()).some(({ name }) => name.startsWith("notes_")),
+    );
   },
 
   "a person signs in, and the running program goes on with it": async () => {
     const shown = await signIn();
     checkHolds("the last page", shown.toLowerCase(), "is done");
-    await eventually("the tools of the server", async () => (await client.list()).some(({ name }) => name === "notes_echo"));
+    await eventually("the tools of the server", async () =>
+      (await client.list()).some(({ name }) => name === "notes_echo"),
+    );
     checkSame("the echo", "hi", textOf(await client.call("notes_echo", { message: "hi" })));
     checkHolds("the status", inStatus(await statusOf()), '"connected"');
     const [{ type }] = server.events("registration_create.success");
@@ -82,7 +98,9 @@ await run({
     const calls = Array.from({ length: 4 }, async (_, round) => {
       for (let turn = 0; turn < 4; turn += 1) {
         await new Promise((resolve) => setTimeout(resolve, 400 + 137 * round));
-        const called = await runToEnd(words("tools", "call", "notes_echo", JSON.stringify({ message: `${round} ${turn}` })));
+        const called = await runToEnd(
+          words("tools", "call", "notes_echo", JSON.stringify({ message: `${round} ${turn}` })),
+        );
         check(called.code === 0, "each call of the other processes to succeed", { called, events: server.all });
         checkSame("the echo", "here", textOf(await client.call("notes_echo", { message: "here" })));
       }
@@ -106,7 +124,13 @@ await run({
   "a forged, an empty and a repeated callback change nothing": async () => {
     const { url, done } = await auth();
     const redirect = new URL(url).searchParams.get("redirect_uri");
-    for (const query of ["code=stolen&state=guessed", "code=stolen", "state=guessed", "", "error=access_denied&state=guessed"]) {
+    for (const query of [
+      "code=stolen&state=guessed",
+      "code=stolen",
+      "state=guessed",
+      "",
+      "error=access_denied&state=guessed",
+    ]) {
       const { status, text } = await person.open(`${redirect}?${query}`);
       check(status >= 400, `a refusal of ?${query}`, { status, text });
     }
@@ -141,7 +165,9 @@ await run({
   "no token lies open anywhere": async () => {
     const kept = files(FOLDER).filter((file) => !file.includes("chromium"));
     const texts = kept.map((file) => [file, readFileSync(file, "latin1")]);
-    const found = texts.filter(([, text]) => text.includes("refresh_token") || /access_?token"?\s*[:=]/i.test(text)).map(([file]) => file);
+    const found = texts
+      .filter(([, text]) => text.includes("refresh_token") || /access_?token"?\s*[:=]/i.test(text))
+      .map(([file]) => file);
     checkSame("files that speak of tokens", [], found);
     for (const file of kept.filter((name) => /secret|\.db|sqlite/.test(path.basename(name)))) {
       checkSame(`the mode of ${path.basename(file)}`, "600", (statSync(file).mode & 0o777).toString(8));
@@ -154,7 +180,11 @@ await run({
     const refused = await client.call("notes_echo", { message: "?" });
     checkSame("isError", true, refused.isError);
     checkHolds("the refusal", textOf(refused), "a person to sign in");
-    check(server.events("refresh_token.destroyed").length + server.events("grant.revoked").length > 0, "the server to be told", server.all.slice(-5));
+    check(
+      server.events("refresh_token.destroyed").length + server.events("grant.revoked").length > 0,
+      "the server to be told",
+      server.all.slice(-5),
+    );
   },
 });
 
@@ -170,13 +200,20 @@ async function lastAddress(url, redirect) {
       headers: { cookie: jar, ...(body && { "content-type": "application/x-www-form-urlencoded" }) },
       body,
     });
-    const cookies = Object.fromEntries(jar.split("; ").filter(Boolean).map((pair) => pair.split(/=(.*)/s).slice(0, 2)));
+    const cookies = Object.fromEntries(
+      jar
+        .split("; ")
+        .filter(Boolean)
+        .map((pair) => pair.split(/=(.*)/s).slice(0, 2)),
+    );
     for (const cookie of response.headers.getSetCookie()) {
       const [pair] = cookie.split(";");
       const [name, value] = pair.split(/=(.*)/s);
       cookies[name] = value;
     }
-    jar = Object.entries(cookies).map(([name, value]) => `${name}=${value}`).join("; ");
+    jar = Object.entries(cookies)
+      .map(([name, value]) => `${name}=${value}`)
+      .join("; ");
     body = undefined;
     const location = response.headers.get("location");
     if (location) {

@@ -51,9 +51,17 @@ const parts = {
     checkHolds("the list", said, /✓ toolcrib connected/, /✓ of-its-own connected/);
 
     const plan = JSON.parse((await toolcrib(home, "mcp", "import", "opencode", "--json", "--dry-run")).stdout);
-    checkSame("the names", ["of-its-own"], plan.servers.map(({ name }) => name));
+    checkSame(
+      "the names",
+      ["of-its-own"],
+      plan.servers.map(({ name }) => name),
+    );
     checkSame("what it needs", ["the environment variable E2E_TOKEN, which is not set"], plan.servers[0].needs);
-    checkSame("who is skipped", ["it is Toolcrib itself"], plan.skipped.map(({ why }) => why));
+    checkSame(
+      "who is skipped",
+      ["it is Toolcrib itself"],
+      plan.skipped.map(({ why }) => why),
+    );
   },
 };
 

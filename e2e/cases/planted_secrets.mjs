@@ -32,7 +32,11 @@ const known = path.join(FOLDER, "known.json");
 writeFileSync(known, JSON.stringify(secrets));
 
 /** Some are given to the server as well, by reference; a header or a variable holds no line break or NUL. */
-const given = Object.fromEntries(Object.keys(secrets).slice(0, 20).map((name) => [`V_${name}`, { store: name }]));
+const given = Object.fromEntries(
+  Object.keys(secrets)
+    .slice(0, 20)
+    .map((name) => [`V_${name}`, { store: name }]),
+);
 
 const crib = (format) => {
   const leaky = { command: NODE, args: [fixture("leaky_server.mjs"), known], env: given, restart: "always" };
@@ -57,7 +61,9 @@ const setAll = async (config) => {
 
 /** Fails if anything is found in one of them, `{what: bytes}`, and says in which, and what. */
 const checkClean = (all) => {
-  const hits = Object.entries(all).map(([what, bytes]) => [what, found(bytes, secrets)]).filter(([, hits]) => hits.length > 0);
+  const hits = Object.entries(all)
+    .map(([what, bytes]) => [what, found(bytes, secrets)])
+    .filter(([, hits]) => hits.length > 0);
   const shown = hits.map(([what, hits]) => `${what}: ${hits.length}, such as ${hits.slice(0, 4).join(", ")}`);
   check(hits.length === 0, "nothing of the secrets", shown.join("\n"));
 };
@@ -73,7 +79,11 @@ const files = (folder) =>
 
 const stateOf = (config) => {
   const kept = files(path.join(config.folder, "state"));
-  check(kept.length >= 3, "files in the state folder", kept.map(([file]) => file));
+  check(
+    kept.length >= 3,
+    "files in the state folder",
+    kept.map(([file]) => file),
+  );
   return Object.fromEntries(kept);
 };
 
@@ -86,17 +96,41 @@ const commandLines = () => {
       return ""; // It has ended.
     }
   };
-  return { "the list of processes": readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(line).join("\n") };
+  return {
+    "the list of processes": readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map(line)
+      .join("\n"),
+  };
 };
 
-const HOWS = ["text", "spelt", "structured", "keys", "numbers", "nested", "twice", "url", "basic", "resource", "link", "meta", "failed"];
+const HOWS = [
+  "text",
+  "spelt",
+  "structured",
+  "keys",
+  "numbers",
+  "nested",
+  "twice",
+  "url",
+  "basic",
+  "resource",
+  "link",
+  "meta",
+  "failed",
+];
 
 /** Everything that a client can ask, through `ask(method, params)`. */
 const askEverything = async (ask) => {
   await ask("tools/list", {});
-  for (const how of HOWS) await ask("tools/call", { name: "leaky_leak", arguments: { how }, _meta: { progressToken: how } });
-  for (const one of Object.values(secrets)) await ask("tools/call", { name: "leaky_echo", arguments: { message: one } });
-  await ask("tools/call", { name: "leaky_echo", arguments: { message: 1, [Object.values(secrets)[0]]: [Object.values(secrets)[1]] } });
+  for (const how of HOWS)
+    await ask("tools/call", { name: "leaky_leak", arguments: { how }, _meta: { progressToken: how } });
+  for (const one of Object.values(secrets))
+    await ask("tools/call", { name: "leaky_echo", arguments: { message: one } });
+  await ask("tools/call", {
+    name: "leaky_echo",
+    arguments: { message: 1, [Object.values(secrets)[0]]: [Object.values(secrets)[1]] },
+  });
   await ask("tools/call", { name: `leaky_${Object.values(secrets)[6]}`, arguments: {} });
   await ask("tools/call", { name: "leaky_refuse", arguments: {} });
   await ask("prompts/list", {});
@@ -145,18 +179,36 @@ parts["over HTTP, and by the commands that ask a running one"] = async () => {
   const to = ["--config", config.file];
   const said = {};
   // It has just died, which is what its status is about.
-  for (const words of [["mcp", "status"], ["mcp", "status", "--json"], ["mcp", "debug", "leaky"]]) {
+  for (const words of [
+    ["mcp", "status"],
+    ["mcp", "status", "--json"],
+    ["mcp", "debug", "leaky"],
+  ]) {
     const { stdout, stderr } = await runToEnd([...words, ...to]);
     said[`\`toolcrib ${words.join(" ")}\``] = stdout + stderr;
   }
-  for (const words of [["mcp", "list", "--json"], ["secrets", "list"], ["secrets", "list", "--json"], ["config", "show"], ["config", "show", "--json"], ["audit", "tail"], ["audit", "tail", "--json"]]) {
+  for (const words of [
+    ["mcp", "list", "--json"],
+    ["secrets", "list"],
+    ["secrets", "list", "--json"],
+    ["config", "show"],
+    ["config", "show", "--json"],
+    ["audit", "tail"],
+    ["audit", "tail", "--json"],
+  ]) {
     const { stdout, stderr } = await expectExit(0, [...words, ...to]);
     said[`\`toolcrib ${words.join(" ")}\``] = stdout + stderr;
   }
   const running = commandLines();
   program.child.kill("SIGTERM");
   await program.ended;
-  checkClean({ "the answers": answers.join("\n"), ...said, ...running, "the log": program.stderr(), ...stateOf(config) });
+  checkClean({
+    "the answers": answers.join("\n"),
+    ...said,
+    ...running,
+    "the log": program.stderr(),
+    ...stateOf(config),
+  });
   checkHolds("the answers", answers.join("\n"), "[REDACTED:PLANTED_");
 };
 
@@ -166,9 +218,19 @@ parts["by the commands that speak with the server themselves"] = async () => {
   const to = ["--config", config.file];
   const said = {};
   for (const words of [
-    ["tools", "list"], ["tools", "list", "--json"], ["tools", "show", "leaky_leak"], ["tools", "call", "leaky_leak", '{"how":"spelt"}'],
-    ["tools", "call", "leaky_leak", '{"how":"keys"}', "--json"], ["prompts", "list"], ["prompts", "get", "leaky_ask"], ["resources", "list"],
-    ["resources", "read", "leaky+leaky:///a"], ["mcp", "test"], ["mcp", "test", "--json"], ["mcp", "debug", "leaky"], ["mcp", "debug", "leaky", "--json"],
+    ["tools", "list"],
+    ["tools", "list", "--json"],
+    ["tools", "show", "leaky_leak"],
+    ["tools", "call", "leaky_leak", '{"how":"spelt"}'],
+    ["tools", "call", "leaky_leak", '{"how":"keys"}', "--json"],
+    ["prompts", "list"],
+    ["prompts", "get", "leaky_ask"],
+    ["resources", "list"],
+    ["resources", "read", "leaky+leaky:///a"],
+    ["mcp", "test"],
+    ["mcp", "test", "--json"],
+    ["mcp", "debug", "leaky"],
+    ["mcp", "debug", "leaky", "--json"],
   ]) {
     const { stdout, stderr } = await expectExit(0, [...words, ...to]);
     said[`\`toolcrib ${words.join(" ")}\``] = stdout + stderr;
@@ -182,9 +244,14 @@ parts["what is set while it runs is struck out at once, and stays so when it is 
   for (const name of Object.keys(given)) await set(config, name.slice(2), secrets[name.slice(2)]);
   const program = await serve(config);
   const session = await openSession(program.url);
-  const echo = async () => JSON.stringify(messageOf(await session.call("leaky_echo", { message: "later-s3cret-Xy12 here" })));
+  const echo = async () =>
+    JSON.stringify(messageOf(await session.call("leaky_echo", { message: "later-s3cret-Xy12 here" })));
   checkHolds("what nobody calls secret", await echo(), "later-s3cret-Xy12 here");
-  checkHolds("what `secrets set` says", await set(config, "LATER", "later-s3cret-Xy12"), "the running Toolcrib strikes it out from now on");
+  checkHolds(
+    "what `secrets set` says",
+    await set(config, "LATER", "later-s3cret-Xy12"),
+    "the running Toolcrib strikes it out from now on",
+  );
   checkHolds("the answer", await echo(), "[REDACTED:LATER] here");
   await expectExit(0, ["secrets", "remove", "LATER", "--config", config.file]);
   checkHolds("the answer", await echo(), "[REDACTED:LATER] here");

@@ -22,7 +22,9 @@ const repository = path.join(FOLDER, "repository");
 execFileSync("git", ["init", "--quiet", repository]);
 writeFileSync(path.join(repository, "new.txt"), "new\n");
 
-const page = http.createServer((_, response) => response.writeHead(200, { "Content-Type": "text/plain" }).end("a page of our own"));
+const page = http.createServer((_, response) =>
+  response.writeHead(200, { "Content-Type": "text/plain" }).end("a page of our own"),
+);
 const pageUrl = `http://127.0.0.1:${await listen(page)}/`;
 atEnd(() => page.closeAllConnections());
 
@@ -31,19 +33,21 @@ await Promise.all([startEverything(streamable), startEverything(sse, "sse"), sta
 
 const mark = newMark();
 const marked = (table) => ({ ...table, env: { ...table.env, ...mark.env } });
-const program = await serve(configure({
-  upstreams: {
-    everything: marked(everything),
-    over_http: { url: `http://127.0.0.1:${streamable}/mcp` },
-    over_sse: { url: `http://127.0.0.1:${sse}/sse` },
-    python: { url: `http://127.0.0.1:${dual}/mcp` },
-    filesystem: marked(filesystem(shelf)),
-    memory: marked(memory(path.join(FOLDER, "memory.json"))),
-    git: marked(pythonServer("mcp_server_git", "--repository", repository)),
-    time: marked(pythonServer("mcp_server_time", "--local-timezone=UTC")),
-    fetch: marked(pythonServer("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips")),
-  },
-}));
+const program = await serve(
+  configure({
+    upstreams: {
+      everything: marked(everything),
+      over_http: { url: `http://127.0.0.1:${streamable}/mcp` },
+      over_sse: { url: `http://127.0.0.1:${sse}/sse` },
+      python: { url: `http://127.0.0.1:${dual}/mcp` },
+      filesystem: marked(filesystem(shelf)),
+      memory: marked(memory(path.join(FOLDER, "memory.json"))),
+      git: marked(pythonServer("mcp_server_git", "--repository", repository)),
+      time: marked(pythonServer("mcp_server_time", "--local-timezone=UTC")),
+      fetch: marked(pythonServer("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips")),
+    },
+  }),
+);
 const url = program.url;
 
 /** The three transports of one and the same server. */
@@ -107,10 +111,12 @@ const partsFor = (client) => ({
     checkSame("names listed once", [...new Set(names)], names);
   },
   "calls a tool of each": async () => {
-    for (const [name, args, piece] of CALLS) checkHolds(`the text of ${name}`, textOf(await client.call(name, args)), piece);
+    for (const [name, args, piece] of CALLS)
+      checkHolds(`the text of ${name}`, textOf(await client.call(name, args)), piece);
   },
   "answers what servers ask in the middle of a call": async () => {
-    for (const [name, args, piece] of ASKED) checkHolds(`the text of ${name}`, textOf(await client.call(name, args)), piece);
+    for (const [name, args, piece] of ASKED)
+      checkHolds(`the text of ${name}`, textOf(await client.call(name, args)), piece);
   },
   "passes progress from each transport": async () => {
     for (const name of EVERYTHING) {
@@ -120,11 +126,19 @@ const partsFor = (client) => ({
       });
     }
     await hearsSteps("progress of python", [1, 2], (hear) =>
-      client.call("python_count", { steps: 3 }, { onprogress: ({ progress }) => hear(progress) }));
+      client.call("python_count", { steps: 3 }, { onprogress: ({ progress }) => hear(progress) }),
+    );
   },
   "lists and reads the resources of all": async () => {
     const uris = (await client.resources()).map(({ uri }) => uri);
-    checkSame("those that lack", [], missing(RESOURCES.map(([uri]) => uri), uris));
+    checkSame(
+      "those that lack",
+      [],
+      missing(
+        RESOURCES.map(([uri]) => uri),
+        uris,
+      ),
+    );
     for (const [uri, piece] of RESOURCES) {
       const { contents } = await client.read(uri);
       checkSame("the URI", uri, contents[0].uri);
@@ -133,7 +147,14 @@ const partsFor = (client) => ({
   },
   "lists templates and reads what they describe": async () => {
     const templates = (await client.templates()).map(({ uriTemplate }) => uriTemplate);
-    checkSame("those that lack", [], missing(DESCRIBED.map(([, template]) => template), templates));
+    checkSame(
+      "those that lack",
+      [],
+      missing(
+        DESCRIBED.map(([, template]) => template),
+        templates,
+      ),
+    );
     for (const [uri, , piece] of DESCRIBED) checkHolds(uri, (await client.read(uri)).contents[0].text, piece);
   },
   "reads what a tool's result links to": async () => {
@@ -144,7 +165,14 @@ const partsFor = (client) => ({
   },
   "lists and gets the prompts of all": async () => {
     const names = (await client.prompts()).map(({ name }) => name);
-    checkSame("those that lack", [], missing(PROMPTS.map(([name]) => name), names));
+    checkSame(
+      "those that lack",
+      [],
+      missing(
+        PROMPTS.map(([name]) => name),
+        names,
+      ),
+    );
     for (const [name, args, piece] of PROMPTS) {
       const { messages } = await client.prompt(name, args);
       checkHolds(`the text of ${name}`, messages[0].content.text, piece);
@@ -177,14 +205,26 @@ for (const [era, client] of Object.entries(clients))
 parts["both at once are each asked what is theirs"] = async () => {
   // A server over HTTP says to which call its question belongs.
   const calls = Object.values(clients).flatMap((client) =>
-    ["over_http_trigger-elicitation-request", "python_welcome"].map((name) => client.call(name)));
+    ["over_http_trigger-elicitation-request", "python_welcome"].map((name) => client.call(name)),
+  );
   for (const result of await within("all answers", Promise.all(calls))) checkHolds("the text", textOf(result), /Ada/);
 };
 
 parts["no process is left at the end"] = async () => {
   const commands = mark.processes().map(({ command }) => command);
-  for (const name of ["server-everything", "server-filesystem", "server-memory", "mcp_server_git", "mcp_server_time", "mcp_server_fetch"])
-    check(commands.some((command) => command.includes(name)), `a process of ${name}`, commands);
+  for (const name of [
+    "server-everything",
+    "server-filesystem",
+    "server-memory",
+    "mcp_server_git",
+    "mcp_server_time",
+    "mcp_server_fetch",
+  ])
+    check(
+      commands.some((command) => command.includes(name)),
+      `a process of ${name}`,
+      commands,
+    );
   for (const client of Object.values(clients)) await client.close();
   program.child.kill("SIGTERM");
   await within("the program to end", program.ended, EXIT_MS_MAX);

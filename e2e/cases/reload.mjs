@@ -20,10 +20,17 @@ const late = oddUpstream("odd", { env: mark.env });
 const config = configure({ upstreams: { steady: steady.table, everything: marked(everything) } });
 const good = readFileSync(config.file, "utf8");
 
-const toml = (table) => Object.entries(table)
-  .map(([key, value]) => `${key} = ${typeof value === "object" && !Array.isArray(value) ? inline(value) : JSON.stringify(value)}\n`)
-  .join("");
-const inline = (value) => `{ ${Object.entries(value).map(([key, inner]) => `${key} = ${JSON.stringify(inner)}`).join(", ")} }`;
+const toml = (table) =>
+  Object.entries(table)
+    .map(
+      ([key, value]) =>
+        `${key} = ${typeof value === "object" && !Array.isArray(value) ? inline(value) : JSON.stringify(value)}\n`,
+    )
+    .join("");
+const inline = (value) =>
+  `{ ${Object.entries(value)
+    .map(([key, inner]) => `${key} = ${JSON.stringify(inner)}`)
+    .join(", ")} }`;
 const table = (name, value) => `\n[mcp.${name}]\n${toml(value)}`;
 
 const mcp = (code, ...words) => expectExit(code, ["mcp", ...words, "--config", config.file]);
@@ -37,8 +44,10 @@ const watch = () => {
   const lines = [];
   createInterface({ input: program.child.stdout }).on("line", (line) => lines.push(JSON.parse(line)));
   /** Waits for a change of that server to that status. */
-  const sees = (name, word) => eventually(`${name} to be seen ${word} among ${JSON.stringify(lines)}`,
-    () => lines.some((line) => line.name === name && line.status === word));
+  const sees = (name, word) =>
+    eventually(`${name} to be seen ${word} among ${JSON.stringify(lines)}`, () =>
+      lines.some((line) => line.name === name && line.status === word),
+    );
   return { ...program, lines, sees };
 };
 
@@ -61,32 +70,74 @@ await run({
     await eventually("the first line", () => watching.lines.length > 0);
     client = await connect("v1", { url: toolcrib.url });
     const { ToolListChangedNotificationSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
-    client.client.setNotificationHandler(ToolListChangedNotificationSchema, () => { told += 1; });
+    client.client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      told += 1;
+    });
     await client.list();
     keptBy = textOf(await client.call("steady_fine", {}));
     await client.call("everything_echo", { message: "hello" });
     const [one] = await status(0);
-    checkSame("who answers", { pid: toolcrib.child.pid, door: toolcrib.url, configuration: [config.file] },
-      { pid: one.pid, door: one.door, configuration: one.configuration });
-    checkSame("its servers", [["everything", "connected"], ["steady", "connected"]], one.servers.map(({ name, status }) => [name, status]));
+    checkSame(
+      "who answers",
+      { pid: toolcrib.child.pid, door: toolcrib.url, configuration: [config.file] },
+      { pid: one.pid, door: one.door, configuration: one.configuration },
+    );
+    checkSame(
+      "its servers",
+      [
+        ["everything", "connected"],
+        ["steady", "connected"],
+      ],
+      one.servers.map(({ name, status }) => [name, status]),
+    );
     checkHolds("an unknown name", (await mcp(2, "status", "stedy")).stderr, "steady");
   },
 
   "what changed is exchanged, under the eyes of who watches; a call under way is finished": async () => {
     let steps = 0;
-    const long = client.call("everything_trigger-long-running-operation", { duration: 5, steps: 5 }, { onprogress: () => { steps += 1; } });
+    const long = client.call(
+      "everything_trigger-long-running-operation",
+      { duration: 5, steps: 5 },
+      {
+        onprogress: () => {
+          steps += 1;
+        },
+      },
+    );
     await eventually("the call to be under way", () => steps > 0);
-    const before = mark.processes().filter(({ command }) => command.includes("server-everything")).map(({ pid }) => pid);
+    const before = mark
+      .processes()
+      .filter(({ command }) => command.includes("server-everything"))
+      .map(({ pid }) => pid);
     const changed = table("everything", marked(everything, { E2E_CHANGED: "yes" }));
-    writeFileSync(config.file, `${good.slice(0, good.indexOf("[mcp.everything]"))}${changed}${table("late", late.table)}`);
+    writeFileSync(
+      config.file,
+      `${good.slice(0, good.indexOf("[mcp.everything]"))}${changed}${table("late", late.table)}`,
+    );
     const [did] = await reload(0);
-    checkSame("what it did",
-      { pid: toolcrib.child.pid, added: ["late"], changed: ["everything"], removed: [], unchanged: ["steady"], in_force: [], next_start: [] }, did);
+    checkSame(
+      "what it did",
+      {
+        pid: toolcrib.child.pid,
+        added: ["late"],
+        changed: ["everything"],
+        removed: [],
+        unchanged: ["steady"],
+        in_force: [],
+        next_start: [],
+      },
+      did,
+    );
     await watching.sees("late", "connected");
     await watching.sees("everything", "connected");
     await eventually("the client to be told of other tools", () => told > 0);
-    check(!watching.lines.some(({ name, status }) => name === "steady" && status !== "connected" && status !== "connecting"),
-      "nothing to happen to the other", watching.lines);
+    check(
+      !watching.lines.some(
+        ({ name, status }) => name === "steady" && status !== "connected" && status !== "connecting",
+      ),
+      "nothing to happen to the other",
+      watching.lines,
+    );
     checkHolds("the call under way", textOf(await within("the call under way", long)), "completed");
     checkSame("the kept server's process", keptBy, textOf(await client.call("steady_fine", {})));
     checkHolds("the new one", textOf(await client.call("late_fine", {})), "fine, from");
@@ -99,7 +150,7 @@ await run({
 
   "a bad file is refused, all of it is said, and nothing changes": async () => {
     const text = readFileSync(config.file, "utf8");
-    writeFileSync(config.file, text.replace("[mcp.late]", "[mcp.late]\ncomand = 1\n[mcp.worse]\nurl = \"ftp://x\""));
+    writeFileSync(config.file, text.replace("[mcp.late]", '[mcp.late]\ncomand = 1\n[mcp.worse]\nurl = "ftp://x"'));
     const { stderr } = await mcp(2, "reload");
     checkHolds("what it says", stderr, "comand", "command", "worse", /toolcrib\.toml:\d+:\d+/);
     toolcrib.child.kill("SIGHUP");
@@ -116,7 +167,11 @@ await run({
     checkSame("what is in force", ["[policy]"], did.in_force);
     checkSame("what waits", ["[log]"], did.next_start);
     checkSame("what changed", [], [...did.added, ...did.changed, ...did.removed]);
-    checkHolds("a tool that is denied now", JSON.stringify(await client.call("steady_fine", {}).catch(String)), "steady_fine");
+    checkHolds(
+      "a tool that is denied now",
+      JSON.stringify(await client.call("steady_fine", {}).catch(String)),
+      "steady_fine",
+    );
     checkHolds("in words", (await mcp(0, "reload")).stdout, "[log] changed, too", "next start");
     writeFileSync(config.file, text);
     await reload(0);
@@ -125,11 +180,14 @@ await run({
 
   "a door that is shut is shut for the next request, within a session, too": async () => {
     const text = readFileSync(config.file, "utf8");
-    const ping = async () => (await fetch(toolcrib.url, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
-    })).status;
+    const ping = async () =>
+      (
+        await fetch(toolcrib.url, {
+          method: "POST",
+          headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" }),
+        })
+      ).status;
     checkSame("the status while it is open", 200, await ping());
     writeFileSync(config.file, text.replace("[server]\n", "[server]\nopen_on_loopback = false\n"));
     const [did] = await reload(0);
@@ -159,7 +217,11 @@ await run({
     writeFileSync(config.file, text + table("broken", { command: "/does/not/exist" }));
     await reload(0);
     await watching.sees("broken", "failed");
-    const [{ servers: [server] }] = await status(1, "broken");
+    const [
+      {
+        servers: [server],
+      },
+    ] = await status(1, "broken");
     checkSame("its form", ["broken", "failed", "string"], [server.name, server.status, typeof server.error]);
     checkHolds("what to do", (await mcp(1, "status")).stdout, "toolcrib mcp test broken");
     await status(0, "steady");
@@ -172,7 +234,10 @@ await run({
     toolcrib.child.kill("SIGKILL");
     await within("its end", toolcrib.ended);
     checkSame("how the watcher ended", { code: 0, signal: null }, await within("the watcher to end", watching.ended));
-    await eventually("the watcher's last word", () => watching.lines.at(-1).ended === true && watching.lines.at(-1).pid === toolcrib.child.pid);
+    await eventually(
+      "the watcher's last word",
+      () => watching.lines.at(-1).ended === true && watching.lines.at(-1).pid === toolcrib.child.pid,
+    );
     // The watcher has looked; so does a status.
     await mcp(0, "status", "steady");
     checkSame("what is left", [], sockets());
@@ -185,7 +250,14 @@ await run({
     const [one] = await status(0);
     checkSame("its door", "stdio", one.door);
     // What is remembered is offered, and nothing was started for it.
-    checkSame("its servers", [["everything", "stopped"], ["steady", "stopped"]], one.servers.map(({ name, status }) => [name, status]));
+    checkSame(
+      "its servers",
+      [
+        ["everything", "stopped"],
+        ["steady", "stopped"],
+      ],
+      one.servers.map(({ name, status }) => [name, status]),
+    );
     checkSame("unchanged", ["everything", "steady"], (await reload(0))[0].unchanged);
     other.child.stdin.end();
     await within("its end", other.ended);

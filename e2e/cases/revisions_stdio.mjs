@@ -63,7 +63,11 @@ parts["a batch is answered in 2025-03-26"] = async () => {
   wire.send(BATCH);
   const { message } = await came;
   const byId = new Map(message.map((answer) => [answer.id, answer]));
-  checkSame("ids", [null, 1, 2, 3], [...byId.keys()].sort((a, b) => (a ?? 0) - (b ?? 0)));
+  checkSame(
+    "ids",
+    [null, 1, 2, 3],
+    [...byId.keys()].sort((a, b) => (a ?? 0) - (b ?? 0)),
+  );
   check(byId.get(1).result, "a pong", byId.get(1));
   check(byId.get(2).result?.content, "a list of files", byId.get(2));
   errorOf(byId.get(3), [-32601], [3]);

@@ -21,7 +21,10 @@ for (const [transport, target] of Object.entries(targets))
       client = await connectRust(mode, target);
       checkSame("the revision", revision, client.peer.protocolVersion ?? client.peer.supportedVersions?.at(0));
     };
-    Object.assign(parts, eraPartsOf(who, () => client, Object.keys(ERA_UPSTREAMS)));
+    Object.assign(
+      parts,
+      eraPartsOf(who, () => client, Object.keys(ERA_UPSTREAMS)),
+    );
     parts[`${who}: leaves`] = () => client.close();
   }
 

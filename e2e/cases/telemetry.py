@@ -145,14 +145,18 @@ def _parts(url):
         await asyncio.to_thread(_call, url, "workspace_read", {"path": 5})
         await asyncio.to_thread(_call, url, "no_such_tool_with_a_secret_name", {})
         status, kind, text = await asyncio.to_thread(_get, base + "/metrics")
-        check(status == 200 and kind.startswith("application/openmetrics-text"), "OpenMetrics", (status, kind))
+        check(
+            status == 200 and kind.startswith("application/openmetrics-text"), "OpenMetrics", (status, kind)
+        )
         families = {family.name: family for family in text_string_to_metric_families(text)}
         samples = {
             (sample.name, tuple(sorted(sample.labels.items()))): sample.value
             for family in families.values()
             for sample in family.samples
         }
-        calls = lambda tool, outcome: samples.get(("toolcrib_calls_total", (("outcome", outcome), ("tool", tool))))
+        calls = lambda tool, outcome: samples.get(
+            ("toolcrib_calls_total", (("outcome", outcome), ("tool", tool)))
+        )
         check(calls("tells_meta", "result") == 1, "one call of tells_meta", text)
         check(calls("workspace_read", "tool_error") == 1, "a tool that failed", text)
         check(calls("workspace_read", "refused") == 1, "a refused call", text)
@@ -163,7 +167,12 @@ def _parts(url):
         check(samples.get(state) == 1, "the upstream connected", text)
         check("no_such_tool" not in text, "no word of a caller's in a label", text)
 
-    return [healthy_and_ready, a_trace_goes_on_through_the_gate, what_is_sent_is_otlp, figures_are_openmetrics]
+    return [
+        healthy_and_ready,
+        a_trace_goes_on_through_the_gate,
+        what_is_sent_is_otlp,
+        figures_are_openmetrics,
+    ]
 
 
 async def _main():

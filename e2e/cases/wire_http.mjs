@@ -64,7 +64,9 @@ const statusAt = (path, host) =>
   new Promise((resolve, reject) => {
     const body = JSON.stringify(LIST);
     const headers = { ...session.headers, host, "content-length": body.length };
-    const request = http.request(url, { method: "POST", path, headers, agent: false }, (response) => resolve(response.resume().statusCode));
+    const request = http.request(url, { method: "POST", path, headers, agent: false }, (response) =>
+      resolve(response.resume().statusCode),
+    );
     request.on("error", reject);
     request.end(body);
   });
@@ -90,10 +92,14 @@ parts["a target that says what Host says is welcome"] = async () => {
 // or with the fact that it hung up, which may overtake the status while we still send.
 const sendBody = (headers, pieces) =>
   new Promise((resolve) => {
-    const request = http.request(url, { method: "POST", headers: { ...session.headers, ...headers }, agent: false }, (response) => {
-      resolve(response.statusCode);
-      request.destroy();
-    });
+    const request = http.request(
+      url,
+      { method: "POST", headers: { ...session.headers, ...headers }, agent: false },
+      (response) => {
+        resolve(response.statusCode);
+        request.destroy();
+      },
+    );
     request.on("error", () => resolve("hung up"));
     const send = (left) => left > 0 && request.write(Buffer.alloc(2 ** 16, " "), () => send(left - 1));
     send(pieces);
@@ -133,13 +139,22 @@ parts["curl's plain request works without a session"] = async () => {
   check(answer.headers["content-type"].startsWith("application/json"), "plain JSON", answer.headers);
   const names = messageOf(answer).result.tools.map(({ name }) => name);
   check(names.includes("workspace_read") && names.includes("everything_echo"), "both kinds of tools", names);
-  const body = { jsonrpc: "2.0", id: 2, method: "tools/call", params: { name: "everything_echo", arguments: { message: "curl" } } };
+  const body = {
+    jsonrpc: "2.0",
+    id: 2,
+    method: "tools/call",
+    params: { name: "everything_echo", arguments: { message: "curl" } },
+  };
   check(messageOf(await ask(url, { headers, body })).result, "a result", body);
 };
 
 const NEGOTIATED = [
-  ["2024-11-05"], ["2025-03-26"], ["2025-06-18"], ["2025-11-25"],
-  ["1999-01-01", "2025-11-25"], ["2026-07-28", "2025-11-25"],
+  ["2024-11-05"],
+  ["2025-03-26"],
+  ["2025-06-18"],
+  ["2025-11-25"],
+  ["1999-01-01", "2025-11-25"],
+  ["2026-07-28", "2025-11-25"],
 ];
 
 for (const [asked, answered = asked] of NEGOTIATED)
@@ -152,7 +167,11 @@ for (const [asked, answered = asked] of NEGOTIATED)
   };
 
 parts["a batch is answered in 2025-03-26 and refused elsewhere"] = async () => {
-  const batch = [{ jsonrpc: "2.0", id: 1, method: "ping" }, { jsonrpc: "2.0", method: "notifications/x" }, { jsonrpc: "2.0", id: 2, method: "no" }];
+  const batch = [
+    { jsonrpc: "2.0", id: 1, method: "ping" },
+    { jsonrpc: "2.0", method: "notifications/x" },
+    { jsonrpc: "2.0", id: 2, method: "no" },
+  ];
   const old = await openSession(url, "2025-03-26");
   const answers = messageOf(await old.ask(batch));
   checkSame("ids", [1, 2], answers.map(({ id }) => id).sort());
@@ -170,10 +189,17 @@ parts["DELETE ends a session, and only that"] = async () => {
   await session.ping();
 };
 
-const slowCall = (id) => JSON.stringify({
-  jsonrpc: "2.0", id, method: "tools/call",
-  params: { name: "everything_trigger-long-running-operation", arguments: { duration: 2, steps: 20 }, _meta: { progressToken: id } },
-});
+const slowCall = (id) =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: {
+      name: "everything_trigger-long-running-operation",
+      arguments: { duration: 2, steps: 20 },
+      _meta: { progressToken: id },
+    },
+  });
 
 // Hangs up after the head and the first bytes of the answer, which is in mid-call.
 const disconnectInMidCall = (id) =>
@@ -186,14 +212,21 @@ const disconnectInMidCall = (id) =>
   });
 
 parts["clients that disconnect in mid-call leave the server working"] = async () => {
-  await within("progress to begin", Promise.all(Array.from({ length: 8 }, (_, index) => disconnectInMidCall(`gone-${index}`))));
+  await within(
+    "progress to begin",
+    Promise.all(Array.from({ length: 8 }, (_, index) => disconnectInMidCall(`gone-${index}`))),
+  );
   await session.ping();
   const echo = await session.call("everything_echo", { message: "still here" });
   check(echo.text.includes("still here"), "an echo", echo);
 };
 
 parts["a body that never ends leaves the server working"] = async () => {
-  const begun = http.request(url, { method: "POST", headers: { ...GOOD_HEADERS, "content-length": 100 }, agent: false });
+  const begun = http.request(url, {
+    method: "POST",
+    headers: { ...GOOD_HEADERS, "content-length": 100 },
+    agent: false,
+  });
   begun.on("error", () => {}); // Ours to destroy.
   await new Promise((resolve) => begun.write('{"jsonrpc"', resolve));
   await session.ping();

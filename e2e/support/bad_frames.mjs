@@ -39,17 +39,31 @@ export const BAD_FRAMES = [
   ["a name that is no string", call({ name: 7 }), [PARAMS], [5]],
   ["a call without params", call(undefined), [PARAMS], [5]],
   ["params that are an array", call(["workspace_list"]), [PARAMS, REQUEST], [5]],
-  ["invalid UTF-8", Buffer.from([...Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping'), 0xff, 0xfe, 0x22, 0x7d]), [PARSE], [null]],
+  [
+    "invalid UTF-8",
+    Buffer.from([...Buffer.from('{"jsonrpc":"2.0","id":1,"method":"ping'), 0xff, 0xfe, 0x22, 0x7d]),
+    [PARSE],
+    [null],
+  ],
   ["half a surrogate pair", '{"jsonrpc":"2.0","id":1,"method":"\\ud800"}', [PARSE, REQUEST, METHOD], [null, 1]],
   ["100,000 open brackets", "[".repeat(BRACKETS), [PARSE, REQUEST], [null]],
-  ["100,000 nested brackets in params",
-    `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${"[".repeat(BRACKETS)}${"]".repeat(BRACKETS)}}}`, [PARSE, REQUEST], [null, 1]],
+  [
+    "100,000 nested brackets in params",
+    `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":${"[".repeat(BRACKETS)}${"]".repeat(BRACKETS)}}}`,
+    [PARSE, REQUEST],
+    [null, 1],
+  ],
   ["100,000 nested objects", '{"a":'.repeat(BRACKETS) + "1" + "}".repeat(BRACKETS), [PARSE, REQUEST], [null]],
 ];
 
 /** Frames beyond the transport's limit; made when sent, since they are large. */
 export const HUGE_FRAMES = (bytes) => [
-  ["a line beyond the limit", () => `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${"y".repeat(bytes)}"}}`, [REQUEST, PARSE], [null, 1]],
+  [
+    "a line beyond the limit",
+    () => `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"${"y".repeat(bytes)}"}}`,
+    [REQUEST, PARSE],
+    [null, 1],
+  ],
 ];
 
 /** Frames without an id are never answered, whatever is wrong with them. */
@@ -59,7 +73,10 @@ export const SILENT_FRAMES = [
   ["a call without an id, of no tool", '{"jsonrpc":"2.0","method":"tools/call","params":{"name":"juggle"}}'],
   ["a notification with bad params", '{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}'],
   ["a cancel of nothing", '{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":12345}}'],
-  ["progress of nothing", '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}'],
+  [
+    "progress of nothing",
+    '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}',
+  ],
 ];
 
 /** Checks that the message is an error with one of the codes and ids. */

@@ -10,14 +10,26 @@ const PAGE_MS_MAX = 60_000;
 /** A browser of several hundred megabytes is read from disk on its first start. */
 const START_MS_MAX = 90_000;
 
-const FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-dev-shm-usage", "--no-first-run"];
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-background-networking",
+  "--disable-dev-shm-usage",
+  "--no-first-run",
+];
 
 /** Opens the browser, with nobody signed in anywhere. */
 export const browser = async () => {
   const { launch } = (await importPackage("puppeteer-core")).default ?? (await importPackage("puppeteer-core"));
   const chromium = await within(
     "Chromium to start",
-    launch({ executablePath: process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium", args: FLAGS, timeout: START_MS_MAX, userDataDir: path.join(FOLDER, "chromium") }),
+    launch({
+      executablePath: process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium",
+      args: FLAGS,
+      timeout: START_MS_MAX,
+      userDataDir: path.join(FOLDER, "chromium"),
+    }),
     START_MS_MAX,
   );
   atEnd(() => chromium.close());
@@ -45,7 +57,11 @@ export const browser = async () => {
       const page = await chromium.newPage();
       page.setDefaultTimeout(PAGE_MS_MAX);
       const response = await page.goto(url);
-      const seen = { status: response.status(), headers: response.headers(), text: await page.evaluate("document.body.innerText") };
+      const seen = {
+        status: response.status(),
+        headers: response.headers(),
+        text: await page.evaluate("document.body.innerText"),
+      };
       await page.close();
       return seen;
     },

@@ -38,7 +38,10 @@ export const checkHolds = (what, text, ...pieces) => {
 export const within = (what, promise, limit_ms = WAIT_MS_MAX) => {
   let timer;
   const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`expected ${what} within ${limit_ms} ms\n       came nothing`)), limit_ms);
+    timer = setTimeout(
+      () => reject(new Error(`expected ${what} within ${limit_ms} ms\n       came nothing`)),
+      limit_ms,
+    );
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 };
@@ -83,6 +86,9 @@ export const run = async (parts) => {
       if (!error.message.startsWith("expected ")) console.log(error.stack);
     }
   }
-  for (const end of letGo.reverse()) await Promise.resolve().then(end).catch(() => {}); // It may be gone already.
+  for (const end of letGo.reverse())
+    await Promise.resolve()
+      .then(end)
+      .catch(() => {}); // It may be gone already.
   process.exit(faults === 0 ? 0 : 1);
 };

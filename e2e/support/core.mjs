@@ -10,14 +10,16 @@ import { connect } from "./sdk_clients.mjs";
 import { configure, serve, frontCommand } from "./toolcrib.mjs";
 
 /** A picture of one pixel, as real as any. */
-const PNG_BASE64 =
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PNG_BASE64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const INVALID_PARAMS = -32602;
 
 /** All text of a result, joined. */
 export const textOf = (result) =>
-  (result.content ?? []).filter(({ type }) => type === "text").map(({ text }) => text).join("\n");
+  (result.content ?? [])
+    .filter(({ type }) => type === "text")
+    .map(({ text }) => text)
+    .join("\n");
 
 /** Runs the core list with one SDK generation over one transport. */
 export const runCore = async (generation, transport) => {
@@ -40,9 +42,14 @@ const coreParts = (client, config) => ({
   "lists built-in and upstream tools": async () => {
     const names = (await client.list()).map(({ name }) => name);
     for (const name of [
-      "workspace_read", "workspace_write", "workspace_list",
-      "everything_echo", "everything_get-sum", "everything_trigger-long-running-operation",
-      "filesystem_read_text_file", "filesystem_list_directory",
+      "workspace_read",
+      "workspace_write",
+      "workspace_list",
+      "everything_echo",
+      "everything_get-sum",
+      "everything_trigger-long-running-operation",
+      "filesystem_read_text_file",
+      "filesystem_list_directory",
     ])
       check(names.includes(name), `${name} in the list`, names);
     checkSame("names listed once", [...new Set(names)], names);
@@ -54,7 +61,11 @@ const coreParts = (client, config) => ({
     check(!written.isError, "the write to succeed", written);
     checkSame("the file", content, readFileSync(path.join(config.workspace, "notes.md"), "utf8"));
     for (const spelling of ["notes.md", "/workspace/notes.md", path.join(config.workspace, "notes.md")])
-      checkHolds(`the text of ${spelling}`, textOf(await client.call("workspace_read", { path: spelling })), "second line: ünïcode");
+      checkHolds(
+        `the text of ${spelling}`,
+        textOf(await client.call("workspace_read", { path: spelling })),
+        "second line: ünïcode",
+      );
     const part = textOf(await client.call("workspace_read", { path: "notes.md", offset: 2, limit: 1 }));
     check(!part.includes("third line"), "one line only", part);
     checkHolds("the list", textOf(await client.call("workspace_list", {})), "notes.md");
@@ -72,8 +83,11 @@ const coreParts = (client, config) => ({
     writeFileSync(path.join(config.workspace, "dot.png"), Buffer.from(PNG_BASE64, "base64"));
     const { content } = await client.call("workspace_read", { path: "dot.png" });
     const image = content.find(({ type }) => type === "image");
-    checkSame("the image", { type: "image", mimeType: "image/png", data: PNG_BASE64 },
-      image && { type: image.type, mimeType: image.mimeType, data: image.data });
+    checkSame(
+      "the image",
+      { type: "image", mimeType: "image/png", data: PNG_BASE64 },
+      image && { type: image.type, mimeType: image.mimeType, data: image.data },
+    );
   },
 
   "does not overwrite a changed file": async () => {
@@ -117,7 +131,11 @@ const coreParts = (client, config) => ({
     const weather = await client.call("everything_get-structured-content", { location: "New York" });
     checkSame("structuredContent", { temperature: 33, conditions: "Cloudy", humidity: 82 }, weather.structuredContent);
     const { content } = await client.call("everything_get-tiny-image");
-    checkSame("content types", ["text", "image", "text"], content.map(({ type }) => type));
+    checkSame(
+      "content types",
+      ["text", "image", "text"],
+      content.map(({ type }) => type),
+    );
     checkHolds("the PNG's head", Buffer.from(content[1].data, "base64").toString("latin1"), "PNG");
     const shelf = await client.call("filesystem_list_allowed_directories");
     checkHolds("the allowed folder", textOf(shelf), "shelf");
@@ -125,22 +143,37 @@ const coreParts = (client, config) => ({
 
   "passes progress, in order": async () => {
     const slow = { duration: 0.5, steps: 5 };
-    await hearsSteps("progress", [[1, 5], [2, 5], [3, 5], [4, 5]], async (hear) => {
-      const onprogress = ({ progress, total }) => hear([progress, total]);
-      const result = await client.call("everything_trigger-long-running-operation", slow, { onprogress });
-      checkHolds("the result", textOf(result), "completed");
-    });
+    await hearsSteps(
+      "progress",
+      [
+        [1, 5],
+        [2, 5],
+        [3, 5],
+        [4, 5],
+      ],
+      async (hear) => {
+        const onprogress = ({ progress, total }) => hear([progress, total]);
+        const result = await client.call("everything_trigger-long-running-operation", slow, { onprogress });
+        checkHolds("the result", textOf(result), "completed");
+      },
+    );
   },
 
   "cancels one call while another answers": async () => {
     const abort = new AbortController();
     let begun;
     const firstStep = new Promise((resolve) => (begun = resolve));
-    const slow = client.call("everything_trigger-long-running-operation", { duration: 40, steps: 400 },
-      { signal: abort.signal, onprogress: begun });
+    const slow = client.call(
+      "everything_trigger-long-running-operation",
+      { duration: 40, steps: 400 },
+      { signal: abort.signal, onprogress: begun },
+    );
     const cancelled = failure("the cancelled call", slow);
     await within("the slow call to begin", firstStep);
-    const other = await within("another call in the meantime", client.call("everything_echo", { message: "meanwhile" }));
+    const other = await within(
+      "another call in the meantime",
+      client.call("everything_echo", { message: "meanwhile" }),
+    );
     checkHolds("the echo", textOf(other), "meanwhile");
     abort.abort("enough");
     await within("the cancelled call to end", cancelled);

@@ -78,7 +78,9 @@ def _staged(repository):
 
 def _core_parts(client, workspace):
     async def calls_an_upstream_before_any_list():
-        check_holds("the echo", text_of(await client.call_tool("everything_echo", {"message": "early"})), "early")
+        check_holds(
+            "the echo", text_of(await client.call_tool("everything_echo", {"message": "early"})), "early"
+        )
 
     async def lists_built_in_and_upstream_tools():
         names, cursor = [], None
@@ -98,7 +100,11 @@ def _core_parts(client, workspace):
         content = "first line\nsecond line: ünïcode\nthird line\n"
         written = await client.call_tool("workspace_write", {"path": "notes.md", "content": content})
         check(not written.is_error, "the write to succeed", written)
-        check((workspace / "notes.md").read_text() == content, "the file as written", (workspace / "notes.md").read_text())
+        check(
+            (workspace / "notes.md").read_text() == content,
+            "the file as written",
+            (workspace / "notes.md").read_text(),
+        )
         for spelling in ["notes.md", "/workspace/notes.md", str(workspace / "notes.md")]:
             read = await client.call_tool("workspace_read", {"path": spelling})
             check_holds(f"the text of {spelling}", text_of(read), "second line: ünïcode")
@@ -134,7 +140,9 @@ def _core_parts(client, workspace):
             check_holds(f"the text of {name}", text_of(result), pointer)
 
     async def passes_results_of_upstreams():
-        check_holds("the sum", text_of(await client.call_tool("everything_get-sum", {"a": 17, "b": 25})), "42")
+        check_holds(
+            "the sum", text_of(await client.call_tool("everything_get-sum", {"a": 17, "b": 25})), "42"
+        )
         weather = await client.call_tool("everything_get-structured-content", {"location": "New York"})
         expected = {"temperature": 33, "conditions": "Cloudy", "humidity": 82}
         check(weather.structured_content == expected, expected, weather.structured_content)

@@ -26,9 +26,7 @@ export const PYTHON = fromRunner("TOOLCRIB_E2E_PYTHON", ".cache/python/bin/pytho
 export const RUST_CLIENT = path.resolve(fromRunner("TOOLCRIB_E2E_RUST_CLIENT", ".cache/rust-client/debug/rmcp-client"));
 
 /** A fresh folder of this case's own; real, since paths are compared as text. */
-export const FOLDER = realpathSync(
-  process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")),
-);
+export const FOLDER = realpathSync(process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")));
 
 const PACKAGES = path.resolve(fromRunner("TOOLCRIB_E2E_NPM", ".cache/npm/node_modules"));
 

@@ -30,7 +30,11 @@ const face = (client) => ({
 export const connectInMode = async (mode, target, options = {}) => {
   const { Client, StreamableHTTPClientTransport: Http } = await importPackage("@modelcontextprotocol/client");
   const { StdioClientTransport: Stdio } = await importPackage("@modelcontextprotocol/client/stdio");
-  const client = new Client(INFO, { capabilities: CAPABILITIES, versionNegotiation: { mode: MODES[mode] }, ...options });
+  const client = new Client(INFO, {
+    capabilities: CAPABILITIES,
+    versionNegotiation: { mode: MODES[mode] },
+    ...options,
+  });
   const { capabilities = CAPABILITIES } = options;
   for (const [method, answer] of Object.entries(ANSWERS)) {
     if (capabilities[method.split("/")[0]]) client.setRequestHandler(method, async () => answer);
@@ -45,7 +49,9 @@ export const connectInMode = async (mode, target, options = {}) => {
 export const connectV1 = async (target) => {
   const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport: Stdio } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
-  const { StreamableHTTPClientTransport: Http } = await importPackage("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const { StreamableHTTPClientTransport: Http } = await importPackage(
+    "@modelcontextprotocol/sdk/client/streamableHttp.js",
+  );
   const { SSEClientTransport: Sse } = await importPackage("@modelcontextprotocol/sdk/client/sse.js");
   const schemas = await importPackage("@modelcontextprotocol/sdk/types.js");
   const client = new Client(INFO, { capabilities: CAPABILITIES });
@@ -55,7 +61,11 @@ export const connectV1 = async (target) => {
     ["roots/list", schemas.ListRootsRequestSchema],
   ];
   for (const [method, schema] of asked) client.setRequestHandler(schema, async () => ANSWERS[method]);
-  const transport = target.url ? new Http(new URL(target.url)) : target.sse ? new Sse(new URL(target.sse)) : new Stdio({ stderr: "ignore", ...target });
+  const transport = target.url
+    ? new Http(new URL(target.url))
+    : target.sse
+      ? new Sse(new URL(target.sse))
+      : new Stdio({ stderr: "ignore", ...target });
   atEnd(() => client.close());
   await within("the v1 client to connect", client.connect(transport));
   // Lists come in pages here.

@@ -11,7 +11,12 @@ import { hearsSteps } from "./progress.mjs";
 /** What every client under test answers when it is asked, by method. */
 export const ANSWERS = {
   "elicitation/create": { action: "accept", content: { username: "ada", email: "ada@example.org", name: "Ada" } },
-  "sampling/createMessage": { role: "assistant", model: "none", stopReason: "endTurn", content: { type: "text", text: "a sentence of the model" } },
+  "sampling/createMessage": {
+    role: "assistant",
+    model: "none",
+    stopReason: "endTurn",
+    content: { type: "text", text: "a sentence of the model" },
+  },
   "roots/list": { roots: [{ uri: "file:///where/the/client/works", name: "work" }] },
 };
 
@@ -23,13 +28,18 @@ export const eraParts = (client, upstream) => {
   return {
     "lists its tools": async () => {
       const names = (await client.tools()).map(({ name }) => name);
-      for (const name of ["test_simple_text", "test_elicitation"]) check(names.includes(named(name)), named(name), names);
+      for (const name of ["test_simple_text", "test_elicitation"])
+        check(names.includes(named(name)), named(name), names);
       checkSame("names listed once", [...new Set(names)], names);
     },
     "calls a tool": async () => checkHolds("the text", await text("test_simple_text"), "simple text response"),
     "passes content of every kind": async () => {
       const { content } = await client.call(named("test_multiple_content_types"));
-      checkSame("the kinds", ["text", "image", "resource"], content.map(({ type }) => type));
+      checkSame(
+        "the kinds",
+        ["text", "image", "resource"],
+        content.map(({ type }) => type),
+      );
       checkSame("the URI within", located("test://mixed-content-resource"), content[2].resource.uri);
     },
     "passes structured content": async () =>
@@ -43,8 +53,19 @@ export const eraParts = (client, upstream) => {
       checkHolds("the text", await text("test_header_parameter", { region: "Zürich, eu-1" }), "region: Zürich, eu-1"),
     "passes progress, in order": () =>
       hearsSteps("the steps", ["0/100", "50/100"], (hear) =>
-        client.call(named("test_tool_with_progress"), {}, { onprogress: ({ progress, total }) => hear(`${progress}/${total}`) })),
-    "answers a form": async () => checkHolds("the text", await text("test_elicitation", { message: "Who are you?" }), "action: accept", "ada@example.org"),
+        client.call(
+          named("test_tool_with_progress"),
+          {},
+          { onprogress: ({ progress, total }) => hear(`${progress}/${total}`) },
+        ),
+      ),
+    "answers a form": async () =>
+      checkHolds(
+        "the text",
+        await text("test_elicitation", { message: "Who are you?" }),
+        "action: accept",
+        "ada@example.org",
+      ),
     "answers two forms, one after the other": async () =>
       checkHolds("the text", await text("test_input_required_result_multi_round"), "step1", "step2", "accept"),
     "answers for the model": async () =>
@@ -52,7 +73,13 @@ export const eraParts = (client, upstream) => {
     "tells its roots": async () =>
       checkHolds("the text", await text("test_input_required_result_list_roots"), "file:///where/the/client/works"),
     "answers three questions at once": async () =>
-      checkHolds("the text", await text("test_input_required_result_multiple_inputs"), "ada", "a sentence", "file:///where"),
+      checkHolds(
+        "the text",
+        await text("test_input_required_result_multiple_inputs"),
+        "ada",
+        "a sentence",
+        "file:///where",
+      ),
     "lists its resources": async () => {
       const uris = (await client.resources()).map(({ uri }) => String(uri));
       check(uris.includes(located("test://static-text")), located("test://static-text"), uris);
@@ -63,7 +90,11 @@ export const eraParts = (client, upstream) => {
       checkHolds("its text", contents[0].text, "the content of test://static-text");
     },
     "reads what a template describes": async () =>
-      checkHolds("its text", (await client.read(located("test://template/17/data"))).contents[0].text, "Data for ID: 17"),
+      checkHolds(
+        "its text",
+        (await client.read(located("test://template/17/data"))).contents[0].text,
+        "Data for ID: 17",
+      ),
     "lists its templates": async () => {
       const templates = (await client.templates()).map(({ uriTemplate }) => uriTemplate);
       check(templates.includes(located("test://template/{id}/data")), "the template", templates);
@@ -93,6 +124,7 @@ const FUNCTIONS = ["tools", "call", "resources", "templates", "read", "prompts",
 export const eraPartsOf = (who, client, upstreams) => {
   const later = Object.fromEntries(FUNCTIONS.map((name) => [name, (...args) => client()[name](...args)]));
   const named = upstreams.flatMap((upstream) =>
-    Object.entries(eraParts(later, upstream)).map(([name, part]) => [`${who}, ${upstream} upstream: ${name}`, part]));
+    Object.entries(eraParts(later, upstream)).map(([name, part]) => [`${who}, ${upstream} upstream: ${name}`, part]),
+  );
   return Object.fromEntries(named);
 };

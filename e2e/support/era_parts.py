@@ -92,7 +92,11 @@ def era_parts(who, client, upstream):
 
     async def passes_content_of_every_kind():
         content = (await client.call(named("test_multiple_content_types"))).content
-        check([block.type for block in content] == ["text", "image", "resource"], "text, image, resource", content)
+        check(
+            [block.type for block in content] == ["text", "image", "resource"],
+            "text, image, resource",
+            content,
+        )
         uri = located("test://mixed-content-resource")
         check(str(content[2].resource.uri) == uri, uri, content[2])
 
@@ -106,7 +110,11 @@ def era_parts(who, client, upstream):
         check_holds("its text", text_of(failed), "intentionally")
 
     async def passes_a_parameter_that_may_travel_in_a_header():
-        check_holds("the text", await text("test_header_parameter", {"region": "Zürich, eu-1"}), "region: Zürich, eu-1")
+        check_holds(
+            "the text",
+            await text("test_header_parameter", {"region": "Zürich, eu-1"}),
+            "region: Zürich, eu-1",
+        )
 
     async def passes_progress_in_order():
         await hears_steps(
@@ -118,7 +126,9 @@ def era_parts(who, client, upstream):
         check_holds("the text", told, "action: accept", FORM["email"])
 
     async def answers_two_forms_one_after_the_other():
-        check_holds("the text", await text("test_input_required_result_multi_round"), "step1", "step2", "accept")
+        check_holds(
+            "the text", await text("test_input_required_result_multi_round"), "step1", "step2", "accept"
+        )
 
     async def answers_for_the_model():
         check_holds("the text", await text("test_sampling", {"prompt": "Say something."}), SENTENCE)
@@ -127,7 +137,9 @@ def era_parts(who, client, upstream):
         check_holds("the text", await text("test_input_required_result_list_roots"), ROOT)
 
     async def answers_three_questions_at_once():
-        check_holds("the text", await text("test_input_required_result_multiple_inputs"), "ada", SENTENCE, ROOT)
+        check_holds(
+            "the text", await text("test_input_required_result_multiple_inputs"), "ada", SENTENCE, ROOT
+        )
 
     async def lists_its_resources():
         uris = [str(resource.uri) for resource in await client.resources()]
@@ -159,7 +171,11 @@ def era_parts(who, client, upstream):
         values = (await client.complete(ref, {"name": "arg1", "value": "par"})).completion.values
         check(values == ["paris", "park", "party"], "three values", values)
 
-    parts = [part for name, part in locals().items() if name not in ("who", "client", "upstream", "named", "located", "text")]
+    parts = [
+        part
+        for name, part in locals().items()
+        if name not in ("who", "client", "upstream", "named", "located", "text")
+    ]
     for part in parts:
         part.__name__ = f"{who}, {upstream} upstream: {part.__name__}"
     return parts

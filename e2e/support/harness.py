@@ -75,7 +75,9 @@ async def target(transport, config):
         return
     log = config.parent / "serve.log"
     with log.open("wb") as stderr:
-        program = subprocess.Popen([PROGRAM, "serve", "--standalone", "--config", str(config)], stderr=stderr, stdout=stderr)
+        program = subprocess.Popen(
+            [PROGRAM, "serve", "--standalone", "--config", str(config)], stderr=stderr, stdout=stderr
+        )
     try:
         yield await _address(program, log)
     finally:

@@ -2,7 +2,19 @@
 // checkout got its way: a program that notes its start, a server that notes what it is sent, and secrets.
 
 import { spawn, spawnSync } from "node:child_process";
-import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -72,7 +84,13 @@ const copyHostile = (checkout, address) => {
   chmodSync(canary, 0o755);
   for (const name of ["toolcrib.toml", ".opencode/config.toml", ".mcp.json"]) {
     const file = path.join(checkout, name);
-    writeFileSync(file, readFileSync(file, "utf8").replaceAll("CANARY\"", `${canary}"`).replaceAll("CANARY shell", `${canary} shell`).replaceAll("ADDRESS", address));
+    writeFileSync(
+      file,
+      readFileSync(file, "utf8")
+        .replaceAll('CANARY"', `${canary}"`)
+        .replaceAll("CANARY shell", `${canary} shell`)
+        .replaceAll("ADDRESS", address),
+    );
   }
 };
 
@@ -99,7 +117,11 @@ export const run = async (world, args, { input = "", ...options } = {}) => {
 
 /** Fails if anything of the checkout was started, was sent a word, or got hold of a secret. */
 export const checkNothingHappened = (world, what, said = "") => {
-  check(!existsSync(world.at("canary.log")), `${what} to start nothing`, existsSync(world.at("canary.log")) && readFileSync(world.at("canary.log"), "utf8"));
+  check(
+    !existsSync(world.at("canary.log")),
+    `${what} to start nothing`,
+    existsSync(world.at("canary.log")) && readFileSync(world.at("canary.log"), "utf8"),
+  );
   check(world.requests.length === 0, `${what} to send nothing`, world.requests);
   for (const secret of SECRETS) check(!said.includes(secret), `${what} to show no secret`, said);
   const made = readdirSync(world.checkout).filter((name) => /stolen|evil\.sock/.test(name));

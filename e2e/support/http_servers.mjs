@@ -7,7 +7,8 @@ import { NODE, PYTHON, everything, fixture } from "./environment.mjs";
 import { atEnd, within } from "./check.mjs";
 
 /** Listens on any free port of this machine; resolves with the port. */
-export const listen = (server) => new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
+export const listen = (server) =>
+  new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server.address().port)));
 
 /** Below the ports that systems give away by themselves: there a connection to anywhere may take it while a server is down. */
 const PORT_MIN = 20_000;
@@ -35,7 +36,9 @@ const start = async (command, args, { env = {}, ready }) => {
     const hear = (text) => ready.test((said += text)) && resolve();
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
-    child.on("exit", (code) => reject(new Error(`expected ${args.join(" ")} to listen\n       came exit ${code}: ${said}`)));
+    child.on("exit", (code) =>
+      reject(new Error(`expected ${args.join(" ")} to listen\n       came exit ${code}: ${said}`)),
+    );
   });
   await within(`${args.join(" ")} to listen`, listening);
   return {
@@ -52,7 +55,8 @@ export const startEverything = (port, transport = "streamableHttp") =>
   start(NODE, [everything.args[0], transport], { env: { PORT: String(port) }, ready: /(listening|running) on port/ });
 
 /** The server of both eras on the Python SDK, at `/mcp`. */
-export const startDual = (port) => start(PYTHON, ["-B", fixture("dual_server.py"), String(port)], { ready: /running on http/ });
+export const startDual = (port) =>
+  start(PYTHON, ["-B", fixture("dual_server.py"), String(port)], { ready: /running on http/ });
 
 /** The fixture of the conformance suites, at `/mcp`, and at `/sse` where it has the legacy era. */
 export const startFixture = (port, ...words) =>

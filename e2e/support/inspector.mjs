@@ -19,7 +19,11 @@ export const inspector = (servers) => {
   return async (server, ...words) => {
     const command = [INSPECTOR, "--cli", "--config", settings, "--server", server, ...words];
     const env = { ...process.env, HOME: FOLDER, PATH: `${path.dirname(NODE)}:${process.env.PATH}` };
-    const came = await within(`the Inspector over ${server}`, promisify(execFile)(NODE, command, { cwd: FOLDER, env }), INSPECTION_MS_MAX);
+    const came = await within(
+      `the Inspector over ${server}`,
+      promisify(execFile)(NODE, command, { cwd: FOLDER, env }),
+      INSPECTION_MS_MAX,
+    );
     return JSON.parse(came.stdout);
   };
 };

@@ -58,7 +58,10 @@ const whenListed = async (client, upstreams) => {
     const names = new Set((await client.list("tools/list", "tools")).map(({ name }) => name));
     const lacking = upstreams.filter(({ prefix }) => !names.has(`${prefix}_echo`));
     if (lacking.length === 0) return client.unwatch(watch);
-    await watch.next(`news of ${lacking.map(nameOf).join(", ")}`, ({ method }) => method === "notifications/tools/list_changed");
+    await watch.next(
+      `news of ${lacking.map(nameOf).join(", ")}`,
+      ({ method }) => method === "notifications/tools/list_changed",
+    );
   }
 };
 
@@ -79,13 +82,17 @@ export const runMatrix = async (transport) => {
     parts[`${nameOf(door)}, over the gateway to ${DOORS.length} upstreams`] = async () => {
       const { upstreams, target } = await (reached ??= begin());
       const client = await openClient({ ...door, target });
-      const late = await whenListed(client, upstreams).then(() => [], (error) => [faultAt("all upstreams", "begin")(error.message)]);
+      const late = await whenListed(client, upstreams).then(
+        () => [],
+        (error) => [faultAt("all upstreams", "begin")(error.message)],
+      );
       failFor([...late, ...(await runRow(client, upstreams))], upstreams.map(nameOf));
     };
-  if (transport === "http") parts["clients at once, and nothing crossed"] = async () => {
-    const { upstreams, target } = await (reached ??= begin());
-    const clients = await Promise.all(SIDE_BY_SIDE.map((revision) => openClient({ revision, transport, target })));
-    failFor(await runSideBySide(clients, upstreams), upstreams.map(nameOf));
-  };
+  if (transport === "http")
+    parts["clients at once, and nothing crossed"] = async () => {
+      const { upstreams, target } = await (reached ??= begin());
+      const clients = await Promise.all(SIDE_BY_SIDE.map((revision) => openClient({ revision, transport, target })));
+      failFor(await runSideBySide(clients, upstreams), upstreams.map(nameOf));
+    };
   return run(parts);
 };

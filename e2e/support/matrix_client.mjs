@@ -35,7 +35,9 @@ const capabilitiesOf = (facts) => ({
 export const openClient = async ({ revision, transport, target }) => {
   const client = new MatrixClient({ revision, transport });
   await client.open(target).catch((error) => {
-    throw new Error(`expected to be let in as ${revision} over ${transport}\n       came ${[error.message, ...client.faults].join("\n       and ")}`);
+    throw new Error(
+      `expected to be let in as ${revision} over ${transport}\n       came ${[error.message, ...client.faults].join("\n       and ")}`,
+    );
   });
   return client;
 };
@@ -70,8 +72,13 @@ class MatrixClient {
       this.welcome = await this.request("server/discover");
       return;
     }
-    this.welcome = await this.request("initialize", { protocolVersion: facts.revision, capabilities: this.capabilities, clientInfo: INFO });
-    if (this.welcome.protocolVersion !== facts.revision) throw new Error(`expected ${facts.revision}\n       came ${this.welcome.protocolVersion}`);
+    this.welcome = await this.request("initialize", {
+      protocolVersion: facts.revision,
+      capabilities: this.capabilities,
+      clientInfo: INFO,
+    });
+    if (this.welcome.protocolVersion !== facts.revision)
+      throw new Error(`expected ${facts.revision}\n       came ${this.welcome.protocolVersion}`);
     this.#settled = true;
     await this.notify("notifications/initialized");
   }
@@ -91,11 +98,17 @@ class MatrixClient {
     const token = id % 2 ? id : `token ${id}`;
     const meta = {
       ...(report && { progressToken: token }),
-      ...(this.facts.modern && { [META.version]: this.facts.revision, [META.capabilities]: capabilities, [META.client]: INFO }),
+      ...(this.facts.modern && {
+        [META.version]: this.facts.revision,
+        [META.capabilities]: capabilities,
+        [META.client]: INFO,
+      }),
     };
     const whole = { ...params, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const message = { jsonrpc: "2.0", id, method, ...(Object.keys(whole).length > 0 && { params: whole }) };
-    const answer = new Promise((resolve, reject) => this.#pending.set(id, { resolve, reject, method, token, report, capabilities }));
+    const answer = new Promise((resolve, reject) =>
+      this.#pending.set(id, { resolve, reject, method, token, report, capabilities }),
+    );
     answer.catch(() => {}); // Whoever waits hears it; nobody has to.
     this.#send(message).catch((error) => this.#lost(id, error.message));
     return { id, answer, cancel: () => this.#cancel(id) };
@@ -105,14 +118,25 @@ class MatrixClient {
   async request(method, params, options) {
     let answers = {};
     for (let round = 0; round < ROUNDS_MAX; round += 1) {
-      const result = await within(`an answer to ${method} ${params?.name ?? params?.uri ?? ""}`, this.begin(method, { ...params, ...answers }, options).answer, ANSWER_MS_MAX);
+      const result = await within(
+        `an answer to ${method} ${params?.name ?? params?.uri ?? ""}`,
+        this.begin(method, { ...params, ...answers }, options).answer,
+        ANSWER_MS_MAX,
+      );
       if (result.resultType !== "input_required") {
-        if (method === "tools/list") for (const { name, inputSchema } of result.tools) this.#schemas.set(name, inputSchema);
+        if (method === "tools/list")
+          for (const { name, inputSchema } of result.tools) this.#schemas.set(name, inputSchema);
         return result;
       }
       const requests = Object.entries(result.inputRequests ?? {});
-      const responses = requests.map(([key, { method, params }]) => [key, this.#answerTo(method, params, options?.capabilities)]);
-      answers = { inputResponses: Object.fromEntries(responses), ...(result.requestState !== undefined && { requestState: result.requestState }) };
+      const responses = requests.map(([key, { method, params }]) => [
+        key,
+        this.#answerTo(method, params, options?.capabilities),
+      ]);
+      answers = {
+        inputResponses: Object.fromEntries(responses),
+        ...(result.requestState !== undefined && { requestState: result.requestState }),
+      };
     }
     throw new Error(`expected an end of questions after ${ROUNDS_MAX} rounds\n       came another`);
   }
@@ -139,12 +163,17 @@ class MatrixClient {
     this.#watches.add(watch);
     const { facts, transport } = this;
     if (facts.modern) {
-      const listen = this.begin("subscriptions/listen", { notifications: { toolsListChanged: true, resourceSubscriptions: uris } });
+      const listen = this.begin("subscriptions/listen", {
+        notifications: { toolsListChanged: true, resourceSubscriptions: uris },
+      });
       watch.subscription = listen.id;
       watch.stop = listen.cancel;
       const { params } = await watch.next("an acknowledgement", () => true);
-      const honoured = params.notifications?.toolsListChanged === true && uris.every((uri) => params.notifications.resourceSubscriptions?.includes(uri));
-      if (!honoured) this.faults.push(`a subscription that is honoured in part: ${JSON.stringify(params.notifications)}`);
+      const honoured =
+        params.notifications?.toolsListChanged === true &&
+        uris.every((uri) => params.notifications.resourceSubscriptions?.includes(uri));
+      if (!honoured)
+        this.faults.push(`a subscription that is honoured in part: ${JSON.stringify(params.notifications)}`);
       return watch;
     }
     if (transport === "http") await this.link.listen(this.#headers({}));
@@ -186,7 +215,12 @@ class MatrixClient {
   #parameters({ name, arguments: given = {} }) {
     const properties = Object.entries(this.#schemas.get(name)?.properties ?? {});
     const wanted = properties.filter(([argument, schema]) => schema["x-mcp-header"] && given[argument] !== undefined);
-    return Object.fromEntries(wanted.map(([argument, schema]) => [`mcp-param-${schema["x-mcp-header"]}`, encodeHeader(String(given[argument]))]));
+    return Object.fromEntries(
+      wanted.map(([argument, schema]) => [
+        `mcp-param-${schema["x-mcp-header"]}`,
+        encodeHeader(String(given[argument])),
+      ]),
+    );
   }
 
   #take(message, status) {
@@ -228,18 +262,26 @@ class MatrixClient {
     if (method === "roots/list") return { roots: this.roots };
     const [label, number] = String(params?.message).split("#");
     const answer = this.elicit.get(label);
-    if (!answer || !this.#isWhole(params)) return void this.faults.push(`a form that nobody waits for: ${JSON.stringify(params)}`);
+    if (!answer || !this.#isWhole(params))
+      return void this.faults.push(`a form that nobody waits for: ${JSON.stringify(params)}`);
     return answer(Number(number));
   }
 
   /** True for a form, or for an address in the way this revision asks for one. */
   #isWhole({ mode, requestedSchema, url, elicitationId }) {
     if (mode === undefined || mode === "form") return requestedSchema?.type === "object";
-    return mode === "url" && this.facts.elicitationByUrl && typeof url === "string" && (elicitationId === undefined) === this.facts.modern;
+    return (
+      mode === "url" &&
+      this.facts.elicitationByUrl &&
+      typeof url === "string" &&
+      (elicitationId === undefined) === this.facts.modern
+    );
   }
 
   #lost(id, why) {
-    for (const [each, { reject, method, cancelled }] of id === undefined ? [...this.#pending] : [[id, this.#pending.get(id) ?? {}]]) {
+    for (const [each, { reject, method, cancelled }] of id === undefined
+      ? [...this.#pending]
+      : [[id, this.#pending.get(id) ?? {}]]) {
       this.#pending.delete(each);
       if (reject) reject(new Error(`expected an answer to ${method}\n       came ${cancelled ? "its end" : why}`));
     }

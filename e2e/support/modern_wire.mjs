@@ -13,7 +13,10 @@ let ids = 0;
 
 /** A whole request with that `_meta`, in which `meta` changes members. */
 export const modernRequest = (method, params = {}, meta = {}) => ({
-  jsonrpc: "2.0", id: (ids += 1), method, params: { ...params, _meta: { ...ENVELOPE, ...meta } },
+  jsonrpc: "2.0",
+  id: (ids += 1),
+  method,
+  params: { ...params, _meta: { ...ENVELOPE, ...meta } },
 });
 
 /** The headers that repeat the body. */
@@ -25,17 +28,21 @@ export const headersOf = ({ method, params }) => ({
 });
 
 /** `speak(method, params, {meta, headers})`. A header given as a list is sent so often; as `undefined`, not at all. */
-export const speakHttp = (url) => async (method, params, { meta, headers = {} } = {}) => {
-  const body = modernRequest(method, params, meta);
-  const all = Object.entries({ ...headersOf(body), ...headers }).filter(([, value]) => value !== undefined);
-  const answer = await ask(url, { body, headers: Object.fromEntries(all) });
-  return { status: answer.status, headers: answer.headers, message: messageOf(answer) };
-};
+export const speakHttp =
+  (url) =>
+  async (method, params, { meta, headers = {} } = {}) => {
+    const body = modernRequest(method, params, meta);
+    const all = Object.entries({ ...headersOf(body), ...headers }).filter(([, value]) => value !== undefined);
+    const answer = await ask(url, { body, headers: Object.fromEntries(all) });
+    return { status: answer.status, headers: answer.headers, message: messageOf(answer) };
+  };
 
 /** The same to a program that speaks over stdio. */
-export const speakStdio = (wire) => async (method, params, { meta } = {}) => {
-  const request = modernRequest(method, params, meta);
-  const answer = wire.next(`an answer to ${method}`, (message) => message.id === request.id && !message.method);
-  wire.send(request);
-  return answer;
-};
+export const speakStdio =
+  (wire) =>
+  async (method, params, { meta } = {}) => {
+    const request = modernRequest(method, params, meta);
+    const answer = wire.next(`an answer to ${method}`, (message) => message.id === request.id && !message.method);
+    wire.send(request);
+    return answer;
+  };

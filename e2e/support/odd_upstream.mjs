@@ -23,6 +23,11 @@ export const oddUpstream = (mode, more = {}) => {
     /** Waits until the server was sent a line that holds the piece, and returns that line. */
     received: (piece) =>
       // A line without its end is still being written.
-      eventually(`the server to receive ${piece} (log: ${file})`, () => log().split("\n").slice(0, -1).find((line) => line.includes(piece))),
+      eventually(`the server to receive ${piece} (log: ${file})`, () =>
+        log()
+          .split("\n")
+          .slice(0, -1)
+          .find((line) => line.includes(piece)),
+      ),
   };
 };

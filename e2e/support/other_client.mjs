@@ -20,7 +20,9 @@ const VARIANTS = ["", "-baseline", "-musl", "-baseline-musl"];
 export const platformProgram = (name, file) => {
   const found = VARIANTS.map((variant) => packageFile(`${name}-${process.platform}-${process.arch}${variant}`, file));
   const here = found.filter((program) => existsSync(program));
-  const runs = here.find((program) => spawnSync(program, ["--version"], { env: homely(makeHome("version")) }).status === 0);
+  const runs = here.find(
+    (program) => spawnSync(program, ["--version"], { env: homely(makeHome("version")) }).status === 0,
+  );
   check(runs, `a program of ${name} that runs here`, here);
   return runs;
 };

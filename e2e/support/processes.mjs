@@ -30,7 +30,11 @@ const end = (pid) => {
 const carriers = (assignment) =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map((pid) => ({ pid: Number(pid), environment: read(`/proc/${pid}/environ`), command: read(`/proc/${pid}/cmdline`) }))
+    .map((pid) => ({
+      pid: Number(pid),
+      environment: read(`/proc/${pid}/environ`),
+      command: read(`/proc/${pid}/cmdline`),
+    }))
     .filter(({ environment }) => environment.split("\0").includes(assignment))
     .map(({ pid, command }) => ({ pid, command: command.replaceAll("\0", " ").trim() }));
 
@@ -49,11 +53,13 @@ export const parentOf = (pid) => Number(/^PPid:\s+(\d+)/m.exec(read(`/proc/${pid
 /** Waits until no marked process is left; the failure names those that are. */
 export const allGone = async (mark, limit_ms) => {
   let left = [];
-  await eventually("no process of an upstream to be left", () => (left = mark.processes()).length === 0, limit_ms).catch(
-    (error) => {
-      throw new Error(`${error.message}: ${JSON.stringify(left)}`);
-    },
-  );
+  await eventually(
+    "no process of an upstream to be left",
+    () => (left = mark.processes()).length === 0,
+    limit_ms,
+  ).catch((error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(left)}`);
+  });
 };
 
 /** The most memory the process ever had resident, in bytes. */

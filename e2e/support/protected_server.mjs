@@ -7,7 +7,9 @@ import { atEnd, eventually, within } from "./check.mjs";
 
 /** Resolves when it listens, with its addresses; `events(name)` are those that have happened. */
 export const protectedServer = async (...words) => {
-  const child = spawn(NODE, ["--no-warnings", fixture("protected_server.mjs"), ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(NODE, ["--no-warnings", fixture("protected_server.mjs"), ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   atEnd(() => child.kill("SIGKILL"));
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
@@ -19,7 +21,9 @@ export const protectedServer = async (...words) => {
       if (told.url) resolve(told);
       else all.push(told);
     });
-    child.on("exit", (code) => reject(new Error(`expected the protected server to listen\n       came exit ${code}: ${said}`)));
+    child.on("exit", (code) =>
+      reject(new Error(`expected the protected server to listen\n       came exit ${code}: ${said}`)),
+    );
   });
   const addresses = await within("the protected server to listen", ready);
   const events = (name) => all.filter(({ event }) => event === name);
@@ -28,6 +32,10 @@ export const protectedServer = async (...words) => {
     events,
     all,
     /** Waits until so many events of that name have happened. */
-    seen: (name, count = 1) => eventually(`${count} × ${name} (seen: ${JSON.stringify(all)})`, () => events(name).length >= count && events(name)),
+    seen: (name, count = 1) =>
+      eventually(
+        `${count} × ${name} (seen: ${JSON.stringify(all)})`,
+        () => events(name).length >= count && events(name),
+      ),
   };
 };

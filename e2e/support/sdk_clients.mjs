@@ -13,7 +13,9 @@ const transportFor = (target, { Stdio, Http }) =>
 const connectV1 = async (target) => {
   const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
   const { StdioClientTransport: Stdio } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
-  const { StreamableHTTPClientTransport: Http } = await importPackage("@modelcontextprotocol/sdk/client/streamableHttp.js");
+  const { StreamableHTTPClientTransport: Http } = await importPackage(
+    "@modelcontextprotocol/sdk/client/streamableHttp.js",
+  );
   const client = new Client(INFO);
   await within("the v1 client to connect", client.connect(transportFor(target, { Stdio, Http })));
   return {

@@ -1,7 +1,8 @@
 // Every way in which a secret may be written, and where one of them is found.
 
 const inJson = (text) => JSON.stringify(text).slice(1, -1);
-const inAsciiJson = (text) => inJson(text).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const inAsciiJson = (text) =>
+  inJson(text).replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 
 /** The digits of base64 that the secret alone settles, behind `before` other bytes. */
 const inBase64 = (text, before, encoding) => {
@@ -20,8 +21,11 @@ export const spellings = (text) => ({
   form: new URLSearchParams({ "": text }).toString().slice(1),
   hex: Buffer.from(text).toString("hex"),
   HEX: Buffer.from(text).toString("hex").toUpperCase(),
-  ...Object.fromEntries(["base64", "base64url"].flatMap((encoding) =>
-    [0, 1, 2].map((before) => [`${encoding} behind ${before}`, inBase64(text, before, encoding)]))),
+  ...Object.fromEntries(
+    ["base64", "base64url"].flatMap((encoding) =>
+      [0, 1, 2].map((before) => [`${encoding} behind ${before}`, inBase64(text, before, encoding)]),
+    ),
+  ),
 });
 
 /** `NAME as SPELLING` for each of the secrets, `{NAME: text}`, that stands in the bytes. */
@@ -30,5 +34,6 @@ export const found = (bytes, secrets) => {
   return Object.entries(secrets).flatMap(([name, text]) =>
     Object.entries(spellings(text))
       .filter(([, spelt]) => seen.includes(Buffer.from(spelt).toString("latin1")))
-      .map(([how]) => `${name} as ${how}`));
+      .map(([how]) => `${name} as ${how}`),
+  );
 };

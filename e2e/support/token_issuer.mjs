@@ -10,7 +10,9 @@ import { atEnd, check, eventually, within } from "./check.mjs";
  * a token that says just these.
  */
 export const tokenIssuer = async (...words) => {
-  const child = spawn(NODE, ["--no-warnings", fixture("token_issuer.mjs"), ...words], { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn(NODE, ["--no-warnings", fixture("token_issuer.mjs"), ...words], {
+    stdio: ["pipe", "pipe", "pipe"],
+  });
   atEnd(() => child.kill("SIGKILL"));
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
@@ -55,7 +57,9 @@ export const signInAt = async (url, redirect, login) => {
       method: body ? "POST" : "GET",
       redirect: "manual",
       headers: {
-        cookie: Object.entries(cookies).map(([name, value]) => `${name}=${value}`).join("; "),
+        cookie: Object.entries(cookies)
+          .map(([name, value]) => `${name}=${value}`)
+          .join("; "),
         ...(body && { "content-type": "application/x-www-form-urlencoded" }),
       },
       body,

@@ -40,11 +40,15 @@ export const configure = ({ upstreams = {}, bind = "127.0.0.1:0", more = "" } = 
 const toml = (value) => {
   if (typeof value !== "object") return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(toml).join(", ")}]`;
-  return Object.entries(value).map(([key, inner]) => `${key} = ${inline(inner)}`).join("\n");
+  return Object.entries(value)
+    .map(([key, inner]) => `${key} = ${inline(inner)}`)
+    .join("\n");
 };
 const inline = (value) =>
   typeof value === "object" && !Array.isArray(value)
-    ? `{ ${Object.entries(value).map(([key, inner]) => `${JSON.stringify(key)} = ${inline(inner)}`).join(", ")} }`
+    ? `{ ${Object.entries(value)
+        .map(([key, inner]) => `${JSON.stringify(key)} = ${inline(inner)}`)
+        .join(", ")} }`
     : toml(value);
 
 /**
@@ -95,7 +99,12 @@ export const serve = async (config, { spell = ["serve", ALONE, "--config", confi
     program.child.stderr.on("data", look);
     program.child.stdout.resume();
     program.ended.then(
-      (end) => reject(new Error(`expected an address on stderr\n       came an end ${JSON.stringify(end)}, stderr: ${program.stderr()}`)),
+      (end) =>
+        reject(
+          new Error(
+            `expected an address on stderr\n       came an end ${JSON.stringify(end)}, stderr: ${program.stderr()}`,
+          ),
+        ),
       reject,
     );
   });

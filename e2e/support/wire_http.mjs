@@ -8,7 +8,8 @@ export const GOOD_HEADERS = { "content-type": "application/json", accept: "appli
 
 /** Sends one request and resolves with `{status, headers, text}` when the body has ended. */
 export const ask = (url, { method = "POST", headers = GOOD_HEADERS, body = "" } = {}) => {
-  const bytes = typeof body === "string" || Buffer.isBuffer(body) ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
+  const bytes =
+    typeof body === "string" || Buffer.isBuffer(body) ? Buffer.from(body) : Buffer.from(JSON.stringify(body));
   const sent = { ...headers, ...(method === "POST" && { "content-length": bytes.length }) };
   const answer = new Promise((resolve, reject) => {
     const request = http.request(url, { method, headers: sent, agent: false }, (response) => {
@@ -26,7 +27,11 @@ export const ask = (url, { method = "POST", headers = GOOD_HEADERS, body = "" } 
 /** Sends a POST on a connection of its own and never reads what comes; it stays open to the end of the case. */
 export const postAndNotRead = (url, headers, body) => {
   const bytes = Buffer.from(JSON.stringify(body));
-  const request = http.request(url, { method: "POST", headers: { ...headers, "content-length": bytes.length }, agent: false }, (response) => response.pause());
+  const request = http.request(
+    url,
+    { method: "POST", headers: { ...headers, "content-length": bytes.length }, agent: false },
+    (response) => response.pause(),
+  );
   request.on("error", () => {}); // Ours to destroy.
   atEnd(() => request.destroy());
   request.end(bytes);
@@ -36,20 +41,28 @@ export const postAndNotRead = (url, headers, body) => {
 export const messagesOf = ({ status, headers, text }) => {
   const type = headers["content-type"] ?? "";
   if (type.startsWith("text/event-stream")) {
-    const events = text.split(/\r?\n\r?\n/).map((event) => event.split(/\r?\n/).filter((line) => line.startsWith("data:")));
-    return events.map((lines) => lines.map((line) => line.slice(5).trimStart()).join("\n")).filter(Boolean).map((data) => JSON.parse(data));
+    const events = text
+      .split(/\r?\n\r?\n/)
+      .map((event) => event.split(/\r?\n/).filter((line) => line.startsWith("data:")));
+    return events
+      .map((lines) => lines.map((line) => line.slice(5).trimStart()).join("\n"))
+      .filter(Boolean)
+      .map((data) => JSON.parse(data));
   }
   check(type.startsWith("application/json"), `JSON or an event stream (status ${status})`, `${type}: ${text}`);
   return [JSON.parse(text)];
 };
 
 /** The one answer among them. */
-export const messageOf = (answer) => messagesOf(answer).findLast((message) => Array.isArray(message) || !message.method);
+export const messageOf = (answer) =>
+  messagesOf(answer).findLast((message) => Array.isArray(message) || !message.method);
 
 /** A session of one revision: remembers its id and sends it with every request. */
 export const openSession = async (url, revision = "2025-11-25") => {
   const initialize = {
-    jsonrpc: "2.0", id: 0, method: "initialize",
+    jsonrpc: "2.0",
+    id: 0,
+    method: "initialize",
     params: { protocolVersion: revision, capabilities: {}, clientInfo: { name: "wire", version: "1" } },
   };
   const opened = await ask(url, { body: initialize });
@@ -59,7 +72,9 @@ export const openSession = async (url, revision = "2025-11-25") => {
   const { result } = messageOf(opened);
   if (result?.protocolVersion >= "2025-06-18") headers["mcp-protocol-version"] = result.protocolVersion;
   const session = {
-    id, result, headers,
+    id,
+    result,
+    headers,
     ask: (body, more = {}) => ask(url, { body, ...more, headers: { ...headers, ...more.headers } }),
     call: (name, args = {}, callId = 1) =>
       session.ask({ jsonrpc: "2.0", id: callId, method: "tools/call", params: { name, arguments: args } }),

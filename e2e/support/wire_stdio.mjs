@@ -26,7 +26,8 @@ export class Wire {
     let rest = Buffer.alloc(0);
     this.child.stdout.on("data", (bytes) => {
       rest = Buffer.concat([rest, bytes]);
-      for (let end; (end = rest.indexOf(10)) >= 0; rest = rest.subarray(end + 1)) this.#take(rest.toString("utf8", 0, end));
+      for (let end; (end = rest.indexOf(10)) >= 0; rest = rest.subarray(end + 1))
+        this.#take(rest.toString("utf8", 0, end));
     });
     this.child.stdout.on("end", () => rest.length > 0 && this.garbage.push(rest.toString()));
   }
@@ -60,7 +61,9 @@ export class Wire {
     const since = this.lines.length;
     return within(what, came, limit_ms)
       .catch((error) => {
-        throw new Error(`${error.message}; since then: ${show(this.lines.slice(since))}; stderr: ${show(this.stderr().slice(-600))}`);
+        throw new Error(
+          `${error.message}; since then: ${show(this.lines.slice(since))}; stderr: ${show(this.stderr().slice(-600))}`,
+        );
       })
       .finally(() => this.#waiting.splice(this.#waiting.indexOf(waiter), 1));
   }

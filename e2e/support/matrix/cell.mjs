@@ -23,7 +23,8 @@ export const newLines = (file) => {
 const addressOf = async (client, names) => {
   const listed = await client.list("resources/list", "resources");
   const found = listed.map(({ uri }) => uri).find((uri) => names(uri));
-  if (!found) throw new Error(`expected the resource in the list\n       came ${listed.map(({ uri }) => uri).join(", ")}`);
+  if (!found)
+    throw new Error(`expected the resource in the list\n       came ${listed.map(({ uri }) => uri).join(", ")}`);
   return (note) => found.replace(/one$/, note);
 };
 

@@ -16,7 +16,9 @@ export const expectationsOf = (clientDoor, upstreamDoor) => {
   const both = (fact) => client[fact] && upstream[fact];
   return {
     /** The names of the tools, but for those that are added later. */
-    tools: Object.entries(TOOLS).filter(([, { since = "", last = "9" }]) => upstreamRevision >= since && upstreamRevision <= last).map(([name]) => name),
+    tools: Object.entries(TOOLS)
+      .filter(([, { since = "", last = "9" }]) => upstreamRevision >= since && upstreamRevision <= last)
+      .map(([name]) => name),
     /** `title`, and an object's `outputSchema` and `structuredContent`. */
     structured: both("structured"),
     /** The result of `tally`: any JSON as `structuredContent`, of any schema. */
@@ -25,7 +27,11 @@ export const expectationsOf = (clientDoor, upstreamDoor) => {
     /** How a note is pointed at: a link if both know links; else the client gets what it knows. */
     link: both("structured") ? ["resource_link"] : upstream.structured ? ["resource", "text"] : ["resource"],
     /** The words of a progress report; a client of the first revision may see them or not. */
-    progressMessages: upstream.progressMessage ? (client.progressMessage ? ["step 1"] : ["step 1", undefined]) : [undefined],
+    progressMessages: upstream.progressMessage
+      ? client.progressMessage
+        ? ["step 1"]
+        : ["step 1", undefined]
+      : [undefined],
     resourceMissing: client.resourceMissing,
     missingNamesUri: client.modern,
     /** What comes of `ask`: the tool is not there, it is answered, or it is refused. */
@@ -35,7 +41,14 @@ export const expectationsOf = (clientDoor, upstreamDoor) => {
     /** The same of `visit`, which asks the user to open an address. */
     visit: !upstream.elicitationByUrl ? "absent" : client.elicitationByUrl ? "answered" : "refused",
     /** What comes of an error that says so: who can open an address is asked to, the others are told in words. */
-    wall: upstreamRevision !== "2025-11-25" ? "absent" : !upstreamDoor.prefix ? CODE.urlRequired : client.elicitationByUrl ? "answered" : "isError",
+    wall:
+      upstreamRevision !== "2025-11-25"
+        ? "absent"
+        : !upstreamDoor.prefix
+          ? CODE.urlRequired
+          : client.elicitationByUrl
+            ? "answered"
+            : "isError",
     /** A client over Streamable HTTP that hangs up has not cancelled, before 2026-07-28. */
     outlivesHangUp: clientDoor.transport === "http" && !client.modern,
     /** What comes of a request of a kind that the client did not declare. */
@@ -45,6 +58,10 @@ export const expectationsOf = (clientDoor, upstreamDoor) => {
     /** How an upstream tells that the client cannot be asked: 2026-07-28 has a code, the others tell it in the result. */
     withheld: upstream.modern ? [CODE.missingCapability] : [CODE.missingCapability, "isError"],
     /** Schemas pass as they are, with what 2026-07-28 says in them. */
-    echoSchema: { type: "object", properties: { text: { type: "string", ...(upstream.modern && { "x-mcp-header": "Text" }) } }, required: ["text"] },
+    echoSchema: {
+      type: "object",
+      properties: { text: { type: "string", ...(upstream.modern && { "x-mcp-header": "Text" }) } },
+      required: ["text"],
+    },
   };
 };

@@ -2,9 +2,24 @@
 
 import { CODE, META, statusOf } from "../../fixtures/matrix/revisions.mjs";
 
-const CACHED = new Set(["server/discover", "tools/list", "resources/list", "resources/templates/list", "resources/read", "prompts/list"]);
+const CACHED = new Set([
+  "server/discover",
+  "tools/list",
+  "resources/list",
+  "resources/templates/list",
+  "resources/read",
+  "prompts/list",
+]);
 
-const ANY_ERA = ["notifications/progress", "notifications/message", "notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/resources/updated", "notifications/cancelled"];
+const ANY_ERA = [
+  "notifications/progress",
+  "notifications/message",
+  "notifications/tools/list_changed",
+  "notifications/prompts/list_changed",
+  "notifications/resources/list_changed",
+  "notifications/resources/updated",
+  "notifications/cancelled",
+];
 const MODERN_ONLY = ["notifications/subscriptions/acknowledged"];
 const LEGACY_ONLY = ["notifications/elicitation/complete", "notifications/tasks/status"];
 
@@ -24,12 +39,17 @@ function* faultsOfModernResult(method, result) {
 }
 
 function* faultsOfLegacyResult(facts, method, result) {
-  for (const member of ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"]) if (member in result) yield `a member ${member}`;
+  for (const member of ["resultType", "ttlMs", "cacheScope", "inputRequests", "requestState"])
+    if (member in result) yield `a member ${member}`;
   for (const key of Object.keys(result._meta ?? {})) if (key.startsWith(META.prefix)) yield `_meta with ${key}`;
-  const entries = [result.tools, result.prompts, result.resources, result.resourceTemplates].flatMap((list) => list ?? []);
+  const entries = [result.tools, result.prompts, result.resources, result.resourceTemplates].flatMap(
+    (list) => list ?? [],
+  );
   const unknown = facts.structured ? [] : ["title", "icons", "outputSchema"];
-  for (const entry of entries) for (const member of unknown) if (member in entry) yield `an entry of ${method} with ${member}`;
-  for (const { outputSchema } of entries) if (outputSchema && outputSchema.type !== "object") yield "an outputSchema that is no object's";
+  for (const entry of entries)
+    for (const member of unknown) if (member in entry) yield `an entry of ${method} with ${member}`;
+  for (const { outputSchema } of entries)
+    if (outputSchema && outputSchema.type !== "object") yield "an outputSchema that is no object's";
   if (method !== "tools/call" || !("structuredContent" in result)) return;
   if (!facts.structured) yield "structuredContent";
   else if (!isObject(result.structuredContent)) yield "structuredContent that is no object";
@@ -66,14 +86,16 @@ function* faultsOfNotification(facts, { method, params }) {
   const known = [...ANY_ERA, ...(facts.modern ? MODERN_ONLY : LEGACY_ONLY)];
   if (!known.includes(method)) yield `a notification ${method}`;
   const subscription = params?._meta?.[META.subscription];
-  if (facts.modern && SUBSCRIBED.test(method) && subscription === undefined) yield `${method} that says no subscription`;
+  if (facts.modern && SUBSCRIBED.test(method) && subscription === undefined)
+    yield `${method} that says no subscription`;
   if (!facts.modern && subscription !== undefined) yield `${method} that says a subscription`;
 }
 
 /** What is wrong with a message: a list of texts. `method` is that of the request it answers, `status` that of HTTP. */
 export const faultsOf = (facts, message, { method, status } = {}) => {
   if (!isObject(message) || message.jsonrpc !== "2.0") return ["no JSON-RPC message"];
-  if (message.method !== undefined && message.id !== undefined) return facts.modern ? [`a request ${message.method}`] : [];
+  if (message.method !== undefined && message.id !== undefined)
+    return facts.modern ? [`a request ${message.method}`] : [];
   if (message.method !== undefined) return [...faultsOfNotification(facts, message)];
   if (message.error) return [...faultsOfError(facts, message.error, status)];
   return [...faultsOfResult(facts, method, message.result)];

@@ -85,19 +85,28 @@ export const openHttp = ({ url }, facts, hooks) => {
   const session = {};
   let listening;
 
-  const event = (status) => ({ event: name = "message", data, id }) => {
-    if (facts.modern && id !== undefined) hooks.fault("an event with an id, which nobody can resume from");
-    if (data) return name === "message" && parsed(data, hooks, status);
-    return id !== undefined && !facts.priming && hooks.fault("an event without data, which older clients cannot read");
-  };
+  const event =
+    (status) =>
+    ({ event: name = "message", data, id }) => {
+      if (facts.modern && id !== undefined) hooks.fault("an event with an id, which nobody can resume from");
+      if (data) return name === "message" && parsed(data, hooks, status);
+      return (
+        id !== undefined && !facts.priming && hooks.fault("an event without data, which older clients cannot read")
+      );
+    };
 
   const post = async (message, headers) => {
-    const response = await exchange(url, { method: "POST", headers: { accept: BOTH, ...session, ...headers }, body: message }, (request) => open.set(message.id, request));
+    const response = await exchange(
+      url,
+      { method: "POST", headers: { accept: BOTH, ...session, ...headers }, body: message },
+      (request) => open.set(message.id, request),
+    );
     const given = response.headers["mcp-session-id"];
     if (given && facts.modern) hooks.fault("a session, which this revision does not have");
     if (given && message.method === "initialize") session["mcp-session-id"] = given;
     const expected = message.method === undefined || message.id === undefined ? 202 : 200;
-    if (!facts.modern && response.statusCode !== expected) hooks.fault(`status ${response.statusCode} for ${message.method ?? "a response"}`);
+    if (!facts.modern && response.statusCode !== expected)
+      hooks.fault(`status ${response.statusCode} for ${message.method ?? "a response"}`);
     await consume(response, hooks, event(response.statusCode));
   };
 
@@ -117,8 +126,15 @@ export const openHttp = ({ url }, facts, hooks) => {
     /** The stream for what belongs to no request; legacy only. */
     listen: async (headers) => {
       if (listening) return;
-      const response = await exchange(url, { method: "GET", headers: { accept: "text/event-stream", ...session, ...headers } }, (request) => (listening = request));
-      if (response.statusCode !== 200) throw new Error(`expected a stream for GET\n       came status ${response.statusCode}: ${await textOf(response)}`);
+      const response = await exchange(
+        url,
+        { method: "GET", headers: { accept: "text/event-stream", ...session, ...headers } },
+        (request) => (listening = request),
+      );
+      if (response.statusCode !== 200)
+        throw new Error(
+          `expected a stream for GET\n       came status ${response.statusCode}: ${await textOf(response)}`,
+        );
       consume(response, hooks, event(200)).catch(() => {}); // It ends when the client closes it.
     },
     stderr: () => "",
@@ -136,8 +152,15 @@ export const openHttp = ({ url }, facts, hooks) => {
 /** HTTP with server-sent events; resolves once the server has said where messages go. */
 export const openSse = async ({ url }, hooks) => {
   let stream;
-  const response = await exchange(url, { method: "GET", headers: { accept: "text/event-stream" } }, (request) => (stream = request));
-  if (response.statusCode !== 200) throw new Error(`expected a stream for GET ${url}\n       came status ${response.statusCode}: ${await textOf(response)}`);
+  const response = await exchange(
+    url,
+    { method: "GET", headers: { accept: "text/event-stream" } },
+    (request) => (stream = request),
+  );
+  if (response.statusCode !== 200)
+    throw new Error(
+      `expected a stream for GET ${url}\n       came status ${response.statusCode}: ${await textOf(response)}`,
+    );
   let settle;
   const endpoint = new Promise((resolve) => (settle = resolve));
   const take = ({ event = "message", data }) => {

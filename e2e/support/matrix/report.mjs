@@ -33,8 +33,12 @@ const reasons = (found) => {
     same.times += 1;
     bySame.set(text, same);
   }
-  const all = [...bySame].map(([text, { places, times }]) => `${text} (${[...places].join(", ")}; ${times === 1 ? "once" : `${times} times`})`);
-  return all.length > REASONS_MAX ? [...all.slice(0, REASONS_MAX), `and ${all.length - REASONS_MAX} reasons more`] : all;
+  const all = [...bySame].map(
+    ([text, { places, times }]) => `${text} (${[...places].join(", ")}; ${times === 1 ? "once" : `${times} times`})`,
+  );
+  return all.length > REASONS_MAX
+    ? [...all.slice(0, REASONS_MAX), `and ${all.length - REASONS_MAX} reasons more`]
+    : all;
 };
 
 /** Fails if there are faults. `found` is a list of `{kind, where, step, message?, prefix?}`. */
@@ -42,5 +46,7 @@ export const failFor = (found, columns) => {
   if (found.length === 0) return;
   const steps = [...new Set(found.filter(({ where }) => columns.includes(where)).map(({ step }) => step))];
   const lines = [...(steps.length > 0 ? [...grid(steps, columns, found), ""] : []), ...reasons(found)];
-  throw new Error(`expected every step of every cell to pass\n       came ${found.filter(({ kind }) => kind === "fault").length} faults\n${lines.map((line) => `         ${line}`).join("\n")}`);
+  throw new Error(
+    `expected every step of every cell to pass\n       came ${found.filter(({ kind }) => kind === "fault").length} faults\n${lines.map((line) => `         ${line}`).join("\n")}`,
+  );
 };

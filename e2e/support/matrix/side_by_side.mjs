@@ -29,7 +29,8 @@ const ask = async (client, upstream) => {
   const result = await client.call(`${upstream.prefix}_ask`, { label, times: 2 });
   client.elicit.delete(label);
   if (result.isError && hidesWhoIsAsked(upstream)) return; // But nobody else may have been asked.
-  if (textOf(result) !== `${name} and ${name}`) throw new Error(`expected its own answers\n       came ${textOf(result)}`);
+  if (textOf(result) !== `${name} and ${name}`)
+    throw new Error(`expected its own answers\n       came ${textOf(result)}`);
 };
 
 const times = (count, start) => Array.from({ length: count }, start);
@@ -48,19 +49,34 @@ export const runSideBySide = async (clients, upstreams) => {
     upstreams.flatMap((upstream) => [
       ...times(CALLS_EACH, () => attempt("echo", upstream, echo(client, upstream))),
       ...times(CALLS_EACH, () => attempt("slow", upstream, slow(client, upstream))),
-      ...(about(upstream.revision).elicitation ? times(QUESTIONS_EACH, () => attempt("ask", upstream, ask(client, upstream))) : []),
+      ...(about(upstream.revision).elicitation
+        ? times(QUESTIONS_EACH, () => attempt("ask", upstream, ask(client, upstream)))
+        : []),
     ]),
   );
   await Promise.all(all);
   for (const client of clients) {
     await client.close().catch((error) => client.faults.push(error.message));
-    const message = (text) => ({ kind: "fault", where: `the client of ${client.facts.revision}`, step: "what it must not be sent", message: text });
+    const message = (text) => ({
+      kind: "fault",
+      where: `the client of ${client.facts.revision}`,
+      step: "what it must not be sent",
+      message: text,
+    });
     found.push(...client.faults.map(message));
   }
   for (const upstream of upstreams) {
     const { revision, transport, prefix } = upstream;
     const lines = upstream.complaints();
-    found.push(...lines.map((message) => ({ kind: "fault", where: `${revision} ${transport}`, prefix, step: "the upstream complains", message })));
+    found.push(
+      ...lines.map((message) => ({
+        kind: "fault",
+        where: `${revision} ${transport}`,
+        prefix,
+        step: "the upstream complains",
+        message,
+      })),
+    );
   }
   return found;
 };

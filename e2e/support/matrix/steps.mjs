@@ -18,7 +18,11 @@ const checkText = async (expected, result) => {
 
 const checkCode = async (what, code, promise) => {
   const error = await failure(what, promise);
-  check(error.code === code, `${what} to be refused with ${code}`, error.code === undefined ? error.message : `${error.code} ${error.message}`);
+  check(
+    error.code === code,
+    `${what} to be refused with ${code}`,
+    error.code === undefined ? error.message : `${error.code} ${error.message}`,
+  );
   return error;
 };
 
@@ -42,7 +46,8 @@ const entries = async ({ client, expected, tool }) => {
   checkSame("the schema of echo", expected.echoSchema, tools.get(tool("echo")).inputSchema);
   checkSame("a title", expected.structured, tools.get(tool("echo")).title !== undefined);
   checkSame("an outputSchema", expected.structured, tools.get(tool("weigh")).outputSchema !== undefined);
-  if (expected.hasTally) checkSame("an array's outputSchema", expected.anyStructured, tools.get(tool("tally")).outputSchema !== undefined);
+  if (expected.hasTally)
+    checkSame("an array's outputSchema", expected.anyStructured, tools.get(tool("tally")).outputSchema !== undefined);
 };
 
 const call = async ({ client, expected, tool, uri }) => {
@@ -70,8 +75,20 @@ const error = async ({ client, tool }) => {
 const progress = async ({ client, expected, tool }) => {
   const reports = [];
   await checkText("done", client.call(tool("slow"), {}, { report: (report) => reports.push(report) }));
-  checkSame("the reports", [[1, 3], [2, 3], [3, 3]], reports.map((report) => [report.progress, report.total]));
-  check(expected.progressMessages.includes(reports[0].message), `a message of ${expected.progressMessages.join(" or ")}`, reports[0]);
+  checkSame(
+    "the reports",
+    [
+      [1, 3],
+      [2, 3],
+      [3, 3],
+    ],
+    reports.map((report) => [report.progress, report.total]),
+  );
+  check(
+    expected.progressMessages.includes(reports[0].message),
+    `a message of ${expected.progressMessages.join(" or ")}`,
+    reports[0],
+  );
 };
 
 const cancel = async ({ client, tool }) => {
@@ -87,9 +104,17 @@ const cancel = async ({ client, tool }) => {
 const hangUp = async ({ client, expected, tool }) => {
   if (!expected.outlivesHangUp) return;
   const label = randomUUID();
-  await within("the call to begin", new Promise((resolve) => {
-    const work = client.begin("tools/call", { name: tool("work"), arguments: { label } }, { report: () => resolve(client.link.hangUp(work.id)) });
-  }), ANSWER_MS_MAX);
+  await within(
+    "the call to begin",
+    new Promise((resolve) => {
+      const work = client.begin(
+        "tools/call",
+        { name: tool("work"), arguments: { label } },
+        { report: () => resolve(client.link.hangUp(work.id)) },
+      );
+    }),
+    ANSWER_MS_MAX,
+  );
   await checkText("finished", client.call(tool("fate"), { label }));
 };
 
@@ -119,8 +144,14 @@ const accept = (name) => ({ action: "accept", content: { name } });
 
 const elicit = async (cell) => {
   const { expected, tool } = cell;
-  if (expected.ask === "absent") return checkCode("ask, which this upstream does not have,", -32602, cell.client.call(tool("ask"), { label: "none", times: 1 }));
-  if (expected.ask === "refused") return checkOutcome("ask, by a client that cannot be asked,", ["isError"], asked(cell, 1, []));
+  if (expected.ask === "absent")
+    return checkCode(
+      "ask, which this upstream does not have,",
+      -32602,
+      cell.client.call(tool("ask"), { label: "none", times: 1 }),
+    );
+  if (expected.ask === "refused")
+    return checkOutcome("ask, by a client that cannot be asked,", ["isError"], asked(cell, 1, []));
   await checkText("Ada and Grace", asked(cell, 2, [accept("Ada"), accept("Grace")]));
   return checkText("decline", asked(cell, 1, [{ action: "decline" }]));
 };
@@ -136,7 +167,8 @@ const visited = ({ client, tool }, name) =>
 const visit = async (cell) => {
   const { expected } = cell;
   if (expected.visit === "absent") return;
-  if (expected.visit === "refused") return checkOutcome("visit, by a client that opens no addresses,", ["isError"], visited(cell, "visit"));
+  if (expected.visit === "refused")
+    return checkOutcome("visit, by a client that opens no addresses,", ["isError"], visited(cell, "visit"));
   await checkText("accept", visited(cell, "visit"));
 };
 
@@ -144,9 +176,14 @@ const wall = async (cell) => {
   const { expected } = cell;
   if (expected.wall === "absent") return;
   if (expected.wall === "answered") return void (await checkText("inside", visited(cell, "wall")));
-  if (expected.wall === "isError") return checkOutcome("an address that must be opened", ["isError"], visited(cell, "wall"));
+  if (expected.wall === "isError")
+    return checkOutcome("an address that must be opened", ["isError"], visited(cell, "wall"));
   const { data } = await checkCode("an address that must be opened", expected.wall, visited(cell, "wall"));
-  checkSame("the address", ["https://example.org/visit"], data?.elicitations?.map(({ url }) => url));
+  checkSame(
+    "the address",
+    ["https://example.org/visit"],
+    data?.elicitations?.map(({ url }) => url),
+  );
 };
 
 const elicitAtOnce = async (cell) => {
@@ -159,10 +196,18 @@ const elicitAtOnce = async (cell) => {
   }
 };
 
-const roots = ({ client, tool }) => checkText("file:///matrix", onceItIsClear(() => client.call(tool("where"))));
+const roots = ({ client, tool }) =>
+  checkText(
+    "file:///matrix",
+    onceItIsClear(() => client.call(tool("where"))),
+  );
 
 const undeclared = ({ client, expected, tool }) =>
-  checkOutcome("a question of a kind that was not declared", [expected.undeclared], onceItIsClear(() => client.call(tool("insist"))));
+  checkOutcome(
+    "a question of a kind that was not declared",
+    [expected.undeclared],
+    onceItIsClear(() => client.call(tool("insist"))),
+  );
 
 const withheld = async ({ client, expected, tool }) => {
   if (!expected.canWithhold) return;
@@ -172,15 +217,26 @@ const withheld = async ({ client, expected, tool }) => {
 
 const resource = async ({ client, expected, uri }) => {
   const listed = await client.list("resources/list", "resources");
-  check(listed.some((each) => each.uri === uri("one") && each.name === "one"), `${uri("one")} in the list`, listed.map((each) => each.uri));
-  const templates = (await client.list("resources/templates/list", "resourceTemplates")).map(({ uriTemplate }) => uriTemplate);
+  check(
+    listed.some((each) => each.uri === uri("one") && each.name === "one"),
+    `${uri("one")} in the list`,
+    listed.map((each) => each.uri),
+  );
+  const templates = (await client.list("resources/templates/list", "resourceTemplates")).map(
+    ({ uriTemplate }) => uriTemplate,
+  );
   check(templates.includes(uri("{note}")), `${uri("{note}")} in the list`, templates);
   for (const note of ["one", "two"]) {
     const { contents } = await client.request("resources/read", { uri: uri(note) });
     checkSame("the contents", [{ uri: uri(note), mimeType: "text/plain", text: `the note ${note}` }], contents);
   }
-  const missing = await checkCode("a missing resource", expected.resourceMissing, client.request("resources/read", { uri: uri("missing") }));
-  if (expected.missingNamesUri || missing.data?.uri !== undefined) checkSame("data.uri", uri("missing"), missing.data?.uri);
+  const missing = await checkCode(
+    "a missing resource",
+    expected.resourceMissing,
+    client.request("resources/read", { uri: uri("missing") }),
+  );
+  if (expected.missingNamesUri || missing.data?.uri !== undefined)
+    checkSame("data.uri", uri("missing"), missing.data?.uri);
 };
 
 const prompt = async ({ client, prompt: named }) => {
@@ -188,7 +244,11 @@ const prompt = async ({ client, prompt: named }) => {
   checkSame("its arguments", [{ name: "name", required: true }], greet?.arguments);
   const { messages } = await client.request("prompts/get", { name: named("greet"), arguments: { name: "Ada" } });
   checkSame("the messages", [{ role: "user", content: { type: "text", text: "Hello, Ada" } }], messages);
-  await checkCode("an unknown prompt", -32602, client.request("prompts/get", { name: named("nothing"), arguments: {} }));
+  await checkCode(
+    "an unknown prompt",
+    -32602,
+    client.request("prompts/get", { name: named("nothing"), arguments: {} }),
+  );
 };
 
 const listChanged = async ({ client, tool, watch }) => {
@@ -211,8 +271,24 @@ const updated = async ({ client, tool, uri, watch }) => {
 
 /** Their order matters to the reader only. */
 export const STEPS = {
-  list, entries, call, error, progress, cancel, "hang up": hangUp, elicit, "elicit at once": elicitAtOnce, visit, wall, roots, undeclared, withheld,
-  resource, prompt, "list changed": listChanged, updated,
+  list,
+  entries,
+  call,
+  error,
+  progress,
+  cancel,
+  "hang up": hangUp,
+  elicit,
+  "elicit at once": elicitAtOnce,
+  visit,
+  wall,
+  roots,
+  undeclared,
+  withheld,
+  resource,
+  prompt,
+  "list changed": listChanged,
+  updated,
 };
 
 /** These hear of changes. */

@@ -8,7 +8,15 @@ import { atEnd, within } from "../check.mjs";
 import { FOLDER, NODE, fixture } from "../environment.mjs";
 import { newLines } from "./cell.mjs";
 
-const args = ({ revision, transport }, log) => [fixture("matrix_server.mjs"), "--revision", revision, "--transport", transport, "--log", log];
+const args = ({ revision, transport }, log) => [
+  fixture("matrix_server.mjs"),
+  "--revision",
+  revision,
+  "--transport",
+  transport,
+  "--log",
+  log,
+];
 
 let servers = 0;
 
@@ -19,7 +27,9 @@ const startServer = async (door, log) => {
   atEnd(() => child.kill("SIGKILL"));
   const first = new Promise((resolve, reject) => {
     createInterface({ input: child.stdout }).once("line", resolve);
-    child.once("exit", (code) => reject(new Error(`expected the matrix server to listen\n       came its exit with ${code}`)));
+    child.once("exit", (code) =>
+      reject(new Error(`expected the matrix server to listen\n       came its exit with ${code}`)),
+    );
   });
   return JSON.parse(await within("the matrix server to listen", first));
 };
