@@ -321,12 +321,12 @@ fn an_operation_comes_to_the_same_by_socket_and_by_command() {
                 here.map_or_else(|fault| json!({ "fault": fault }), |output| json!({ "output": output }));
             let request = json!({ "do": "operate", "operation": operation, "input": input });
             let there = process.ask(format!("{request}\n").as_bytes()).await;
-            assert_eq!(serde_json::from_str::<Value>(&there).expect("JSON"), json!({ "ok": here }));
+            assert_eq!(serde_json::from_str::<Value>(&there).expect("JSON"), json!([{ "ok": here }]));
         }
         let request = json!({ "do": "operate", "operation": "keys.create", "input": { "name": "ci" } });
         let created: Value =
             serde_json::from_str(&process.ask(format!("{request}\n").as_bytes()).await).expect("JSON");
-        let key = created["ok"]["output"]["key"].as_str().expect("shown this once");
+        let key = created[0]["ok"]["output"]["key"].as_str().expect("shown this once");
         assert!(key.starts_with("tc_") && key.len() == 59, "{created}");
         process.end().await;
     });
