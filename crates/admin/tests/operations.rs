@@ -23,10 +23,6 @@ impl Running for Others {
         let told = |pid, ok| Told { pid, ok, answer: None, error: (!ok).then(|| "it hangs".to_owned()) };
         Ok(vec![told(7, true), told(8, false)])
     }
-
-    fn take_up_decisions(&self, _: &str) -> io::Result<Vec<Told>> {
-        Ok(Vec::new())
-    }
 }
 
 /// An administration on a state of its own, with a key `ci` and a secret `TOKEN`.
