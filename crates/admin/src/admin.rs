@@ -10,6 +10,7 @@ use crate::approvals;
 use crate::audit_log::{self, AuditPart};
 use crate::by::By;
 use crate::fault::Fault;
+use crate::import::{self, ImportPart};
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
@@ -25,6 +26,8 @@ pub struct Admin {
     pub secrets: SecretPart,
     /// The audit log.
     pub audit_log: AuditPart,
+    /// What other clients have configured.
+    pub import: ImportPart,
 }
 
 /// All operations, by noun.
@@ -46,6 +49,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Acknowledge>(),
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
+    Listed::of::<import::Preview>(),
 ];
 
 /// An operation in the list of all, for whoever carries it as JSON.
@@ -122,5 +126,11 @@ impl AsRef<SecretPart> for Admin {
 impl AsRef<AuditPart> for Admin {
     fn as_ref(&self) -> &AuditPart {
         &self.audit_log
+    }
+}
+
+impl AsRef<ImportPart> for Admin {
+    fn as_ref(&self) -> &ImportPart {
+        &self.import
     }
 }

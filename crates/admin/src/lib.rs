@@ -9,6 +9,7 @@ mod by;
 pub mod diagnosis;
 mod error_chain;
 mod fault;
+pub mod import;
 pub mod keys;
 mod nearest;
 mod operation;

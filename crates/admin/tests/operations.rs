@@ -4,9 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use admin::audit_log::{self, AuditPart};
+use admin::import::{self, ImportPart, Ourselves, Target};
 use admin::keys::{self, Keys};
 use admin::secrets::{self, SecretPart, Value as SecretText};
 use admin::{Admin, By, Fault, Kind, OPERATIONS, Operation, Running, Told, approvals};
@@ -22,6 +24,23 @@ impl Running for Others {
     fn learn(&self) -> io::Result<Vec<Told>> {
         let told = |pid, ok| Told { pid, ok, answer: None, error: (!ok).then(|| "it hangs".to_owned()) };
         Ok(vec![told(7, true), told(8, false)])
+    }
+}
+
+/// A file that bears every server.
+struct File;
+
+impl Target for File {
+    fn path(&self) -> &Path {
+        Path::new("/crib.toml")
+    }
+
+    fn text(&self) -> Result<String, Fault> {
+        Ok(String::new())
+    }
+
+    fn check(&self, text: &str, _new: &[(&str, &clients::Server)]) -> Result<(String, Vec<String>), Fault> {
+        Ok((text.to_owned(), Vec::new()))
     }
 }
 
@@ -50,6 +69,12 @@ fn sample() -> Sample {
             state: state.path().to_owned(),
             config: audit::Config::default(),
             redactor: Redactor::new(&redact::Config::default()),
+        },
+        import: ImportPart {
+            surroundings: clients::Surroundings::default(),
+            configured: BTreeMap::new(),
+            ourselves: Ourselves::default(),
+            target: Box::new(File),
         },
     };
     let by = By::owner();
@@ -132,6 +157,9 @@ fn what_is_carried_comes_to_the_same() {
     assert_eq!(done(check(audit_log::Verify::default()))["good"], true);
     assert_eq!(done(check(audit_log::Acknowledge::default())), json!({ "acknowledged": [] }));
     assert_eq!(done(check(audit_log::Prune {})), json!({ "removed": [] }));
+    let preview = done(check(import::Preview { from: vec!["cursor".to_owned()] }));
+    assert_eq!((&preview["file"], &preview["servers"]), (&json!("/crib.toml"), &json!([])));
+    assert_eq!(preview["notes"], json!(["there is no home folder to look for Cursor in"]));
 }
 
 #[test]
@@ -168,6 +196,8 @@ fn what_is_refused_is_refused_alike() {
     let elsewhere = audit_log::Verify { folder: Some("/nowhere/at/all".to_owned()), ..Default::default() };
     refused(check(elsewhere), Kind::Failed, "failed");
     refused(check(audit_log::Key {}), Kind::Failed, "failed");
+    refused(check(import::Preview { from: vec![nobody()] }), misused, "misused");
+    refused(check(import::Preview { from: vec!["/nowhere/at.json".to_owned()] }), Kind::Failed, "failed");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! or as `***` if they have no name, and what looks like a secret by a maintained set of patterns, as `[REDACTED:kind]`. Nothing here logs, stores or
 //! shows what it knows.
 
+mod address;
 mod config;
 mod hits;
 mod json;
@@ -14,6 +15,7 @@ mod redactor;
 mod search;
 mod vocabulary;
 
+pub use address::{MASK, without_credentials};
 pub use config::{Config, Fault};
 pub use known::Known;
 pub use placeholder::placeholder_lines;

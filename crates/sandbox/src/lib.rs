@@ -11,6 +11,7 @@ mod lineage;
 mod memory;
 mod net;
 mod process;
+pub mod text_file;
 mod words;
 
 pub use browser::{BrowserError, open_browser};

@@ -14,6 +14,7 @@ mod trust;
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use config::Flags;
 
 pub(crate) use approvals::Approvals;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
@@ -24,8 +25,6 @@ pub(crate) use rules::Rules;
 pub(crate) use secrets::Secrets;
 pub(crate) use service::Service;
 pub(crate) use trust::TrustFolder;
-
-use crate::config::Flags;
 
 /// What every command takes stands apart from its own options.
 const GLOBAL: &str = "Global options";

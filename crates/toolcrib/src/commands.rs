@@ -25,8 +25,9 @@ mod tools;
 mod troubles;
 mod trust;
 
+use terminal::{Ending, Trouble};
+
 use crate::cli::{Cli, Command};
-use crate::ending::{Ending, Trouble};
 
 pub(crate) use stdio::greet;
 

@@ -1,40 +1,15 @@
 //! The `toolcrib` program: reads the command line and the configuration, puts the crates together, and
 //! runs the command. It names every crate and decides nothing.
 
-mod administration;
-mod assemble;
 mod cli;
-mod clients;
 mod commands;
-mod config;
-mod config_edit;
-mod control;
-mod ending;
-mod front;
-mod http_door;
-mod log;
-mod named_workspaces;
-mod observing;
-mod open_files;
-mod person;
-mod print;
-mod resident;
-mod runtime;
-mod secrets;
-mod shared;
-mod signals;
-mod state;
-mod times;
-mod token_store;
-mod unseen;
-mod upstreams;
 
 use std::process::ExitCode;
 
 use clap::Parser as _;
-
-use ending::{Ending, Trouble};
-use shared::{GUARD, RESIDENT};
+use daemon::resident;
+use daemon::shared::{GUARD, RESIDENT};
+use terminal::{Ending, Trouble, print, signals};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);

@@ -11,15 +11,16 @@ use std::time::Instant;
 
 use admin::approvals as operations;
 use admin::{By, Operation as _, Person};
+use daemon::person;
 use gate::Approvals as Kept;
 use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, SIGN_EVERY, Scope, State};
+use terminal::print;
+use terminal::{Ending, Trouble};
 use tokio::time::sleep;
 
 use super::caller::caller;
 use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
-use crate::ending::{Ending, Trouble};
-use crate::{person, print};
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;

@@ -8,11 +8,12 @@ mod verify;
 
 use admin::audit_log::{Acknowledge, AuditPart, Key, Prune, Verify};
 use admin::{By, Operation as _};
+use daemon::administration;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::start::start_nobody;
 use crate::cli::{Audit, Cli};
-use crate::ending::{Ending, Trouble};
-use crate::{administration, print};
 
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let part = administration::audit_log(&start_nobody(cli)?.settings);

@@ -2,10 +2,10 @@
 
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use crate::cli::Cli;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 pub(super) fn run(shell: Shell) -> Result<Ending, Trouble> {
     print::line(script(shell).trim_end())?;

@@ -1,16 +1,16 @@
 //! `config`: whether the configuration is right, what it may hold, and what is in effect.
 
+use config::{self, Unfollowed};
+use daemon::assemble::open_workspace;
 use serde_json::json;
+use terminal::print;
+use terminal::{Ending, Trouble};
 use upstream::Settings;
 
 use super::load::{load_resting, load_with};
 use super::misplaced::misplaced;
 use super::trust;
-use crate::assemble::open_workspace;
 use crate::cli::{Cli, Config};
-use crate::config::{self, Unfollowed};
-use crate::ending::{Ending, Trouble};
-use crate::print;
 use admin::chain;
 use admin::secrets::{is_struck_out, weakness};
 

@@ -3,22 +3,23 @@
 
 use std::sync::Arc;
 
+use config::Loaded;
+use daemon::assemble::{Crib, assemble};
+use daemon::person;
+use daemon::upstreams::Start;
 use gate::{Awaited, Call, Cancel, Failure, Offer, Outcome, Refusal};
 use serde_json::{Value, json};
+use terminal::signals::{Signals, unless_stopped};
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use tokio::time::timeout;
 
 use super::approvals;
 use super::approvals::Here;
 use super::caller::caller;
-use super::mcp::ask as terminal;
+use super::mcp::ask;
 use super::start::{Asking, Log, start, start_nobody};
-use crate::assemble::{Crib, assemble};
 use crate::cli::Cli;
-use crate::config::Loaded;
-use crate::ending::{Ending, Trouble};
-use crate::signals::{Signals, unless_stopped};
-use crate::upstreams::Start;
-use crate::{person, print, runtime};
 
 /// Puts everything together, does the work with it, and closes it again.
 pub(super) fn with_crib(
@@ -77,7 +78,7 @@ pub(super) async fn carry<'a>(
 async fn answered(crib: &Crib, awaited: &Awaited) -> Result<bool, Trouble> {
     let kept = crib.gate.approvals();
     // Who types here may be an agent with a terminal; then somebody else is waited for.
-    if terminal::is_possible() && person::present(&crib.shared.state, &[]).is_ok() {
+    if ask::is_possible() && person::present(&crib.shared.state, &[]).is_ok() {
         let is_answered = approvals::ask_here(&Here { kept, state: &crib.shared.state }, &awaited.id)?;
         kept.leave_open(&awaited.id).map_err(Trouble::because)?;
         return Ok(is_answered);

@@ -2,17 +2,18 @@
 
 use admin::keys::{self, KeyReport, Revoked};
 use admin::{By, Operation as _};
+use daemon::{administration, person};
 use gate::Approvals;
 use server::identity;
+use terminal::print;
+use terminal::print::Table;
+use terminal::times::now_ms;
+use terminal::times::shown;
+use terminal::{Ending, Trouble};
 use units::Span;
 
 use super::start::start_nobody;
 use crate::cli::{Cli, Keys};
-use crate::ending::{Ending, Trouble};
-use crate::print::Table;
-use crate::times::now_ms;
-use crate::times::shown;
-use crate::{administration, person, print};
 
 const TITLES: [&str; 8] = ["ID", "NAME", "ROLES", "PERSON", "MAY", "CREATED", "LAST USED", "EXPIRES"];
 

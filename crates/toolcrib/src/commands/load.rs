@@ -1,8 +1,9 @@
 //! Loading the configuration that a command goes by.
 
+use config::{self as configuration, Loaded, Surroundings, Unfollowed};
+use terminal::Trouble;
+
 use crate::cli::Cli;
-use crate::config::{self as configuration, Loaded, Surroundings, Unfollowed};
-use crate::ending::Trouble;
 
 /// Loads the configuration in effect.
 pub(super) fn load(cli: &Cli) -> Result<Loaded, Trouble> {

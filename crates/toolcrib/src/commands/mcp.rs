@@ -5,7 +5,6 @@ mod add;
 pub(super) mod ask;
 mod auth;
 mod debug;
-mod draft;
 mod export;
 mod import;
 mod list;
@@ -19,8 +18,9 @@ mod status;
 mod test;
 mod trust;
 
+use terminal::{Ending, Trouble};
+
 use crate::cli::{Cli, Mcp};
-use crate::ending::{Ending, Trouble};
 
 pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
     match command {

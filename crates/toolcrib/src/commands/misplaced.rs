@@ -1,6 +1,6 @@
 //! Words of command lines that were meant from another folder than the one their server starts in.
 
-use crate::config::Settings;
+use config::Settings;
 
 /// What is to be said of a server whose command line names something beside the configuration or in the workspace, while
 /// it starts in a folder of its own.

@@ -4,15 +4,15 @@ mod cases;
 mod explain;
 mod replay;
 
+use config::Kept;
 use policy::RuleConfig;
 use serde_json::json;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::gated::{settled, with_crib};
 use super::load::{load, load_resting};
 use crate::cli::{Cli, Policy};
-use crate::ending::{Ending, Trouble};
-use crate::print;
-use crate::secrets::Kept;
 
 pub(super) fn run(cli: &Cli, command: Policy) -> Result<Ending, Trouble> {
     match command {

@@ -3,17 +3,17 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use daemon::assemble::Crib;
 use gate::{Action, Call, Failure, Payload, Refusal, Shown, Target};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::gated::{block, carry, failed, settled, with_crib};
 use super::resources::{ASKS, described, listing, visible};
 use super::troubles::{tell_troubles, unknown};
-use crate::assemble::Crib;
 use crate::cli::{Cli, Prompts};
-use crate::ending::{Ending, Trouble};
-use crate::print;
 use admin::nearest;
 
 pub(super) fn run(cli: &Cli, command: Prompts) -> Result<Ending, Trouble> {

@@ -1,16 +1,16 @@
 //! `resources`: what other servers have to read, and reading it, through the gate as the local user.
 
 use bytes::Bytes;
+use daemon::assemble::Crib;
 use gate::{Action, Call, Failure, Offer, Payload, Refusal, Shown, Target};
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::caller::caller;
 use super::gated::{binary, carry, failed, settled, with_crib};
 use super::troubles::{tell_troubles, unknown};
-use crate::assemble::Crib;
 use crate::cli::{Cli, Resources};
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 /// What is said of a call that wants to ask somebody, by all commands that cannot.
 pub(super) const ASKS: &str = "the server wants to ask something before it answers, which a command cannot pass on; use an \

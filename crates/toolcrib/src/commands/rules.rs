@@ -5,11 +5,11 @@ mod test;
 use policy::Role;
 use rules::{Action, Found, Rule, Rules as InForce};
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::load::load_resting;
 use crate::cli::{Cli, Rules};
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 pub(super) fn run(cli: &Cli, command: Rules) -> Result<Ending, Trouble> {
     match command {

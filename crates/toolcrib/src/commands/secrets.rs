@@ -5,12 +5,13 @@ mod list;
 
 use admin::secrets::{self, Change, ON_THE_LINE, Rekeyed, SecretPart, Value, WasKept};
 use admin::{By, Operation as _};
+use daemon::administration;
+use daemon::control::Neighbours;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::load::surroundings;
 use crate::cli::{Cli, Secrets};
-use crate::control::Neighbours;
-use crate::ending::{Ending, Trouble};
-use crate::{administration, config, print};
 
 pub(super) fn run(cli: &Cli, command: Secrets) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;

@@ -6,15 +6,15 @@ mod snapshot;
 use std::path::Path;
 
 use bytes::Bytes;
+use config::Settings;
+use daemon::assemble::assemble;
+use daemon::upstreams::Start;
 use gate::{Call, Caller, Failure, Gate, Offered, Refusal, Via};
 use serde_json::json;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
-use crate::assemble::assemble;
 use crate::cli::Cli;
-use crate::config::Settings;
-use crate::ending::{Ending, Trouble};
-use crate::upstreams::Start;
-use crate::{print, runtime};
 
 /// Arguments that no tool takes: they must come as far as the tool's own schema, and no further.
 const PROBE: &[u8] = br#"{"toolcrib selftest":true}"#;

@@ -2,19 +2,19 @@
 
 use std::path::PathBuf;
 
+use config::Loaded;
+use daemon::control::{Control, Desk, Opening, Reloader};
+use daemon::front::{self, Alone};
+use daemon::http_door::HttpDoor;
+use daemon::resident::Door;
+use daemon::upstreams::Start;
 use gate::Cancel;
+use terminal::signals::{Hangup, Hangups, Signals};
+use terminal::{Ending, Trouble};
+use terminal::{open_files, print, runtime};
 
 use super::start::{Asking, Log, start};
 use crate::cli::{Cli, Serving};
-use crate::config::Loaded;
-use crate::control::{Control, Desk, Opening, Reloader};
-use crate::ending::{Ending, Trouble};
-use crate::front::{self, Alone};
-use crate::http_door::HttpDoor;
-use crate::resident::Door;
-use crate::signals::{Hangup, Hangups, Signals};
-use crate::upstreams::Start;
-use crate::{open_files, print, runtime};
 
 pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured, Asking::Here)?;

@@ -6,16 +6,15 @@ mod unit;
 use std::io::ErrorKind;
 use std::path::Path;
 
+use config::{self, Surroundings, Unfollowed};
+use sandbox::text_file;
 use serde_json::json;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::load::surroundings;
 use crate::cli::{Cli, Service};
-use crate::config::{self, Surroundings, Unfollowed, text_file};
-use crate::ending::{Ending, Trouble};
-use crate::print;
-
-/// The unit's name.
-const UNIT: &str = "toolcrib.service";
+use systemctl::UNIT;
 
 /// Largest unit that is read, in bytes.
 const UNIT_BYTES_MAX: u64 = 64 * 1024;

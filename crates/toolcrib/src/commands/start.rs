@@ -1,14 +1,15 @@
 //! How a command begins: with the configuration loaded and the log started.
 
+use config::Loaded;
+use config::log::Level;
 use redact::Known;
+use terminal::Trouble;
+use terminal::log;
+use terminal::print;
 
 use super::load::{load, load_resting};
 use super::trust;
 use crate::cli::Cli;
-use crate::config::Loaded;
-use crate::ending::Trouble;
-use crate::log::{self, Level};
-use crate::print;
 
 /// How much of the log a command needs.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -5,19 +5,20 @@ mod greeting;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use config::Loaded;
+use daemon::control::{Control, Desk, Opening, Reloader};
+use daemon::front::{self, Alone};
+use daemon::person;
+use daemon::resident::{Door, GreetWith};
+use daemon::upstreams::Start;
 use server::{Greeting, Server};
+use terminal::runtime;
+use terminal::signals::Signals;
+use terminal::{Ending, Trouble};
 
 use super::start::{Asking, Log, start};
 use super::trust::ReceiptStore;
 use crate::cli::{Cli, Serving};
-use crate::config::Loaded;
-use crate::control::{Control, Desk, Opening, Reloader};
-use crate::ending::{Ending, Trouble};
-use crate::front::{self, Alone};
-use crate::resident::{Door, GreetWith};
-use crate::signals::Signals;
-use crate::upstreams::Start;
-use crate::{person, runtime};
 use greeting::FolderGreeting;
 
 /// What others are told of where its client comes in.

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use daemon::control;
+use daemon::shared::RESIDENT;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sandbox::command_line;
 use serde_json::json;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
 use super::start::start_nobody;
 use crate::cli::Cli;
-use crate::control;
-use crate::ending::{Ending, Trouble};
-use crate::shared::RESIDENT;
-use crate::{print, runtime};
 
 /// How long a process may take to end: its servers have their own bounds.
 const END_MAX: Duration = Duration::from_secs(20);

@@ -6,9 +6,10 @@ mod show;
 
 pub(super) use call::arguments;
 
+use terminal::{Ending, Trouble};
+
 use super::gated::with_crib;
 use crate::cli::{Cli, Tools};
-use crate::ending::{Ending, Trouble};
 
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.

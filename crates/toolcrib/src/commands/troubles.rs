@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use daemon::assemble::Crib;
+use daemon::upstreams::Upstreams;
 use serde::Serialize;
+use terminal::Trouble;
+use terminal::print;
 use upstream::{State, Upstream};
 
-use crate::assemble::Crib;
-use crate::ending::Trouble;
-use crate::print;
-use crate::upstreams::Upstreams;
 use admin::nearest;
 
 /// A server and how it is doing.

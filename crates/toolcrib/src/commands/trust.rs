@@ -5,14 +5,15 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
+use config::{self, Loaded, Unfollowed};
+use daemon::person;
 use serde_json::json;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime, times};
 
 use super::load::surroundings;
 use super::mcp::{ask, running};
 use crate::cli::{Cli, TrustFolder};
-use crate::config::{self, Loaded, Unfollowed};
-use crate::ending::{Ending, Trouble};
-use crate::{person, print, runtime, times};
 use admin::receipts::{self, Receipt};
 
 pub(super) use agree::{ReceiptStore, agree_here, agree_to_written};

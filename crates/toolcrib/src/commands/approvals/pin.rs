@@ -1,10 +1,10 @@
 //! `approvals pin`: the code that only a person knows.
 
 use admin::Fault;
+use daemon::person;
 use gate::Approvals;
-
-use crate::ending::{Ending, Trouble};
-use crate::{person, print};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 /// Sets, changes or removes the code. Who changes it gives the old one.
 pub(super) fn run(kept: &Approvals, remove: bool) -> Result<Ending, Trouble> {

@@ -2,9 +2,8 @@
 //! hides; everything else passes `print` as all that others wrote.
 
 use gate::approvals::{ApprovalReport, GrantReport, Through};
-
-use crate::print::Table;
-use crate::times::shown;
+use terminal::print::Table;
+use terminal::times::shown;
 
 /// How much of the arguments stands in a table, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 60;

@@ -7,12 +7,12 @@ use std::thread;
 use admin::{Operation as _, Person, approvals as operations};
 use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope};
 use serde_json::json;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::{Here, caller, shown};
 use crate::cli::Cli;
 use crate::commands::mcp::ask;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 /// What can be typed.
 const QUESTION: &str = "[y] once, [s] this session, [a] always these arguments, [n] deny, [Enter] later:";

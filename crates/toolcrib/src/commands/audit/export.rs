@@ -10,14 +10,14 @@ use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
 use sandbox::Client;
 use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
+use terminal::print;
+use terminal::runtime;
+use terminal::times::time_ms;
+use terminal::{Ending, Trouble};
 
 use super::headers;
 use super::unreadable::unreadable;
 use crate::cli::{AuditExport, Format};
-use crate::ending::{Ending, Trouble};
-use crate::print;
-use crate::runtime;
-use crate::times::time_ms;
 
 /// Only the owner may read what they did.
 const FILE_MODE: u32 = 0o600;

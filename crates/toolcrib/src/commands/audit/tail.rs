@@ -7,12 +7,12 @@ use admin::audit_log::{self, AuditPart, Wanted, outcome_of};
 use admin::{By, Operation as _};
 use audit::Reader;
 use serde_json::Value;
+use terminal::times::time_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, times};
 
 use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};
-use crate::ending::{Ending, Trouble};
-use crate::times::time_ms;
-use crate::{print, times};
 
 /// How often the end of the audit log is looked at. Its writer gathers for 20 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(100);

@@ -3,10 +3,10 @@
 use admin::audit_log::{AuditPart, GoodLog, LossReport, Verify, VerifyReport};
 use admin::{By, Operation as _};
 use audit::Loss;
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use crate::cli::Cli;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 pub(super) fn run(cli: &Cli, part: &AuditPart, asked: Verify) -> Result<Ending, Trouble> {
     let report = asked.perform(part, &By::owner())?;

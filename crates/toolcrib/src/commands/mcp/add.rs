@@ -2,30 +2,31 @@
 
 mod given;
 
+use config::Loaded;
 use serde_json::json;
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
+use terminal::times::now_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
-use super::draft::Draft;
 use super::servers::world;
 use super::test::{Tested, probe};
 use super::{ask, running};
 use crate::cli::{Add, Cli};
-use crate::clients::Server;
 use crate::commands::load::surroundings;
 use crate::commands::start::{Log, begin};
 use crate::commands::trust;
-use crate::config::Loaded;
-use crate::ending::{Ending, Trouble};
-use crate::times::now_ms;
-use crate::{print, runtime};
+use admin::import::Target as _;
+use clients::Server;
+use config::Draft;
 
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
     let (name, mut server) = given::new_server(&add)?;
     draft.check_free(&name)?;
-    draft.place(&mut server);
+    draft.place(&mut server).iter().for_each(|note| print::remark(&format!("note: {note}")));
     let loaded = draft.with(&name, &server)?;
     begin(&loaded, Log::Quiet)?;
     let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
@@ -46,7 +47,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
             true => running::reload(&loaded.settings.state).await,
             false => running::RunningAnswers::default(),
         };
-        let file = draft.target.display().to_string();
+        let file = draft.path().display().to_string();
         let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
         lines.push(match is_saved {
             true => format!("{name}: added to {file}"),

@@ -2,7 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal as _};
 
-use crate::print;
+use terminal::print;
 
 /// Longer lines are no answers, in bytes.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;

@@ -5,8 +5,12 @@ mod sign_in;
 use std::io;
 use std::sync::Arc;
 
+use config::Loaded;
 use oauth::{Session, Status};
 use serde_json::{Value, json};
+use terminal::signals::unless_stopped;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime, times};
 use upstream::{Settings, Upstream, World};
 
 use super::running;
@@ -14,10 +18,6 @@ use super::servers::{named, world};
 use super::test::{Tested, probe};
 use crate::cli::{Auth, Cli};
 use crate::commands::start::{Asking, Log, start};
-use crate::config::Loaded;
-use crate::ending::{Ending, Trouble};
-use crate::signals::unless_stopped;
-use crate::{print, runtime, times};
 
 pub(super) use sign_in::{Browser, sign_in};
 use sign_in::{failed, go_on};

@@ -4,8 +4,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use daemon::control;
 use oauth::{AuthError, Document, Status};
 use serde_json::{Value, json};
+use terminal::signals::unless_stopped;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use upstream::{Settings, Trace, Traced, Upstream, World};
 
 use super::auth::{described, shown};
@@ -13,10 +17,6 @@ use super::servers::{named, world};
 use super::test::{Tested, probe};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
-use crate::control;
-use crate::ending::{Ending, Trouble};
-use crate::signals::unless_stopped;
-use crate::{print, runtime};
 
 /// How much of one message or document is shown to people, in bytes.
 const TEXT_BYTES_MAX: usize = 16 * 1024;

@@ -3,31 +3,32 @@
 
 use std::path::{Path, PathBuf};
 
+use config::find;
 use jiff::Timestamp;
+use sandbox::text_file;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
-use super::{ask, import};
+use super::ask;
 use crate::cli::{Cli, Export};
-use crate::clients::{self, Client, ClientFile, Origin, Server};
 use crate::commands::load::surroundings;
-use crate::config::{Surroundings, find, text_file};
-use crate::config_edit as edit;
-use crate::ending::{Ending, Trouble};
-use crate::print;
+use admin::import;
+use clients::{self, Client, ClientFile, Origin, Server};
 
 pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
-    let client =
-        clients::client(&export.client).ok_or_else(|| Trouble::Misused(import::unknown(&export.client)))?;
-    let place = place(client, export.file.as_deref(), &surroundings)?;
+    let client = clients::client(&export.client).ok_or_else(|| import::unknown(&export.client))?;
+    let seen = surroundings.for_clients();
+    let place = place(client, export.file.as_deref(), &seen)?;
     let failed =
         |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
     let before = clients::read(&place.path).map_err(failed)?;
-    let named = edit::named(cli.config.as_deref(), &surroundings);
+    let named = config::named(cli.config.as_deref(), &surroundings);
     let server = ourselves(named.as_deref())?;
     let folders = if named.is_none() { find::project(&surroundings) } else { None };
     let note = folders.map(|file| note(&file));
-    let origin = Origin { place: &place, surroundings: &surroundings };
+    let origin = Origin { place: &place, surroundings: &seen };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
     if !cli.json {
         print::line(&print::harmless(&shown(client, &place.path, &export.name, &change)))?;
@@ -81,9 +82,13 @@ fn to_json(client: &Client, place: &ClientFile, name: &str, change: &clients::Fi
 }
 
 /// The file to write to.
-fn place(client: &Client, file: Option<&Path>, surroundings: &Surroundings) -> Result<ClientFile, Trouble> {
+fn place(
+    client: &Client,
+    file: Option<&Path>,
+    surroundings: &clients::Surroundings,
+) -> Result<ClientFile, Trouble> {
     if let Some(file) = file {
-        return Ok(ClientFile::named(surroundings.absolute(file)));
+        return Ok(ClientFile::named(surroundings.current_dir.join(file)));
     }
     let path = client.target(surroundings).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
@@ -131,7 +136,7 @@ fn shown(client: &Client, path: &Path, name: &str, change: &clients::FileChange)
 
 /// Writes the file, after a copy of what was there; gives the copy's path.
 fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf>, Trouble> {
-    let held = edit::hold(path).map_err(Trouble::Failed)?;
+    let held = config::hold(path).map_err(Trouble::Failed)?;
     // A person may have thought about it for a while, and clients write into their files at any time.
     if clients::read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
         let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());

@@ -1,44 +1,38 @@
 //! `mcp import`: takes over the servers that other clients have configured, after showing them and asking.
 
-mod gather;
-mod plan;
 mod show;
 
 use std::path::Path;
 
-pub(super) use gather::unknown;
+use admin::import::Plan;
+use config::{Draft, Loaded};
+use daemon::administration;
+use terminal::{Ending, Trouble, print, runtime};
 
-use self::plan::{Ourselves, Plan, plan};
 use super::ask;
-use super::draft::Draft;
 use super::running::{self, RunningAnswers};
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
-use crate::config::Loaded;
-use crate::config_edit as edit;
-use crate::ending::{Ending, Trouble};
-use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
-    let surroundings = surroundings(cli)?;
-    let configured = edit::servers(cli.config.as_deref(), &surroundings)?;
-    let mut gathered = gather::gather(&import.from, &surroundings)?;
-    let draft = Draft::new(cli.config.as_deref(), surroundings)?;
+    let (named, surroundings) = (cli.config.as_deref(), surroundings(cli)?);
     let loaded = load(cli).ok();
-    let candidates = std::mem::take(&mut gathered.candidates);
-    let mut plan = plan(candidates, &configured, &ourselves(loaded.as_ref()));
-    plan.sift(&draft)?;
-    let mut report = show::object(&gathered, &plan, &draft.target);
+    let settings = loaded.as_ref().map(|loaded| &loaded.settings);
+    let part = administration::import(named, &surroundings, settings)?;
+    let (gathered, mut plan) = part.plan(&import.from)?;
+    let mut report = serde_json::to_value(part.report(&gathered, &plan)).expect("a report has text for keys");
+    let target = part.target.path();
     if !cli.json {
-        print::foreign(&show::text(&gathered, &plan, &draft.target))?;
+        print::foreign(&show::text(&gathered, &plan, target))?;
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
     let wanted = !import.dry_run && !plan.add.is_empty();
     let refused = wanted && !import.yes && (cli.json || !ask::is_possible());
-    if !wanted || refused || !(import.yes || choose(&mut plan, &draft.target)?) {
+    if !wanted || refused || !(import.yes || choose(&mut plan, target)?) {
         plan.add.clear();
     }
+    let draft = Draft::new(named, surroundings)?;
     let answers = add(cli, &draft, &plan, loaded.as_ref())?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
@@ -50,7 +44,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
             count => format!(
                 "added {} to {}\nnow run `toolcrib mcp test` to see whether they work",
                 print::counted(count, "server"),
-                draft.target.display()
+                target.display()
             ),
         };
         print::line(&[vec![done], answers.lines].concat().join("\n"))?;
@@ -74,13 +68,6 @@ fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result
     trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
     let answers = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
     Ok(answers.transpose()?.unwrap_or_default())
-}
-
-/// How other clients know this program.
-fn ourselves(loaded: Option<&Loaded>) -> Ourselves {
-    let bind = loaded.map(|loaded| loaded.settings.server.bind).unwrap_or(server::Config::default().bind);
-    let doors = vec![bind.to_string(), format!("localhost:{}", bind.port())];
-    Ourselves { program: std::env::current_exe().ok(), doors }
 }
 
 /// Asks which of them to add; leaves those in the plan. Whether there are any.

@@ -4,10 +4,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use daemon::control;
 use oauth::Status as SignedIn;
 use serde::Serialize;
 use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
+use terminal::times::now_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use upstream::{State, Upstream};
 
 use super::reported::{ReportedServer, age, counted};
@@ -15,10 +19,6 @@ use super::servers::{NO_SERVERS, world};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
-use crate::control;
-use crate::ending::{Ending, Trouble};
-use crate::times::now_ms;
-use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;

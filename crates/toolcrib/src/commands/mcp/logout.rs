@@ -1,6 +1,8 @@
 //! `mcp logout`: forgets the sign-in to a server, here and in the Toolcribs that are running.
 
 use serde_json::json;
+use terminal::runtime;
+use terminal::{Ending, Trouble};
 use upstream::Upstream;
 
 use super::auth::no_account;
@@ -8,8 +10,6 @@ use super::running;
 use super::servers::{named, world};
 use crate::cli::Cli;
 use crate::commands::start::{Asking, Log, start};
-use crate::ending::{Ending, Trouble};
-use crate::runtime;
 
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Nobody)?;

@@ -1,12 +1,12 @@
 //! `mcp reload`: has every running Toolcrib read its configuration again, and says what each of them did.
 
+use daemon::control::{self, Asked, Refused, Reloaded};
 use serde_json::{Value, json};
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
-use crate::control::{self, Asked, Refused, Reloaded};
-use crate::ending::{Ending, Trouble};
-use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;

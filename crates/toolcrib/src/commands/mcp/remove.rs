@@ -3,9 +3,12 @@
 
 use std::path::Path;
 
+use config::{Loaded, files_of_server};
 use oauth::Session;
 use serde_json::json;
 use store::{DefinitionStore as _, Kind, remove as remove_cell};
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::running;
@@ -13,10 +16,6 @@ use super::servers::{named, unknown, world};
 use crate::cli::Cli;
 use crate::commands::load::surroundings;
 use crate::commands::start::{Asking, Log, start};
-use crate::config::{Loaded, files_of_server};
-use crate::config_edit as edit;
-use crate::ending::{Ending, Trouble};
-use crate::{print, runtime};
 
 pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
@@ -30,7 +29,7 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
     }
     // All of them can be changed, or none is.
     for file in &files {
-        without(file, &edit::hold(file).map_err(Trouble::Failed)?, name)?;
+        without(file, &config::hold(file).map_err(Trouble::Failed)?, name)?;
     }
     runtime::run(async {
         let purged = match &loaded {
@@ -38,7 +37,7 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
             _ => None,
         };
         for file in &files {
-            let held = edit::hold(file).map_err(Trouble::Failed)?;
+            let held = config::hold(file).map_err(Trouble::Failed)?;
             held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
         }
         let answers = match &loaded {
@@ -64,10 +63,10 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
 }
 
 /// The file's text without the server.
-fn without(file: &Path, held: &edit::Held, name: &str) -> Result<String, Trouble> {
+fn without(file: &Path, held: &config::Held, name: &str) -> Result<String, Trouble> {
     let refused = |why: String| Trouble::Failed(format!("{}: {why}; nothing was changed", file.display()));
     let text = held.text().map_err(Trouble::Failed)?;
-    let text = edit::remove_server(&text, name).map_err(refused)?;
+    let text = config::remove_server(&text, name).map_err(refused)?;
     text.ok_or_else(|| refused(format!("it has no server `{name}` any more")))
 }
 

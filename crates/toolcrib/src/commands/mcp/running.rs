@@ -3,10 +3,9 @@
 use std::io;
 use std::path::Path;
 
+use daemon::control::{self, Asked, Refused, Reloaded};
 use serde_json::{Value, json};
-
-use crate::control::{self, Asked, Refused, Reloaded};
-use crate::print;
+use terminal::print;
 
 /// What the running Toolcribs made of a change.
 #[derive(Default)]

@@ -1,10 +1,10 @@
 //! The servers that a command is about, by their names, and what it takes to reach them.
 
+use config::Loaded;
+use daemon::shared;
+use terminal::Trouble;
 use upstream::{Settings, World};
 
-use crate::config::Loaded;
-use crate::ending::Trouble;
-use crate::shared;
 use admin::nearest;
 
 /// What is said where there is nothing to tell of.

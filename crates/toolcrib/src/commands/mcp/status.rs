@@ -4,18 +4,18 @@
 mod shown;
 mod watching;
 
+use config::Loaded;
+use daemon::assemble::assemble;
+use daemon::control::{self, Running};
+use daemon::upstreams::Start;
 use serde_json::{Value, json};
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
 use super::servers::{UNKNOWN_SERVER, picked};
-use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
-use crate::config::Loaded;
-use crate::control::{self, Running};
-use crate::ending::{Ending, Trouble};
-use crate::upstreams::Start;
-use crate::{print, runtime};
 use admin::nearest;
 use shown::{Section, is_wanted};
 

@@ -5,14 +5,14 @@ mod programs;
 
 use futures_util::future::join_all;
 use serde_json::json;
+use terminal::signals::unless_stopped;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
 use super::servers::{NO_SERVERS, picked, world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
 use crate::commands::start::{Asking, Log, start};
-use crate::ending::{Ending, Trouble};
-use crate::signals::unless_stopped;
-use crate::{print, runtime};
 
 pub(super) use probe::{Tested, probe};
 

@@ -5,17 +5,18 @@ mod item;
 mod shown;
 mod stored;
 
+use daemon::person;
 use pins::{Decision, Hash, PinStore, Pins, What};
 use serde_json::{Value, json};
+use terminal::times::now_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 use upstream::{Settings, Trust};
 
 use super::running;
 use super::servers::{NO_SERVERS, named};
 use crate::cli::{Cli, Trust as TrustArgs};
 use crate::commands::start::start_nobody;
-use crate::ending::{Ending, Trouble};
-use crate::times::now_ms;
-use crate::{person, print, runtime};
 use item::{Item, UNKNOWN_ITEM};
 use shown::Examined;
 use stored::KnownPins;

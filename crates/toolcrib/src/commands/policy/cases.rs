@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use policy::{Case, CaseResult};
+use sandbox::text_file::{self, line_and_column};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use crate::cli::Cli;
 use crate::commands::load::load_resting;
-use crate::config::{line_and_column, text_file};
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 /// How the names of files with cases end.
 const ENDING: &str = ".policy-test.toml";

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use policy::{Caller, CallerKind, CaseCaller, Explanation, Finding, Looked};
 use sandbox::ObeyedFile;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 use tool_api::Definition;
 
 use crate::cli::{Cli, PolicyExplain as Asked};
@@ -12,8 +14,6 @@ use crate::commands::gated::{settled, with_remembered};
 use crate::commands::load::load_resting;
 use crate::commands::tools::arguments;
 use crate::commands::troubles::unknown_tool;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     let policy = load_resting(cli)?.settings.policy;

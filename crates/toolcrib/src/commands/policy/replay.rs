@@ -4,19 +4,19 @@
 use std::collections::HashMap;
 
 use audit::Reader;
+use config::{self, Unfollowed};
 use gate::{Action, Definition, Offer};
 use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Roles, Scopes, Via};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use terminal::times::time_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, times};
 
 use crate::cli::{Cli, PolicyReplay as Asked};
 use crate::commands::gated::{settled, with_crib};
 use crate::commands::load::{load_resting, surroundings};
 use crate::commands::policy::can_ask_servers;
-use crate::config::{self, Unfollowed};
-use crate::ending::{Ending, Trouble};
-use crate::times::time_ms;
-use crate::{print, times};
 
 /// Calls that are shown; all are counted.
 const SHOWN_MAX: usize = 200;

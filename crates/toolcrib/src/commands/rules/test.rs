@@ -3,6 +3,8 @@
 use bytes::Bytes;
 use rules::{Approval, Call, Finding, Rules, Stop, Words};
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::{place, rules_of};
 use crate::cli::Cli;
@@ -10,8 +12,6 @@ use crate::commands::gated::{settled, with_crib};
 use crate::commands::load::load_resting;
 use crate::commands::tools::arguments;
 use crate::commands::troubles::unknown_tool;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 /// What is asked.
 pub(super) struct Asked<'a> {

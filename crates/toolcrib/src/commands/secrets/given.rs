@@ -5,9 +5,8 @@ use std::io::{self, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 
 use store::SecretValue;
-
-use crate::ending::Trouble;
-use crate::unseen;
+use terminal::Trouble;
+use terminal::unseen;
 
 /// More than the longest value takes, in bytes.
 const INPUT_BYTES_MAX: usize = 4 * 4096 + 2;

@@ -1,11 +1,11 @@
 //! `secrets list`: everything about the secrets that are kept but what they say, in words.
 
 use admin::secrets::{SecretList, SecretReport, SecretState};
+use terminal::print::{self, Table};
+use terminal::times::shown;
+use terminal::{Ending, Trouble};
 
 use crate::cli::Cli;
-use crate::ending::{Ending, Trouble};
-use crate::print::{self, Table};
-use crate::times::shown;
 
 const TITLES: [&str; 6] = ["NAME", "STATE", "SET", "CHANGED", "FOR", "USED BY"];
 

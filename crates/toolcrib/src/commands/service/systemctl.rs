@@ -4,9 +4,10 @@ use std::io::ErrorKind;
 use std::time::Duration;
 
 use sandbox::{ProgramOutput, ask_program};
+use terminal::Trouble;
 
-use super::UNIT;
-use crate::ending::Trouble;
+/// The unit's name.
+pub(super) const UNIT: &str = "toolcrib.service";
 
 const PROGRAM: &str = "systemctl";
 

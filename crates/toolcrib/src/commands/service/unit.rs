@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::ending::Trouble;
+use terminal::Trouble;
 
 const TEMPLATE: &str = include_str!("toolcrib.service");
 

@@ -4,17 +4,17 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use config::{Agreement, HeldBack};
+use daemon::control::Reloader;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use gate::Approvals;
 use serde_json::{Map, Value, json};
 use server::Greeting;
+use terminal::print;
 use tokio::task::spawn_blocking;
 
 use crate::commands::trust::{ReceiptStore, declarations, name_of};
-use crate::config::{Agreement, HeldBack};
-use crate::control::Reloader;
-use crate::print;
 
 /// The key of the question.
 const KEY: &str = "toolcrib_trust";
@@ -137,7 +137,7 @@ fn agreed(held: &[HeldBack], responses: &[u8]) -> Vec<(HeldBack, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Declaration, Line};
+    use config::{Declaration, Line};
 
     fn held(name: &str, secrets: &[&str]) -> HeldBack {
         let shown = "starts x\u{1b}[2J".to_owned();

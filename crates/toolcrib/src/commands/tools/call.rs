@@ -3,16 +3,16 @@
 use std::io::{self, Read as _};
 
 use bytes::Bytes;
+use daemon::assemble::Crib;
 use gate::{Call, Failure, Outcome, Refusal};
 use serde_json::Value;
+use terminal::print;
+use terminal::{Ending, Trouble};
 use tool_api::Arguments;
 use wire::Revision;
 
-use crate::assemble::Crib;
 use crate::commands::gated::{block, carry, failed};
 use crate::commands::troubles::unknown_tool;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
 pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {

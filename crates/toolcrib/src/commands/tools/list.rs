@@ -1,17 +1,17 @@
 //! `tools list`: the tools on offer, and what is wrong with the others.
 
+use daemon::assemble::Crib;
+use daemon::upstreams::Upstreams;
 use gate::{BUILT_IN, Definition, Offer};
 use serde::Serialize;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
 use super::show::description;
-use crate::assemble::Crib;
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::commands::troubles::{servers, tell_troubles};
-use crate::ending::{Ending, Trouble};
-use crate::print;
-use crate::upstreams::Upstreams;
 
 /// How much of a description the table shows, in characters.
 const SUMMARY_CHARS_MAX: usize = 80;

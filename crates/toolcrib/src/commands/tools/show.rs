@@ -1,15 +1,15 @@
 //! `tools show`: one tool in detail.
 
+use daemon::assemble::Crib;
 use futures_util::FutureExt;
 use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::{Ending, Trouble};
 
-use crate::assemble::Crib;
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::commands::troubles::unknown_tool;
-use crate::ending::{Ending, Trouble};
-use crate::print;
 
 pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
     let mut found = crib.gate.find(&caller(), name).now_or_never();

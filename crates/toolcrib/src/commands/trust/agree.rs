@@ -3,18 +3,19 @@
 use std::io;
 use std::sync::Arc;
 
+use config::{Agreement, Declaration, HeldBack, Loaded};
+use daemon::person;
 use gate::Approvals;
 use redact::Redactor;
 use store::{SqliteStore, Store};
+use terminal::Trouble;
+use terminal::print;
+use terminal::times::now_ms;
 
 use super::show;
 use crate::cli::Cli;
 use crate::commands::load::load_resting;
 use crate::commands::mcp::ask;
-use crate::config::{Agreement, Declaration, HeldBack, Loaded};
-use crate::ending::Trouble;
-use crate::times::now_ms;
-use crate::{person, print};
 use admin::receipts::{self, Receipt};
 
 /// Asks about each that waits, one by one; gives how many were agreed to. They have been shown, and a person is present.

@@ -1,8 +1,7 @@
 //! What waits for a person's agreement, in words: whole for whoever decides, in a line for whoever only has to know.
 
+use config::{Agreement, HeldBack};
 use serde_json::{Value, json};
-
-use crate::config::{Agreement, HeldBack};
 
 /// Every declaration with all that it does.
 pub(crate) fn declarations(held: &[HeldBack]) -> String {
@@ -89,7 +88,7 @@ mod tests {
     use expect_test::{Expect, expect};
 
     use super::*;
-    use crate::config::{Declaration, Line};
+    use config::{Declaration, Line};
 
     #[track_caller]
     fn check(why: Agreement, expected: Expect) {

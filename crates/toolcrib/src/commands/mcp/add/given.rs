@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use terminal::Trouble;
+
 use crate::cli::Add;
-use crate::clients::{Oauth, Server};
-use crate::ending::Trouble;
+use clients::{Oauth, Server};
 
 /// Parts of names whose values are mostly secret.
 const SECRET_WORDS: [&str; 7] =

@@ -3,16 +3,16 @@
 use std::io;
 use std::sync::Arc;
 
+use config::{Flags, Surroundings};
 use http::Uri;
 use oauth::{AuthError, Session, SignIn};
 use serde_json::json;
+use terminal::Trouble;
+use terminal::print;
+use terminal::signals::Signals;
 use tokio::sync::mpsc;
 
 use crate::commands::mcp::ask;
-use crate::config::{Flags, Surroundings};
-use crate::ending::Trouble;
-use crate::print;
-use crate::signals::Signals;
 use admin::diagnosis::sign_in::diagnose;
 
 /// Set in a shell on another machine, whose browser nobody sees.

@@ -3,12 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use super::gather::Gathered;
-use super::plan::{FoundIn, Plan, Planned};
-use crate::clients::Server;
-use crate::print;
+use admin::import::{FoundIn, Gathered, Plan, Planned};
+use clients::Server;
+use terminal::print;
 
 /// The plan for a person.
 pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
@@ -84,7 +81,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 fn place(from: &FoundIn) -> String {
-    format!("{}, {}", from.client, from.path.display())
+    format!("{}, {}", from.client, from.file)
 }
 
 /// The command line as a shell would take it.
@@ -101,42 +98,22 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// The plan for a script.
-pub(super) fn object(gathered: &Gathered, plan: &Plan, target: &Path) -> Value {
-    let from = |from: &FoundIn| json!({ "client": from.client, "file": from.path.display().to_string(), "name": from.name });
-    let add = |planned: &Planned| {
-        let table = toml::from_str::<toml::Table>(&planned.server.masked().to_toml());
-        json!({
-            "name": planned.name,
-            "server": table.unwrap_or_default(),
-            "references": planned.server.references(),
-            "from": planned.from.iter().map(from).collect::<Vec<_>>(),
-            "notes": planned.findings.remarks,
-            "needs": planned.findings.missing,
-        })
-    };
-    let skipped = plan.skipped.iter();
-    json!({
-        "file": target.display().to_string(),
-        "servers": plan.add.iter().map(add).collect::<Vec<_>>(),
-        "skipped": skipped.map(|skipped| json!({ "from": from(&skipped.from), "why": skipped.why })).collect::<Vec<_>>(),
-        "read": gathered.files.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
-        "notes": gathered.notes,
-        "errors": gathered.errors,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use expect_test::expect;
 
-    use super::super::plan::Skipped;
+    use admin::import::Skipped;
+    use clients::Findings;
+
     use super::*;
-    use crate::clients::Findings;
 
     #[test]
     fn whole_command_lines_and_no_secret() {
-        let from = |name: &str| FoundIn { client: "Cursor", path: "/f.json".into(), name: name.to_owned() };
+        let from = |name: &str| FoundIn {
+            client: "Cursor".to_owned(),
+            file: "/f.json".to_owned(),
+            name: name.to_owned(),
+        };
         let args = ["-c", "rm -rf 'it'", "", "\u{1b}[2J\nnote:\u{202e}", "a=b"];
         let secrets = [
             ("KEY", "hunter2"),
@@ -173,8 +150,7 @@ mod tests {
         };
         let gathered = Gathered { notes: vec!["a note".to_owned()], ..Gathered::default() };
         let shown = text(&gathered, &plan, Path::new("/crib.toml"));
-        let object = format!("{:#}", object(&gathered, &plan, Path::new("/crib.toml")));
-        assert!(!shown.contains("hunter2") && !object.contains("hunter2"), "{shown}{object}");
+        assert!(!shown.contains("hunter2"), "{shown}");
         expect![[r#"
             [mcp."a b"]
               from     Cursor, /f.json

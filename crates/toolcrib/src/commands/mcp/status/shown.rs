@@ -1,12 +1,12 @@
 //! How the servers of one Toolcrib are doing, for people and for programs.
 
+use daemon::control::Running;
 use serde_json::{Value, json};
+use terminal::print;
+use terminal::times::now_ms;
 
 use crate::commands::mcp::reported::ReportedServer;
 use crate::commands::mcp::servers::NO_SERVERS;
-use crate::control::Running;
-use crate::print;
-use crate::times::now_ms;
 
 const HEAD: [&str; 9] =
     ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "HELD BACK", "AGE", "LAST ERROR"];

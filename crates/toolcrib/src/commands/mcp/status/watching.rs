@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use daemon::control::{self, Asked};
 use serde_json::json;
+use terminal::times::now_ms;
+use terminal::{Ending, Trouble};
+use terminal::{print, times};
 use tokio::time::sleep;
 
 use super::shown::Section;
 use crate::commands::mcp::reported::ReportedServer;
-use crate::control::{self, Asked};
-use crate::ending::{Ending, Trouble};
-use crate::times::now_ms;
-use crate::{print, times};
 
 /// How often every process is asked: what comes and goes in between is not seen.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -73,7 +73,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::control::Running;
+    use daemon::control::Running;
 
     fn section(upstreams: &Value) -> Section {
         let upstreams = upstreams.as_array().expect("a list").clone();

@@ -136,7 +136,7 @@ impl Tested {
         }];
         let rows: Vec<Vec<String>> = self.steps.iter().map(|step| self.row(step)).collect();
         if !rows.is_empty() {
-            lines.push(crate::print::Table::plain(rows).to_string());
+            lines.push(terminal::print::Table::plain(rows).to_string());
         }
         for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
             lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));

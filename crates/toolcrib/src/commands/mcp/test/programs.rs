@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::config::{Flags, Surroundings};
+use config::{Flags, Surroundings};
 
 /// A PATH leads to a few thousand programs; more are not looked at.
 const PROGRAMS_MAX: usize = 20_000;

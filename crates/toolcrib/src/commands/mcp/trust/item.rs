@@ -1,9 +1,8 @@
 //! `Item`: a definition as a person names it.
 
 use pins::{Decision, Hash, Pins, What, visible};
+use terminal::Trouble;
 use upstream::Settings;
-
-use crate::ending::Trouble;
 
 /// What programs are told of an item that is not there.
 pub(super) const UNKNOWN_ITEM: &str = "unknown_item";

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use daemon::shared::OURSELVES;
 use pins::{PinStore, Pins, Scanner, What};
+use terminal::Trouble;
 use upstream::Settings;
-
-use crate::ending::Trouble;
-use crate::shared::OURSELVES;
 
 /// How often a change is tried again that another process was faster than.
 const TRIES_MAX: usize = 8;

@@ -1,0 +1,130 @@
+//! Taking over the servers that other clients have configured: what that would come to. Nothing is written and nothing
+//! started.
+
+mod gather;
+mod plan;
+mod target;
+
+use std::collections::BTreeMap;
+
+use clients::Surroundings;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use upstream::Config;
+
+use crate::by::By;
+use crate::fault::Fault;
+use crate::operation::Operation;
+pub use gather::{Gathered, unknown};
+pub use plan::{FoundIn, Ourselves, Plan, Planned, Skipped};
+pub use target::Target;
+
+/// What an import works on.
+pub struct ImportPart {
+    /// What clients' files are looked for by.
+    pub surroundings: Surroundings,
+    /// The servers that are configured, by their names.
+    pub configured: BTreeMap<String, Config>,
+    /// What we are in other clients' files.
+    pub ourselves: Ourselves,
+    /// Where new ones go.
+    pub target: Box<dyn Target>,
+}
+
+/// Looks for servers in the files of other clients, and tells which of them an import would add. Variables that they refer
+/// to are looked up in the environment of whoever does it.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Preview {
+    /// The clients and files to look at; all clients if there is none.
+    pub from: Vec<String>,
+}
+
+/// What an import would do, without values that may be secret.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanReport {
+    /// The file that servers go into.
+    pub file: String,
+    /// Those that would be added.
+    pub servers: Vec<NewServer>,
+    /// Those that would not.
+    pub skipped: Vec<Skipped>,
+    /// The files that were read.
+    pub read: Vec<String>,
+    /// What else there is to say about them.
+    pub notes: Vec<String>,
+    /// The files that could not be read, and why.
+    pub errors: Vec<String>,
+}
+
+/// A server that would be added.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewServer {
+    /// Under which name.
+    pub name: String,
+    /// Its table, as the configuration would have it.
+    pub server: Map<String, Value>,
+    /// What it refers to.
+    pub references: Vec<String>,
+    /// Where it was found.
+    pub from: Vec<FoundIn>,
+    /// What came up.
+    pub notes: Vec<String>,
+    /// What is missing; until then it is added and left alone.
+    pub needs: Vec<String>,
+}
+
+impl ImportPart {
+    /// What was found in the files of these clients, or in these files, and what an import of it would do. Blocks on the
+    /// disk.
+    ///
+    /// # Errors
+    /// A name is no client's and no file's, or the configuration cannot be read.
+    pub fn plan(&self, from: &[String]) -> Result<(Gathered, Plan), Fault> {
+        let mut gathered = gather::gather(from, &self.surroundings)?;
+        let candidates = std::mem::take(&mut gathered.candidates);
+        let mut plan = plan::plan(candidates, &self.configured, &self.ourselves);
+        plan.sift(&*self.target)?;
+        Ok((gathered, plan))
+    }
+
+    /// The same for showing.
+    pub fn report(&self, gathered: &Gathered, plan: &Plan) -> PlanReport {
+        PlanReport {
+            file: self.target.path().display().to_string(),
+            servers: plan.add.iter().map(NewServer::of).collect(),
+            skipped: plan.skipped.clone(),
+            read: gathered.files.iter().map(|path| path.display().to_string()).collect(),
+            notes: gathered.notes.clone(),
+            errors: gathered.errors.clone(),
+        }
+    }
+}
+
+impl NewServer {
+    fn of(planned: &Planned) -> NewServer {
+        let server = toml::from_str(&planned.server.masked().to_toml());
+        NewServer {
+            name: planned.name.clone(),
+            server: server.expect("a server is a table"),
+            references: planned.server.references().into_iter().collect(),
+            from: planned.from.clone(),
+            notes: planned.findings.remarks.clone(),
+            needs: planned.findings.missing.clone(),
+        }
+    }
+}
+
+impl Operation for Preview {
+    const NAME: &'static str = "import.preview";
+    type Part = ImportPart;
+    type Output = PlanReport;
+
+    fn perform(self, part: &ImportPart, _by: &By) -> Result<PlanReport, Fault> {
+        let (gathered, plan) = part.plan(&self.from)?;
+        Ok(part.report(&gathered, &plan))
+    }
+}

@@ -1,0 +1,170 @@
+//! `Client`: what differs between clients, and what is done with all of them alike.
+
+use std::path::PathBuf;
+
+use sandbox::text_file;
+use serde_json::{Map, Value};
+
+use crate::entry::{self, Spellings};
+use crate::fields::Fields;
+use crate::form::{ClientEntry, Form};
+use crate::origin::{self, ClientFile, Location, Origin, Surroundings};
+use crate::server::Server;
+use crate::variables::{Findings, Syntax};
+
+/// A client: what differs between them.
+pub struct Client {
+    /// What it is called on the command line.
+    pub id: &'static str,
+    /// What it is called.
+    pub title: &'static str,
+    /// The files it may read, the user's before projects'.
+    pub(crate) files: &'static [Location],
+    pub(crate) form: Form,
+    pub(crate) syntax: Syntax,
+    /// Whether a file of unknown name may be one of its.
+    pub(crate) knows: fn(&Map<String, Value>) -> bool,
+    /// The keys that lead to the table of servers in a file.
+    pub(crate) table: fn(&Value) -> &'static [&'static str],
+    /// The tables of servers for single projects in it, by the project's path.
+    pub(crate) projects: for<'v> fn(&'v Value, &Origin<'_>) -> Vec<(&'v str, &'v Value)>,
+    pub(crate) spellings: Spellings,
+    /// What else there is to say about a file.
+    pub(crate) notes: fn(&Value, &Origin<'_>) -> Vec<String>,
+    /// The entry for a server with a command, in a file that holds this.
+    pub(crate) write: fn(&Value, &Server) -> ClientEntry,
+    /// A new file.
+    pub(crate) fresh: &'static str,
+}
+
+/// A server in a client's file.
+#[derive(Debug)]
+pub struct FoundServer {
+    /// Its name there.
+    pub name: String,
+    /// What it is, or why it cannot be taken over.
+    pub server: Result<Server, String>,
+    /// What came up.
+    pub findings: Findings,
+}
+
+/// What a client's file becomes by an export.
+pub struct FileChange {
+    /// The keys that lead to the table of servers in it.
+    pub table: &'static [&'static str],
+    /// Whether something else stands there under the name.
+    pub replaces: bool,
+    /// What is to stand there.
+    pub new: ClientEntry,
+    /// The same in the file's own form.
+    pub shown: String,
+    /// The whole text, if it changes.
+    pub text: Option<String>,
+}
+
+impl Client {
+    /// The files it may read on this machine, the user's before projects'. They need not exist.
+    pub fn places(&self, surroundings: &Surroundings) -> Vec<ClientFile> {
+        self.files.iter().filter_map(|file| file.file(surroundings)).collect()
+    }
+
+    /// The file that an export goes to: the user's that is there, else the one that the client would make.
+    pub fn target(&self, surroundings: &Surroundings) -> Option<PathBuf> {
+        let users = || self.places(surroundings).into_iter().filter(|place| place.project.is_none());
+        users()
+            .find(|place| text_file::is_file(&place.path))
+            .or_else(|| users().next())
+            .map(|place| place.path)
+    }
+
+    /// The servers in a file of its, and what else there is to say about it.
+    ///
+    /// # Errors
+    /// A sentence with line and column, if the text is broken.
+    pub fn servers(
+        &self,
+        text: &str,
+        origin: &Origin<'_>,
+    ) -> Result<(Vec<FoundServer>, Vec<String>), String> {
+        let root = self.form.read(text)?;
+        let ClientFile { path, project } = origin.place;
+        let users = at(&root, (self.table)(&root)).map(|servers| (project.clone(), servers));
+        let projects = (self.projects)(&root, origin).into_iter();
+        let projects = projects.map(|(project, servers)| (Some(project.into()), servers));
+        let mut all = Vec::new();
+        for (project, servers) in users.into_iter().chain(projects) {
+            let place = ClientFile { path: path.clone(), project };
+            let origin = Origin { place: &place, surroundings: origin.surroundings };
+            let servers = servers.as_object().into_iter().flatten();
+            all.extend(servers.map(|(name, entry)| self.found(name, entry, &origin)));
+        }
+        Ok((all, (self.notes)(&root, origin)))
+    }
+
+    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> FoundServer {
+        let name = name.to_owned();
+        let Some(entry) = entry.as_object() else {
+            return FoundServer {
+                name,
+                server: Err("its entry is no table".to_owned()),
+                findings: Findings::default(),
+            };
+        };
+        let mut fields = Fields::new(entry, self.syntax, origin);
+        let server = entry::read(&mut fields, &self.spellings).map(|server| settled(server, origin));
+        FoundServer { name, server, findings: fields.finish("") }
+    }
+
+    /// The file with a server in it, in the client's own words. No text: the file is not there yet.
+    ///
+    /// # Errors
+    /// A sentence, with line and column if the text is broken.
+    pub fn export(
+        &self,
+        text: Option<&str>,
+        name: &str,
+        server: &Server,
+        origin: &Origin<'_>,
+    ) -> Result<FileChange, String> {
+        let text = text.filter(|text| !text.trim().is_empty()).unwrap_or(self.fresh);
+        let root = self.form.read(text)?;
+        let keys = (self.table)(&root);
+        let new = (self.write)(&root, server);
+        let old = at(&root, keys).and_then(|servers| servers.get(name));
+        let is_same = old.is_some_and(|old| {
+            let found = self.found(name, old, origin);
+            found.findings == Findings::default() && found.server.as_ref() == Ok(server)
+        });
+        let shown = self.form.shown(keys, name, &new)?;
+        let text = if is_same { None } else { Some(self.form.put(text, keys, name, &new)?) };
+        Ok(FileChange { table: keys, replaces: old.is_some() && !is_same, new, shown, text })
+    }
+}
+
+/// What these keys lead to.
+fn at<'v>(root: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(root, |table, key| table.get(key))
+}
+
+/// Paths that begin at home or at the project are made whole, since neither is known where the server is started.
+fn settled(mut server: Server, origin: &Origin<'_>) -> Server {
+    let home = origin::home(origin.surroundings);
+    let project = origin.place.project.as_deref();
+    let whole = |path: &str| match (path.strip_prefix("~/"), &home, project) {
+        (Some(below), Some(home), _) => home.join(below).display().to_string(),
+        (None, _, Some(project)) => {
+            project.join(path).components().collect::<PathBuf>().display().to_string()
+        }
+        _ => path.to_owned(),
+    };
+    let is_relative = |word: &String| word.starts_with("./") || word.starts_with("../");
+    if server.args.iter().any(is_relative) && server.cwd.is_none() {
+        server.cwd = project.map(|project| project.display().to_string());
+    }
+    // A word such as `.` or `server.py` was meant from there, too.
+    project.iter().for_each(|project| _ = server.place_in(project));
+    server.cwd = server.cwd.map(|cwd| if cwd.starts_with("${") { cwd } else { whole(&cwd) });
+    let is_whole = |command: &String| !command.starts_with("~/") && !is_relative(command);
+    server.command = server.command.map(|command| if is_whole(&command) { command } else { whole(&command) });
+    server
+}

@@ -1,0 +1,265 @@
+//! What a folder's file declares that needs a person's agreement: a server of its own. Each is known by a hash of what
+//! matters in it, and shown whole; what is kept of it names variables and headers, and no values.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use data_encoding::HEXLOWER;
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use upstream::{Reference, references};
+
+use crate::secret::is_secret;
+use redact::without_credentials;
+
+/// Keys of a server's table that start, send and loosen nothing: another value does not ask again.
+const SWITCHES: [&str; 12] = [
+    "enabled",
+    "timeout",
+    "start_timeout",
+    "list_timeout",
+    "max_timeout",
+    "include",
+    "exclude",
+    "on_demand",
+    "idle_timeout",
+    "restart",
+    "concurrency",
+    "isolation",
+];
+
+/// The one key of a reference that stands alone.
+const REFERENCES: [&str; 3] = ["env", "file", "store"];
+
+/// One thing that a folder's file declares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Declaration {
+    /// The folder, without links.
+    pub folder: PathBuf,
+    /// Which it is there, such as `toolcrib.toml mcp.git`.
+    pub key: String,
+    /// Where it stands, as `toolcrib.toml:3:1`.
+    pub place: String,
+    /// The SHA-256 of what matters in it, as 64 hexadecimal digits.
+    pub sha256: String,
+    /// What it does, one thing to a line.
+    pub lines: Vec<Line>,
+    /// The kept secrets that it names.
+    pub secrets: Vec<String>,
+}
+
+/// One thing that a declaration does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Line {
+    /// As a person sees it who is asked.
+    pub shown: String,
+    /// As it is kept: without values of variables and headers.
+    pub kept: String,
+}
+
+impl Line {
+    fn plain(text: String) -> Line {
+        Line { shown: text.clone(), kept: text }
+    }
+}
+
+impl Declaration {
+    /// The server that it declares, if it is one.
+    pub fn server(&self) -> Option<&str> {
+        self.key.split_once(" mcp.").map(|(_, name)| name)
+    }
+}
+
+/// What is declared by the table of a server of the folder's own.
+pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<String>) {
+    let nothing = Map::new();
+    let table = table.as_object().unwrap_or(&nothing);
+    let what: BTreeMap<&String, &Value> =
+        table.iter().filter(|(key, _)| !SWITCHES.contains(&key.as_str())).collect();
+    let mut lines = Vec::new();
+    if let Some(command) = table.get("command") {
+        let words =
+            std::iter::once(command).chain(table.get("args").and_then(Value::as_array).into_iter().flatten());
+        lines.push(Line::plain(format!("starts {}", words.map(word).collect::<Vec<_>>().join(" "))));
+    }
+    for key in ["url", "socket"] {
+        if let Some(address) = table.get(key) {
+            let address = address.as_str().map(|address| Value::from(without_credentials(address)));
+            lines.push(Line::plain(format!("connects to {}", word(&address.unwrap_or_default()))));
+        }
+    }
+    for (key, value) in &what {
+        match (key.as_str(), value) {
+            ("command" | "args" | "url" | "socket", _) => {}
+            ("env", Value::Object(variables)) => {
+                lines.extend(variables.iter().map(|(variable, value)| of_variable(variable, value)));
+            }
+            ("headers", Value::Object(headers)) => {
+                lines.extend(headers.iter().map(|(header, value)| of_header(header, value)));
+            }
+            (key, value) => lines.push(Line::plain(format!("{key} = {}", masked(name, &[key], value)))),
+        }
+    }
+    let mut secrets = Vec::new();
+    what.values().for_each(|value| kept_secrets(value, &mut secrets));
+    secrets.sort_unstable();
+    secrets.dedup();
+    (digest(&what), lines, secrets)
+}
+
+fn digest(what: &impl serde::Serialize) -> String {
+    let text = serde_json::to_vec(what).expect("values of a file are JSON");
+    HEXLOWER.encode(&Sha256::digest(&text))
+}
+
+/// A variable's value may decide what a program runs, so it is shown.
+fn of_variable(name: &str, value: &Value) -> Line {
+    match origin(value) {
+        Some(origin) => Line::plain(format!("sets the variable {name} from {origin}")),
+        None => Line {
+            shown: format!("sets the variable {name} to {}", word(value)),
+            kept: format!("sets the variable {name}"),
+        },
+    }
+}
+
+fn of_header(name: &str, value: &Value) -> Line {
+    match origin(value) {
+        Some(origin) => Line::plain(format!("sends the header {name} from {origin}")),
+        None => Line::plain(format!("sends the header {name}")),
+    }
+}
+
+/// Where a value comes from that is no plain text.
+fn origin(value: &Value) -> Option<String> {
+    let reference = |reference: &Reference| match reference {
+        Reference::Env(name) => format!("your environment variable {name}"),
+        Reference::File(path) => format!("the file {path}"),
+        Reference::Store(name) => format!("your kept secret {name}"),
+    };
+    let found = found_in(value);
+    (!found.is_empty()).then(|| found.iter().map(reference).collect::<Vec<_>>().join(" and "))
+}
+
+/// The references that a value is, or has in its text.
+fn found_in(value: &Value) -> Vec<Reference> {
+    match value {
+        Value::String(text) => references(text),
+        Value::Object(members) => {
+            let name = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
+            match REFERENCES.map(name) {
+                [Some(env), _, _] => vec![Reference::Env(env)],
+                [_, Some(file), _] => vec![Reference::File(file)],
+                [_, _, Some(store)] => vec![Reference::Store(store)],
+                [None, None, None] => Vec::new(),
+            }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn kept_secrets(value: &Value, found: &mut Vec<String>) {
+    let named = found_in(value).into_iter().filter_map(|reference| match reference {
+        Reference::Store(name) => Some(name),
+        Reference::Env(_) | Reference::File(_) => None,
+    });
+    found.extend(named);
+    match value {
+        Value::Object(members) => members.values().for_each(|value| kept_secrets(value, found)),
+        Value::Array(items) => items.iter().for_each(|value| kept_secrets(value, found)),
+        _ => {}
+    }
+}
+
+/// A value without what may be secret in it.
+fn masked(server: &str, path: &[&str], value: &Value) -> Value {
+    let whole: Vec<&str> = ["mcp", server].iter().chain(path).copied().collect();
+    match value {
+        value if is_secret(&whole) => Value::from(origin(value).unwrap_or_else(|| redact::MASK.to_owned())),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| {
+                let path: Vec<&str> = path.iter().copied().chain([key.as_str()]).collect();
+                (key.clone(), masked(server, &path, value))
+            })
+            .collect::<Map<_, _>>()
+            .into(),
+        value => value.clone(),
+    }
+}
+
+/// A word of a command line, in quotes if it would not be read as one.
+fn word(value: &Value) -> String {
+    let Value::String(text) = value else { return value.to_string() };
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@=+,%?&#~*".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) { text.clone() } else { value.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(table: Value, shown: Expect, secrets: &[&str]) {
+        let (_, lines, found) = of_server("it", &table);
+        shown.assert_eq(&lines.iter().map(|line| line.shown.as_str()).collect::<Vec<_>>().join("\n"));
+        assert_eq!(found, secrets);
+        let kept = lines.iter().map(|line| line.kept.as_str()).collect::<Vec<_>>().join("\n");
+        assert!(!kept.contains("hunter2"), "{kept}");
+    }
+
+    #[test]
+    fn everything_that_it_does_is_shown() {
+        check(
+            json!({
+                "command": "npx", "args": ["-y", "a b", ""], "cwd": ".", "inherit": ["AWS_*"],
+                "env": { "KEY": { "store": "KEPT" }, "NODE_OPTIONS": "hunter2 --require=./x.js", "T": "x ${env:T}" },
+                "enabled": true,
+            }),
+            expect![[r#"
+                starts npx -y "a b" ""
+                cwd = "."
+                sets the variable KEY from your kept secret KEPT
+                sets the variable NODE_OPTIONS to "hunter2 --require=./x.js"
+                sets the variable T from your environment variable T
+                inherit = ["AWS_*"]"#]],
+            &["KEPT"],
+        );
+        check(
+            json!({
+                "url": "https://u:hunter2@h.example/mcp?key=${store:A}", "headers": { "X": "hunter2", "Y": { "file": "~/.ssh/id_rsa" } },
+                "oauth": { "client_id": "me", "client_secret": "hunter2" }, "trust": "trust",
+            }),
+            expect![[r#"
+                connects to https://***@h.example/mcp?key=***
+                sends the header X
+                sends the header Y from the file ~/.ssh/id_rsa
+                oauth = {"client_id":"me","client_secret":"***"}
+                trust = "trust""#]],
+            &["A"],
+        );
+    }
+
+    #[test]
+    fn what_matters_has_another_hash_and_a_switch_has_not() {
+        let hash = |table: Value| of_server("it", &table).0;
+        let before = json!({ "command": "x", "args": ["a"], "env": { "A": "1" } });
+        for (key, value, is_same) in [
+            ("enabled", json!(false), true),
+            ("timeout", json!("1s"), true),
+            ("exclude", json!(["x"]), true),
+            ("args", json!(["b"]), false),
+            ("env", json!({ "A": "2" }), false),
+            ("cwd", json!("."), false),
+            ("trust", json!("trust"), false),
+            ("a_key_of_tomorrow", json!(1), false),
+        ] {
+            let mut after = before.clone();
+            after[key] = value;
+            assert_eq!(hash(after) == hash(before.clone()), is_same, "{key}");
+        }
+    }
+}

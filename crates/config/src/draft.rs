@@ -1,0 +1,215 @@
+//! The configuration that servers are to be added to: how it is, and how it would be with them.
+
+use std::path::{Path, PathBuf};
+
+use admin::import::Target;
+use admin::{Fault, Kind};
+use clients::Server;
+use sandbox::text_file;
+
+use crate::edit;
+use crate::held::hold;
+use crate::load::Loaded;
+use crate::problem::{Problems, without_place};
+use crate::surroundings::Surroundings;
+use crate::trial::{files_of_server, load_as_if, text_of};
+
+/// The configuration as it is.
+pub struct Draft {
+    surroundings: Surroundings,
+    named: Option<PathBuf>,
+    /// The file that servers go into.
+    pub target: PathBuf,
+}
+
+impl Draft {
+    /// The configuration of this file, if one is named, in these surroundings.
+    ///
+    /// # Errors
+    /// The user has no home to keep one in.
+    pub fn new(named: Option<&Path>, surroundings: Surroundings) -> Result<Draft, Fault> {
+        let target = edit::target(named, &surroundings).map_err(Fault::failed)?;
+        Ok(Draft { surroundings, named: named.map(Path::to_owned), target })
+    }
+
+    /// Has a server start where its command line was typed, if that names something there; gives a note of it.
+    pub fn place(&self, server: &mut Server) -> Option<String> {
+        let here = &self.surroundings.current_dir;
+        if !server.place_in(here) {
+            return None;
+        }
+        let folder = self.target.parent().unwrap_or(Path::new("/"));
+        // A project's file may go to another machine.
+        if text_file::real(folder) == text_file::real(here) {
+            server.cwd = Some(".".to_owned());
+        }
+        Some(format!("it starts in {} (`cwd`), where its command line was typed", here.display()))
+    }
+
+    /// Makes sure that there is no server of this name.
+    ///
+    /// # Errors
+    /// There is one, or the files cannot be read.
+    pub fn check_free(&self, name: &str) -> Result<(), Fault> {
+        if !text_file::exists(&self.target) && self.named.is_some() {
+            return Ok(());
+        }
+        let files = files_of_server(self.named.as_deref(), &self.surroundings, name)
+            .map_err(|problems| wrong(&problems))?;
+        match files.first() {
+            None => Ok(()),
+            Some(file) => Err(Fault::misused(format!(
+                "there is a server `{name}` already, in {}; choose another name, or take that one out with `toolcrib \
+                 mcp remove {name}`",
+                file.display()
+            ))),
+        }
+    }
+
+    /// The configuration as it would be with the server.
+    ///
+    /// # Errors
+    /// What is wrong with it then, or was before.
+    pub fn with(&self, name: &str, server: &Server) -> Result<Loaded, Fault> {
+        let refused = |why: &str| Fault::misused(format!("{why}\nnothing was added"));
+        let text = self.text()?;
+        let loaded = match self.loaded(self.text_with(&text, &[(name, server)])?) {
+            Ok(loaded) => loaded,
+            Err(problems) => {
+                let known = self.loaded(text).err();
+                return Err(
+                    known.map_or_else(|| refused(&what(problems.lines()).join("\n")), |known| wrong(&known))
+                );
+            }
+        };
+        let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
+        match settings.and_then(|settings| settings.lacks()) {
+            Some(why) => Err(refused(why)),
+            None => Ok(loaded),
+        }
+    }
+
+    /// Writes the servers into the file as it is now, which others may have changed meanwhile: all of them, or none if
+    /// it does not bear them.
+    ///
+    /// # Errors
+    /// Why nothing was written.
+    pub fn save(&self, new: &[(&str, &Server)]) -> Result<(), Fault> {
+        let held = hold(&self.target).map_err(Fault::failed)?;
+        let (text, problems) = self.check(&held.text().map_err(Fault::failed)?, new)?;
+        match problems.first() {
+            Some(problem) => Err(self.failed(problem)),
+            None => held.write(&text).map_err(Fault::failed),
+        }
+    }
+
+    fn text_with(&self, text: &str, new: &[(&str, &Server)]) -> Result<String, Fault> {
+        edit::add_servers(text, new).map_err(|why| self.failed(&why))
+    }
+
+    fn loaded(&self, text: String) -> Result<Loaded, Problems> {
+        load_as_if(self.named.as_deref(), &self.surroundings, &self.target, text)
+    }
+
+    fn failed(&self, why: &str) -> Fault {
+        Fault::failed(format!("{}: {why}; nothing was added", self.target.display()))
+    }
+}
+
+impl Target for Draft {
+    fn path(&self) -> &Path {
+        &self.target
+    }
+
+    fn text(&self) -> Result<String, Fault> {
+        Ok(text_of(&self.target).map_err(Fault::failed)?.unwrap_or_default())
+    }
+
+    /// Nothing counts that was wrong without them, such as a variable that is not set here.
+    fn check(&self, text: &str, new: &[(&str, &Server)]) -> Result<(String, Vec<String>), Fault> {
+        let problems = |text: &str| lines(&self.loaded(text.to_owned()));
+        let after = self.text_with(text, new)?;
+        let mut wrong = problems(&after);
+        if !wrong.is_empty() {
+            let known = problems(text);
+            wrong.retain(|problem| !known.contains(problem));
+        }
+        Ok((after, what(&wrong)))
+    }
+}
+
+/// As a command tells it whose configuration is wrong.
+fn wrong(problems: &Problems) -> Fault {
+    Fault { kind: Kind::Misused, code: "configuration".to_owned(), message: problems.to_string() }
+}
+
+fn lines(loaded: &Result<Loaded, Problems>) -> Vec<String> {
+    loaded.as_ref().err().map(|problems| problems.lines().to_vec()).unwrap_or_default()
+}
+
+/// Problems without their places, which are in a text that nobody has written.
+fn what(problems: &[String]) -> Vec<String> {
+    problems.iter().map(|line| without_place(line).to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEFORE: &str = "# mine\n";
+
+    /// What becomes of the file, or what is said, if it is changed while the new server is tested.
+    #[track_caller]
+    fn check(env: &str, meanwhile: Option<&str>, expected: &str) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("toolcrib.toml");
+        let write = |text: &str| hold(&file).and_then(|held| held.write(text)).expect("writable");
+        write(BEFORE);
+        let variables = [("HOME".into(), folder.path().into())].into();
+        let surroundings =
+            Surroundings { current_dir: folder.path().to_owned(), variables, ..Surroundings::default() };
+        let failed = |fault: Fault| fault.to_string();
+        let draft = Draft::new(Some(&file), surroundings).map_err(failed).expect("a draft");
+        let mut server = Server { command: Some("x".to_owned()), ..Server::default() };
+        server.env.insert("A".to_owned(), env.to_owned());
+        let saved = draft.with("new", &server).and_then(|_| {
+            meanwhile.iter().for_each(|text| write(text));
+            draft.save(&[("new", &server)])
+        });
+        let now = text_of(&file).expect("readable").expect("it is there");
+        if saved.is_err() {
+            assert_eq!(now, meanwhile.unwrap_or(BEFORE), "nothing was changed");
+        }
+        let said = saved.map_err(failed).map_or_else(|said| said, |()| now);
+        assert_eq!(said.replace(&file.display().to_string(), "FILE"), expected);
+    }
+
+    #[test]
+    fn what_others_wrote_meanwhile_stays() {
+        let table = "[mcp.new]\ncommand = \"x\"\nenv = { A = \"1\" }\n";
+        check("1", None, &format!("# mine\n\n{table}"));
+        check("1", Some("# yours\n"), &format!("# yours\n\n{table}"));
+        check("1", Some("mcp.a.command = \"x\"\n"), &format!("mcp.a.command = \"x\"\n\n{table}"));
+        check(
+            "1",
+            Some("[mcp.new]\ncommand = \"other\"\n"),
+            "FILE: it has a server \"new\" already; nothing was added",
+        );
+        check(
+            "1",
+            Some("[mcp.new\n"),
+            "FILE: line 1, column 9: this is no TOML: unclosed table, expected `]`; nothing was added",
+        );
+        // What others broke is not the newcomer's fault.
+        check("1", Some("[sever]\n"), &format!("[sever]\n\n{table}"));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_new_server_has_no_place() {
+        check(
+            "${env:NONE}",
+            None,
+            "mcp.new.env.A: the environment variable NONE is not set\nnothing was added",
+        );
+    }
+}

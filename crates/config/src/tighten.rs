@@ -1,0 +1,79 @@
+//! What a folder's file may say of what is the user's: a few keys that can only tighten, laid over the user's file.
+//! Everything else that it says of it holds nowhere, and is told. Its own servers are in [`folder`](crate::folder).
+
+use crate::tree::{Member, Node, Place, Written};
+
+/// Stands for any name in a path.
+const ANY: &str = "*";
+
+/// What a folder's file may say, each with how it is laid over what the user's file says there.
+const SAID: [(&[&str], Lay); 3] = [
+    (&["policy", "deny"], added),
+    // Of a server of the user's. Those of the folder's own are declared.
+    (&["mcp", ANY, "exclude"], added),
+    (&["mcp", ANY, "trust"], stricter),
+];
+
+/// The words of `trust`, the strictest first.
+const TRUST: [&str; 3] = ["review", "pin", "trust"];
+
+/// What holds where the user's file says nothing of `trust`.
+const TRUST_DEFAULT: &str = "pin";
+
+/// What holds of two values; nothing if the folder's is to be passed over.
+type Lay = fn(users: Option<&Node>, folders: &Node) -> Option<Written>;
+
+/// The items of both lists, the user's first. What is no list in the user's file stays, to be told of.
+fn added(users: Option<&Node>, folders: &Node) -> Option<Written> {
+    let Written::List(more) = &folders.written else { return None };
+    match users.map(|users| &users.written) {
+        None => Some(Written::List(more.clone())),
+        Some(Written::List(list)) => Some(Written::List(list.iter().chain(more).cloned().collect())),
+        Some(_) => None,
+    }
+}
+
+/// The folder's word, if it is at least as strict.
+fn stricter(users: Option<&Node>, folders: &Node) -> Option<Written> {
+    let rank = |word: &str| TRUST.iter().position(|known| *known == word);
+    let said = rank(folders.text()?)?;
+    let holds = rank(users.map_or(Some(TRUST_DEFAULT), Node::text)?)?;
+    (said <= holds).then(|| folders.written.clone())
+}
+
+/// Lays over `tree`, which is the user's, what tightens in a folder's file; gives the keys that are passed over, with
+/// their places.
+pub(crate) fn tightened(tree: &mut Node, folders: &Node) -> Vec<(Place, String)> {
+    let mut passed_over = Vec::new();
+    lay(tree, folders, &mut Vec::new(), &mut passed_over);
+    passed_over
+}
+
+fn lay<'n>(tree: &mut Node, said: &'n Node, path: &mut Vec<&'n str>, passed_over: &mut Vec<(Place, String)>) {
+    for (name, member) in said.table().into_iter().flatten() {
+        path.push(name);
+        let rows = || SAID.iter().filter(|(keys, _)| leads(keys, path));
+        match rows().find(|(keys, _)| keys.len() == path.len()) {
+            Some((_, how)) if set(tree, path, member, *how) => {}
+            None if rows().next().is_some() && member.node.table().is_some() => {
+                lay(tree, &member.node, path, passed_over);
+            }
+            Some(_) | None => passed_over.push((member.key, path.join("."))),
+        }
+        path.pop();
+    }
+}
+
+/// Whether a row is for this path or for something below it.
+fn leads(keys: &[&str], path: &[&str]) -> bool {
+    keys.len() >= path.len() && keys.iter().zip(path).all(|(key, name)| *key == ANY || key == name)
+}
+
+fn set(tree: &mut Node, path: &[&str], said: &Member, how: Lay) -> bool {
+    let Some(written) = how(tree.at(path), &said.node) else { return false };
+    let (last, way) = path.split_last().expect("no row is empty");
+    let Some(table) = tree.table_at(way, said.key) else { return false };
+    let node = Node { place: said.node.place, written };
+    table.insert((*last).to_owned(), Member { key: said.key, node });
+    true
+}

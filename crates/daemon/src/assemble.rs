@@ -1,0 +1,181 @@
+//! Puts the crates together: settings in, a gate with all its tools out. Nothing here touches the disk but
+//! the workspace's folder, which is opened, and nothing waits.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use config::Settings;
+use gate::{Catalog, Gate, Parts, Ruleset};
+use rules::Rules;
+use sandbox::{Access, ProtectedPaths, Root, ServerFiles};
+use server::Instructions;
+use server::identity::Identity;
+use terminal::Trouble;
+use terminal::times::now_ms;
+
+use crate::shared::Shared;
+use crate::upstreams::{Start, Upstreams};
+
+/// One workspace that is served, put together.
+pub struct Crib {
+    /// The way to its tools.
+    pub gate: Arc<Gate>,
+    /// What models are told of us.
+    pub instructions: Instructions,
+    /// The servers that it has tools of.
+    pub upstreams: Arc<Upstreams>,
+    /// Its folder, and what tools leave alone there.
+    pub guarded: Guarded,
+    /// How long a command waits for a person's answer to its call.
+    pub patience: Duration,
+    /// What it has in common with others.
+    pub shared: Shared,
+}
+
+/// Puts everything together for a process that serves nothing else. Must be called on the runtime, since each upstream
+/// gets a task there; `start` says when they connect.
+///
+/// # Errors
+/// If something is missing without which nothing can be served.
+pub fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble> {
+    assemble_in(&Shared::new(&settings)?, settings, start)
+}
+
+/// The same in a process that may serve others besides.
+///
+/// # Errors
+/// As [`assemble`].
+pub fn assemble_in(shared: &Shared, settings: Settings, start: Start) -> Result<Crib, Trouble> {
+    let files = open_workspace(&settings.workspace)?;
+    let guarded = Guarded::new(files, shared.launcher.guard.clone());
+    guarded.guard(&settings, ServerFiles::default());
+    shared.workspace(settings, guarded, start)
+}
+
+impl Shared {
+    /// Puts a workspace together whose folder is `guarded`. Must be called on the runtime.
+    ///
+    /// # Errors
+    /// If the system gives no randomness.
+    pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
+        let Shared { sealed, servers, redactor, approvals, audit_log, observing, .. } = self.clone();
+        let catalog = Catalog::new(tools::all(&settings.tools));
+        let shown = std::mem::take(&mut settings.shown);
+        catalog.show_only(move |name| shown.admits(name));
+        let upstreams = std::mem::take(&mut settings.upstreams);
+        let upstreams = Arc::new(Upstreams::start(upstreams, &servers, &catalog, &redactor, start));
+        observing.read_with(&upstreams, &audit_log);
+        let patience = settings.approvals.wait;
+        let (ruleset, files) = (ruleset(settings), guarded.files().clone());
+        let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
+        let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
+        let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
+        let (gate, instructions) = (Arc::new(gate), Instructions::default());
+        Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
+    }
+}
+
+/// Who may call over HTTP.
+pub fn identity(settings: &Settings) -> Arc<Identity> {
+    Arc::new(Identity::new(
+        &settings.identity,
+        settings.server.open_on_loopback,
+        settings.kept.store().clone(),
+        sandbox::Client::new(),
+        now_ms,
+    ))
+}
+
+/// What decides about calls by these settings.
+pub fn ruleset(settings: Settings) -> Ruleset {
+    Ruleset {
+        approvals: settings.approvals,
+        rules: Arc::new(Rules::new(settings.rules)),
+        ..Ruleset::new(settings.policy, settings.rates)
+    }
+}
+
+/// The folder that the tools of our own work in.
+///
+/// # Errors
+/// If it cannot be opened.
+pub fn open_workspace(path: &Path) -> Result<Root, Trouble> {
+    Root::open(path, Access::ReadWrite).map_err(|why| {
+        Trouble::Failed(format!(
+            "the workspace {} cannot be opened: {why}; set workspace.root",
+            path.display()
+        ))
+    })
+}
+
+/// What tools leave alone. What decides about them, or runs with our rights, they do not write: the files of rules for
+/// AI, and the programs that we start, ourselves included, with what those load. What others obey they write only with a
+/// person's agreement. What holds our secrets they do not read either: the state,
+/// the configuration, and the files that its references name.
+#[derive(Clone)]
+pub struct Guarded {
+    /// Shares what is guarded with every handle that tools get.
+    files: Root,
+    /// The program of this run.
+    ours: PathBuf,
+    /// What has not been read since the start: it may hold secrets still when the configuration names it no longer.
+    secrets: Arc<Mutex<BTreeSet<PathBuf>>>,
+    /// What is guarded, in every workspace of the process: what is written in one may decide about another.
+    paths: Arc<Mutex<ProtectedPaths>>,
+}
+
+impl Guarded {
+    fn new(files: Root, ours: PathBuf) -> Guarded {
+        Guarded { files, ours, secrets: Arc::default(), paths: Arc::default() }
+    }
+
+    /// The folder of another workspace, guarded as this one is.
+    pub fn beside(&self, files: Root) -> Guarded {
+        let guarded = Guarded { files, ..self.clone() };
+        guarded.renew();
+        guarded
+    }
+
+    /// Guards what another workspace of the process has been told to guard.
+    pub fn renew(&self) {
+        self.files.protect(&self.paths.lock().expect("nothing panics while it holds the lock"));
+    }
+
+    /// The workspace, as it is guarded.
+    pub fn files(&self) -> &Root {
+        &self.files
+    }
+
+    /// Guards what these settings name, and the files of what is `running` besides.
+    pub fn guard(&self, settings: &Settings, running: ServerFiles) {
+        let rules = std::iter::once(settings).chain(settings.named.values()).map(|settings| &settings.rules);
+        let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
+        unwritten.push(self.ours.clone());
+        let mut servers = running;
+        settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
+        for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {
+            paths.sort_unstable();
+            paths.dedup();
+        }
+        let mut secrets = self.secrets.lock().expect("nothing panics while it holds the lock");
+        secrets.insert(settings.state.clone());
+        secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
+        let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
+        *self.paths.lock().expect("nothing panics while it holds the lock") =
+            ProtectedPaths { unwritten, unread, servers, writable };
+        self.renew();
+    }
+}
+
+impl Crib {
+    /// Ends the upstreams, then closes the audit log. The doors must be closed by now, and nothing else be served.
+    pub async fn close(&self) {
+        self.upstreams.end().await;
+        self.shared.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! The small front: it hands its client over to the user's one process, starts that if it is not there, and stays to carry
+//! the client's end and signals, and to show the log.
+
+mod reach;
+
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use config::Loaded;
+use futures_util::FutureExt as _;
+use futures_util::future::FusedFuture as _;
+use rustix::fs::{Mode, OFlags};
+use terminal::signals::{Hangup, Hangups, Signals};
+use terminal::{Ending, Trouble};
+use terminal::{log, print};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::UnixStream;
+use tokio::time::timeout;
+use wire::Lines;
+
+use crate::control::next_line;
+use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
+pub use reach::Alone;
+use reach::Starting;
+
+/// How long the process may take to read the configuration and to answer. A keyring may ask its owner something meanwhile;
+/// then the front serves by itself.
+const READY_MAX: Duration = Duration::from_secs(10);
+
+/// How often a process may go away before it has answered, or another one be there first.
+const TRIES_MAX: usize = 4;
+
+/// A front whose client is served elsewhere.
+pub struct Front {
+    stream: UnixStream,
+    lines: Lines,
+}
+
+/// Whether the standard streams can be handed over.
+pub fn can_hand_over() -> bool {
+    server::stdio::is_stream(io::stdin()) && server::stdio::is_stream(io::stdout())
+}
+
+/// Hands the client over, or has the address opened, by this configuration. Once this is done the standard streams lead
+/// nowhere.
+///
+/// # Errors
+/// Why nobody serves it, to be told, or why the front is to do that itself.
+pub async fn attach(
+    loaded: &Loaded,
+    named: Option<PathBuf>,
+    door: Door,
+) -> Result<Result<Front, Alone>, Trouble> {
+    let starting = Starting::by(loaded);
+    let line = opening(loaded, named, door);
+    let mut why = "it goes away each time".to_owned();
+    for _ in 0..TRIES_MAX {
+        let stream = match reach::reach(&starting).await {
+            Ok(stream) => stream,
+            Err(alone) => return Ok(Err(alone)),
+        };
+        let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX) };
+        let answer = timeout(READY_MAX, front.ask(&line, door)).await;
+        match answer {
+            Ok(Ok(Some(ToFront::Ready))) => {
+                front.go(door).await.map_err(Trouble::from)?;
+                return Ok(Ok(front));
+            }
+            Ok(Ok(Some(ToFront::Refused(said, code)))) => {
+                return Err(refused(said, code));
+            }
+            Ok(Ok(Some(ToFront::Unable(said)))) => return Ok(Err(Alone(said))),
+            Ok(Ok(Some(_) | None)) => {}
+            Ok(Err(error)) => why = error.to_string(),
+            Err(_) => return Ok(Err(Alone(format!("it does not answer within {} s", READY_MAX.as_secs())))),
+        }
+    }
+    Ok(Err(Alone(why)))
+}
+
+/// All that the process needs to read the same configuration, and no other variable.
+fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
+    let upstreams = &loaded.settings.upstreams;
+    let inherited = sandbox::InheritedNames::new(upstreams.iter().flat_map(upstream::Settings::inherit));
+    let are_wanted = |name: &str| inherited.has(name.as_ref());
+    let variables = loaded.surroundings.needed(are_wanted);
+    let place = Place::of(&loaded.surroundings, named, variables);
+    line(&FromFront::Attach { door, place })
+}
+
+fn line(said: &FromFront) -> Vec<u8> {
+    let mut line = serde_json::to_vec(said).expect("frames are JSON");
+    line.push(b'\n');
+    line
+}
+
+impl Front {
+    /// What the process says next; nothing if it has gone.
+    async fn hear(&mut self) -> io::Result<Option<ToFront>> {
+        let Some(line) = next_line(&mut self.stream, &mut self.lines).await? else { return Ok(None) };
+        serde_json::from_slice(&line).map(Some).map_err(io::Error::from)
+    }
+
+    async fn ask(&mut self, opening: &[u8], door: Door) -> io::Result<Option<ToFront>> {
+        let (stdin, stdout) = (io::stdin(), io::stdout());
+        let ends = [stdin.as_fd(), stdout.as_fd()];
+        let ends = if door == Door::Stdio { &ends[..] } else { &[] };
+        let sent = send(&self.stream, opening, ends).await?;
+        self.stream.write_all(&opening[sent..]).await?;
+        self.hear().await
+    }
+
+    /// Lets go of the client, and says so.
+    async fn go(&mut self, door: Door) -> io::Result<()> {
+        if door == Door::Stdio {
+            let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+            rustix::stdio::dup2_stdin(&nothing)?;
+            rustix::stdio::dup2_stdout(&nothing)?;
+        }
+        self.say(&FromFront::Go).await
+    }
+
+    async fn say(&mut self, said: &FromFront) -> io::Result<()> {
+        self.stream.write_all(&line(said)).await
+    }
+
+    /// Stays until the client has been served. A first signal has that end, a second one ends this process at once. With
+    /// `hangups` the process is told, too, to read the configuration again.
+    ///
+    /// # Errors
+    /// The process died, or could not serve the client.
+    pub async fn stay(mut self, signals: Signals, mut hangups: Option<Hangups>) -> Result<(), Trouble> {
+        let mut stop = Box::pin(signals.stop().fuse());
+        loop {
+            let hangup = async {
+                match &mut hangups {
+                    Some(hangups) => hangups.next().await,
+                    // A terminal that is gone ends a client's server by itself.
+                    None => std::future::pending().await,
+                }
+            };
+            let said = tokio::select! {
+                heard = self.hear() => {
+                    if show(heard.ok().flatten())?.is_break() {
+                        return Ok(());
+                    }
+                    continue;
+                }
+                () = &mut stop, if !stop.is_terminated() => FromFront::Stop,
+                hangup = hangup => match hangup {
+                    Hangup::Reload => FromFront::Reload,
+                    Hangup::TerminalGone => FromFront::Stop,
+                },
+            };
+            // One that has gone is seen at the next look.
+            let _ = self.say(&said).await;
+        }
+    }
+}
+
+/// Shows what the process says to people; breaks once the client has been served.
+///
+/// # Errors
+/// It died, or could not serve the client.
+fn show(said: Option<ToFront>) -> Result<ControlFlow<()>, Trouble> {
+    match said {
+        Some(ToFront::Log(line)) => log::to_stderr(&line),
+        Some(ToFront::Banner(text)) => print::banner(&text),
+        Some(ToFront::Done) => return Ok(ControlFlow::Break(())),
+        Some(ToFront::Refused(said, code)) => return Err(refused(said, code)),
+        Some(ToFront::Ready | ToFront::Elsewhere | ToFront::Unable(_)) | None => {
+            let why = "the process that served this client has died; start the client's server again";
+            return Err(Trouble::Failed(why.to_owned()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
+}
+
+fn refused(said: String, code: u8) -> Trouble {
+    Trouble::Elsewhere { ending: Ending::of_code(code), said }
+}

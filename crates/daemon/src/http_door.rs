@@ -1,0 +1,89 @@
+//! The address over which many clients come: bound before anything is started, served until it is to close.
+
+mod banner;
+
+use std::sync::Arc;
+
+use config::log::Format;
+use config::{Loaded, Settings};
+use gate::Cancel;
+use server::identity::Identity;
+use server::{Config, Server, http, unix};
+use terminal::Trouble;
+use tokio::net::TcpListener;
+
+use crate::assemble::identity;
+use crate::control::Reloader;
+use banner::Banner;
+
+/// The address of a configuration, and the socket that it names beside it, if it does.
+pub struct HttpDoor {
+    config: Config,
+    identity: Arc<Identity>,
+    listener: TcpListener,
+    socket: Option<unix::Socket>,
+}
+
+impl HttpDoor {
+    /// Takes the address.
+    ///
+    /// # Errors
+    /// Each says what is in the way: an address in use is the most common mistake.
+    pub async fn bind(settings: &Settings) -> Result<HttpDoor, Trouble> {
+        let config = settings.server.clone();
+        let identity = identity(settings);
+        let listener = http::bind(&config, &identity).await.map_err(Trouble::because)?;
+        let socket = match &config.socket {
+            Some(path) => Some(unix::bind(path).await.map_err(Trouble::because)?),
+            None => None,
+        };
+        Ok(HttpDoor { config, identity, listener, socket })
+    }
+
+    /// What is said once it serves.
+    ///
+    /// # Errors
+    /// The system does not tell which address it is.
+    pub async fn announcement(&self, loaded: &Loaded) -> Result<Announcement, Trouble> {
+        let is_open = self.identity.is_open().await.ok();
+        let banner = Banner::new(loaded, self.listener.local_addr()?, is_open);
+        Ok(Announcement { url: banner.url().to_owned(), banner, format: loaded.settings.log.format })
+    }
+
+    /// Serves what was put together until `stopping` is cancelled. Who may call goes by what is read again.
+    pub async fn serve(self, reloader: &Reloader, stopping: &Cancel) {
+        let HttpDoor { config, identity, listener, socket } = self;
+        reloader.govern_also(&identity);
+        let crib = reloader.crib();
+        let named = reloader.named_workspaces();
+        // One of its own, since it closes when this door does.
+        let server = Server::new(crib.gate.clone(), crib.instructions.clone());
+        let on_socket = async {
+            if let Some(socket) = socket {
+                unix::serve(server.clone(), socket, stopping.cancelled()).await;
+            }
+        };
+        let on_http =
+            http::serve(server.clone(), named.clone(), identity, listener, &config, stopping.cancelled());
+        tokio::join!(on_http, on_socket);
+        named.close_all().await;
+    }
+}
+
+/// Where somebody serves, in the form of the log.
+pub struct Announcement {
+    /// The endpoint.
+    pub url: String,
+    banner: Banner,
+    format: Format,
+}
+
+impl Announcement {
+    /// Says it: as text by `print`, or in the log.
+    pub fn say(&self, print: impl FnOnce(&str)) {
+        match self.format {
+            Format::Text => print(&self.banner.to_string()),
+            Format::Json => tracing::info!(url = self.url, "serving"),
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! The process that serves: puts the other crates together into workspaces, takes clients over from their fronts, and
+//! answers at the control socket.
+
+pub mod administration;
+pub mod assemble;
+pub mod control;
+pub mod front;
+pub mod http_door;
+mod named_workspaces;
+mod observing;
+pub mod person;
+pub mod resident;
+pub mod shared;
+mod token_store;
+pub mod upstreams;

@@ -1,0 +1,133 @@
+//! What a process has once, however many workspaces it serves.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use audit::AuditLog;
+use config::Learner;
+use config::{Loaded, Settings};
+use gate::Approvals;
+use pins::{Neighbours, PinStore, Pinning};
+use redact::Redactor;
+use sandbox::Launcher;
+use store::{Secrets, SqliteStore, Store};
+use terminal::Trouble;
+use terminal::times::now_ms;
+
+use crate::observing::{self, Observing};
+use crate::token_store::StateTokens;
+use crate::upstreams::Servers;
+
+/// Who our own tools belong to, in sentences.
+pub const OURSELVES: &str = "Toolcrib";
+
+/// The first argument of a process that is to guard another; not for people, so not in the help.
+pub const GUARD: &str = "__guard";
+
+/// The first argument of the process that serves all clients of a user, before the state folder.
+pub const RESIDENT: &str = "__resident";
+
+/// What a process has once. Copies share it.
+#[derive(Clone)]
+pub struct Shared {
+    /// The state folder.
+    pub state: PathBuf,
+    /// What survives the process.
+    pub store: Arc<SqliteStore>,
+    /// What servers are signed in with, sealed.
+    pub sealed: Arc<Secrets>,
+    /// What starts programs.
+    pub launcher: Launcher,
+    /// Shared by all workspaces that mean the same by one.
+    pub servers: Arc<Servers>,
+    /// Strikes out the secrets of all workspaces for all of them.
+    pub redactor: Redactor,
+    learner: Arc<Learner>,
+    /// The questions to people.
+    pub approvals: Arc<Approvals>,
+    /// The log of calls.
+    pub audit_log: Arc<AuditLog>,
+    /// What an operator is shown.
+    pub observing: Arc<Observing>,
+}
+
+impl Shared {
+    /// By the settings of whoever comes first: what they say of this is the user's own, and so the same for all. Must be
+    /// called on the runtime, by its own task.
+    ///
+    /// # Errors
+    /// Our own program cannot be found.
+    pub fn new(settings: &Settings) -> Result<Shared, Trouble> {
+        let (store, redactor) = (settings.kept.store().clone(), settings.redactor.clone());
+        let sealed = Arc::new(settings.kept.sealed());
+        let world = world(sealed.clone())?;
+        let world = upstream::World { pins: Some(pinning(&store, &redactor)), ..world };
+        let audit = settings.audit.clone();
+        let servers_store: Arc<dyn Store> = store.clone();
+        let approvals = Approvals::new(store.clone());
+        let keys = store.clone();
+        approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
+        Ok(Shared {
+            state: settings.state.clone(),
+            store,
+            sealed,
+            launcher: world.launcher.clone(),
+            servers: Servers::new(world, servers_store),
+            approvals,
+            audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
+            learner: Arc::new(Learner::new(&redactor)),
+            redactor,
+            observing: Arc::new(observing::begin(&settings.telemetry)),
+        })
+    }
+
+    /// Has a configuration that was read go by what is there already.
+    pub fn take_in(&self, loaded: &mut Loaded) {
+        loaded.settings.redactor = self.redactor.clone();
+        loaded.settings.kept = loaded.settings.kept.in_store(&self.store);
+        loaded.learner = Arc::new(self.learner.another());
+    }
+
+    /// Closes what must not be lost. All workspaces have ended by now.
+    pub async fn close(&self) {
+        self.servers.end().await;
+        // Nothing else is left to run, so the disk may be waited for here.
+        if let Err(error) = self.audit_log.sign_end() {
+            tracing::error!(%error, "the audit log could not be closed");
+        }
+        self.observing.end().await;
+    }
+}
+
+/// What it takes to hold definitions back, beside our own tools.
+fn pinning(store: &Arc<SqliteStore>, redactor: &Redactor) -> Pinning {
+    let neighbours = Neighbours::default();
+    let own = tools::all(&tools::Set::ALL);
+    neighbours.say(OURSELVES, own.iter().map(|tool| tool.definition().name.to_string()).collect());
+    let store = PinStore::new(store.clone(), redactor);
+    let redactor = redactor.clone();
+    let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
+    Pinning { store, neighbours: Arc::new(neighbours), conceal }
+}
+
+/// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held
+/// back: this is for looking at servers.
+///
+/// # Errors
+/// Our own program cannot be found.
+pub fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Trouble> {
+    let guard = std::env::current_exe().map_err(|why| {
+        Trouble::Failed(format!("the program's own file cannot be found, so nothing could be started: {why}"))
+    })?;
+    let launcher = Launcher { guard, guard_args: vec![GUARD.to_owned()] };
+    let keeper = Arc::new(StateTokens::new(secrets.into()));
+    let ourselves = server::OURSELVES;
+    Ok(upstream::World {
+        launcher,
+        client: sandbox::Client::new(),
+        ourselves,
+        keeper,
+        pins: None,
+        trace: None,
+    })
+}
