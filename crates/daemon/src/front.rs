@@ -21,7 +21,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 use wire::Lines;
 
-use crate::control::next_line;
+use crate::control::{json_line, next_line};
 use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
 pub use reach::Alone;
 use reach::Starting;
@@ -88,13 +88,7 @@ fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
     let are_wanted = |name: &str| inherited.has(name.as_ref());
     let variables = loaded.surroundings.needed(are_wanted);
     let place = Place::of(&loaded.surroundings, named, variables);
-    line(&FromFront::Attach { door, place })
-}
-
-fn line(said: &FromFront) -> Vec<u8> {
-    let mut line = serde_json::to_vec(said).expect("frames are JSON");
-    line.push(b'\n');
-    line
+    json_line(&FromFront::Attach { door, place })
 }
 
 impl Front {
@@ -124,7 +118,7 @@ impl Front {
     }
 
     async fn say(&mut self, said: &FromFront) -> io::Result<()> {
-        self.stream.write_all(&line(said)).await
+        self.stream.write_all(&json_line(said)).await
     }
 
     /// Stays until the client has been served. A first signal has that end, a second one ends this process at once. With

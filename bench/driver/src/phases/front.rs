@@ -1,10 +1,11 @@
 //! What the process that all clients share costs beside one for each client: calls through a front, and starts.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::ensure;
 
 use super::read_file;
+use super::start::start;
 use super::tables::{latencies, latency_goal};
 use crate::bench::Bench;
 use crate::message::Request;
@@ -14,7 +15,6 @@ use crate::programs::Upstream;
 use crate::report::{Limit, Report};
 use crate::round::Round;
 use crate::slices::{from_times, nanoseconds};
-use crate::stdio_client::StdioClient;
 
 const ALONE: &str = "toolcrib, standalone";
 const FRONT: &str = "toolcrib, through a front";
@@ -75,13 +75,6 @@ fn starts(bench: &Bench, report: &mut Report, stop: &Launch) -> anyhow::Result<(
     let about = "From spawn to the whole answer to `initialize` over stdio; files in the page cache.";
     report.section(latencies("Start through a front", about, &results, ALONE));
     Ok(())
-}
-
-fn start(launch: &Launch) -> anyhow::Result<Duration> {
-    let start = Instant::now();
-    let mut client = StdioClient::bare(launch)?;
-    client.handshake()?;
-    Ok(start.elapsed())
 }
 
 /// Ends the process that all clients share, if it runs.

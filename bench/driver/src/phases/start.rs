@@ -43,7 +43,8 @@ pub(super) fn run(bench: &Bench, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn start(launch: &Launch) -> anyhow::Result<Duration> {
+/// Starts it, and has it answer `initialize`.
+pub(super) fn start(launch: &Launch) -> anyhow::Result<Duration> {
     let start = Instant::now();
     let mut client = StdioClient::bare(launch)?;
     client.handshake()?;

@@ -38,12 +38,17 @@ impl Talk {
     /// # Errors
     /// If the connection fails, or the other side does not take it.
     pub(super) async fn say(&mut self, value: &impl Serialize) -> io::Result<()> {
-        let mut line = serde_json::to_vec(value)?;
-        line.push(b'\n');
-        timeout(TAKE_MAX, self.stream.write_all(&line))
+        timeout(TAKE_MAX, self.stream.write_all(&json_line(value)))
             .await
             .unwrap_or_else(|_| Err(ErrorKind::TimedOut.into()))
     }
+}
+
+/// A value as it is said: JSON on a line of its own.
+pub fn json_line(value: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(value).expect("what is said has text for keys");
+    line.push(b'\n');
+    line
 }
 
 /// The next line of a stream; nothing at the end. Waits as long as it takes, and may be dropped at any time.

@@ -129,7 +129,7 @@ impl Bound {
 }
 
 /// The folder keeps everybody else out; this is the second lock.
-fn is_ours(stream: &UnixStream) -> bool {
+pub fn is_ours(stream: &UnixStream) -> bool {
     stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw())
 }
 

@@ -60,16 +60,8 @@ impl Reloader {
     ///
     /// # Errors
     /// As [`assemble_in()`].
-    pub fn assembled(
-        loaded: Loaded,
-        named: Option<PathBuf>,
-        identity: Option<Arc<Identity>>,
-        start: Start,
-    ) -> Result<Arc<Reloader>, Trouble> {
-        let shared = Shared::new(&loaded.settings)?;
-        let reloader = Reloader::assembled_in(&shared, loaded, named, start)?;
-        identity.iter().for_each(|identity| reloader.govern_also(identity));
-        Ok(reloader)
+    pub fn assembled(loaded: Loaded, named: Option<PathBuf>, start: Start) -> Result<Arc<Reloader>, Trouble> {
+        Reloader::assembled_in(&Shared::new(&loaded.settings)?, loaded, named, start)
     }
 
     /// The same in a process that may serve others besides.

@@ -43,9 +43,8 @@ impl Process {
             .expect("a sound configuration");
         let identity = identity(&loaded.settings);
         identity.served_at(([127, 0, 0, 1], 3000).into());
-        let of_process = Some(identity.clone());
-        let reloader = Reloader::assembled(loaded, Some(file), of_process, Start::WhenWanted);
-        let reloader = reloader.expect("an assembly");
+        let reloader = Reloader::assembled(loaded, Some(file), Start::WhenWanted).expect("an assembly");
+        reloader.govern_also(&identity);
         let crib = reloader.crib().clone();
         let desk = Desk::new("stdio", reloader);
         let control = Control::open(&crib.shared.state, desk, Opening::AtOnce).await;

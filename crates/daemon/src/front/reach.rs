@@ -10,12 +10,11 @@ use std::time::Duration;
 
 use config::Loaded;
 use rustix::fs::OFlags;
-use rustix::process::geteuid;
 use sandbox::{InheritedNames, Lasting, connect_unix, start_lasting};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
-use crate::control::Folder;
+use crate::control::{Folder, is_ours};
 use crate::resident::{Build, socket_name};
 use crate::shared::RESIDENT;
 
@@ -45,10 +44,8 @@ pub(super) struct Starting {
 impl Starting {
     /// By the configuration of whoever comes first.
     pub(super) fn by(loaded: &Loaded) -> Starting {
-        let inherited = InheritedNames::new([]);
-        let is_given = |name: &OsStr| inherited.has(name) || ALSO_GIVEN.iter().any(|also| name == *also);
-        let given = loaded.surroundings.variables.iter().filter(|(name, _)| is_given(name));
-        let environment = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let also = ALSO_GIVEN.map(str::to_owned);
+        let environment = InheritedNames::new(&also).of(&loaded.surroundings.variables);
         Starting { state: loaded.settings.state.clone(), environment }
     }
 }
@@ -77,9 +74,7 @@ pub(super) async fn reach(starting: &Starting) -> Result<UnixStream, Alone> {
 /// A connection, if somebody listens who is us.
 async fn connect(folder: &Folder, name: &str) -> Result<Option<UnixStream>, Alone> {
     match connect_unix(&folder.path(name)).await {
-        Ok(stream) if stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw()) => {
-            Ok(Some(stream))
-        }
+        Ok(stream) if is_ours(&stream) => Ok(Some(stream)),
         Ok(_) => Err(Alone("its socket belongs to another user".to_owned())),
         Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
             Ok(None)

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::Cancel;
-use rustix::process::geteuid;
 use sandbox::{Machine, Process, Processes as _, peer};
 use server::stdio::{self, HandedOver};
 use terminal::{Ending, Trouble};
@@ -22,7 +21,7 @@ use super::entering::{Entered, Resident, unusable};
 use super::hand_over;
 use super::listeners::{FRAMES_WAITING_MAX, in_workspace};
 use super::words::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront};
-use crate::control::next_line;
+use crate::control::{is_ours, json_line, next_line};
 use crate::http_door::HttpDoor;
 use crate::upstreams::Start;
 
@@ -45,8 +44,7 @@ struct Front {
 
 /// Serves the client of whoever has connected, if that is a front of the same user.
 pub(super) async fn attached(resident: Arc<Resident>, stream: UnixStream) {
-    let is_ours = stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw());
-    let Some(process) = peer(&stream).filter(|_| is_ours) else { return };
+    let Some(process) = peer(&stream).filter(|_| is_ours(&stream)) else { return };
     let Ok(Ok((bytes, descriptors))) = timeout(SAY_MAX, hand_over::receive(&stream)).await else { return };
     let (reader, writer) = stream.into_split();
     let (frames, waiting) = mpsc::channel(FRAMES_WAITING_MAX);
@@ -70,9 +68,7 @@ pub(super) async fn attached(resident: Arc<Resident>, stream: UnixStream) {
 /// Writes what a front is told until nobody tells it more, or it has gone.
 async fn write(mut writer: OwnedWriteHalf, mut waiting: mpsc::Receiver<ToFront>) {
     while let Some(frame) = waiting.recv().await {
-        let mut line = serde_json::to_vec(&frame).expect("frames are JSON");
-        line.push(b'\n');
-        if writer.write_all(&line).await.is_err() {
+        if writer.write_all(&json_line(&frame)).await.is_err() {
             return;
         }
     }

@@ -24,7 +24,7 @@ use super::attached::attached;
 use super::build::Build;
 use super::entering::{Greet, Resident};
 use super::words::ToFront;
-use crate::control::{Control, Desk, Folder, Opening};
+use crate::control::{Control, Desk, Folder, Opening, json_line};
 
 /// Most fronts at once. Beyond it new ones wait in the system's queue, and serve by themselves in the end.
 const FRONTS_MAX: usize = 1_000;
@@ -122,9 +122,7 @@ async fn run(state: PathBuf, [connection, lock]: [OwnedFd; 2], greet: Greet) -> 
 
 /// The only word to a front that is served elsewhere.
 async fn tell(front: &mut UnixStream, last: &ToFront) -> io::Result<()> {
-    let mut line = serde_json::to_vec(last).expect("frames are JSON");
-    line.push(b'\n');
-    front.write_all(&line).await
+    front.write_all(&json_line(last)).await
 }
 
 /// Takes in fronts until nobody needs the process any more.

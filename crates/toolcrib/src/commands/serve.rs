@@ -37,7 +37,7 @@ async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     // Before anything is started.
     let door = HttpDoor::bind(&loaded.settings).await?;
     let announcement = door.announcement(&loaded).await?;
-    let reloader = Reloader::assembled(loaded, named, None, Start::AtOnce)?;
+    let reloader = Reloader::assembled(loaded, named, Start::AtOnce)?;
     let crib = reloader.crib();
     let desk = Desk::new(&announcement.url, reloader.clone());
     // Whoever reads the banner may ask at once.

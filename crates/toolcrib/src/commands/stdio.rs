@@ -43,7 +43,7 @@ pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
 async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let signals = Signals::listen()?;
     let greet = greet(&loaded);
-    let reloader = Reloader::assembled(loaded, named, None, Start::WhenWanted)?;
+    let reloader = Reloader::assembled(loaded, named, Start::WhenWanted)?;
     let crib = reloader.crib().clone();
     let of_clients = crib.shared.state.clone();
     crib.gate.approvals().ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));

@@ -87,8 +87,8 @@ fn a_section_that_does_not_fit_where_it_listens_changes_nothing() {
         let file = write(process.folder.path(), text);
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer).expect("sound");
-        let reloader = Reloader::assembled(loaded, Some(file), Some(elsewhere.clone()), Start::WhenWanted)
-            .expect("an assembly");
+        let reloader = Reloader::assembled(loaded, Some(file), Start::WhenWanted).expect("an assembly");
+        reloader.govern_also(&elsewhere);
         let why = reloader.reload().await.expect_err("nobody says whom tokens are for").to_string();
         assert!(why.starts_with("identity.resource: must be set to the address that clients use"), "{why}");
         assert_eq!(elsewhere.knows_anybody().await, Ok(false));
