@@ -10,8 +10,7 @@ use gate::Approvals;
 use gate::approvals::{self, Asker, CODE_BYTES_MAX, Code};
 use rustix::fs::{Mode, OFlags};
 use sandbox::{Machine, Processes, command_line};
-use terminal::Trouble;
-use terminal::unseen;
+use terminal::{Trouble, unseen};
 
 use crate::control;
 use crate::shared::RESIDENT;

@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::AuditLog;
-use config::Learner;
-use config::{Loaded, Settings};
+use config::{Learner, Loaded, Settings};
 use gate::Approvals;
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;

@@ -7,8 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
 use admin::By;
-use config::{self, Loaded, Reading, Sections, Surroundings, Unfollowed};
-use config::{Kept, Learner};
+use config::{self, Kept, Learner, Loaded, Reading, Sections, Surroundings, Unfollowed};
 use redact::{Known, Redactor};
 use serde_json::Value;
 use server::identity::Identity;

@@ -7,8 +7,7 @@ use config::Loaded;
 use gate::Cancel;
 use oauth::Unfinished;
 use server::{Greeting, Server};
-use terminal::{Ending, Trouble};
-use terminal::{log, print, runtime};
+use terminal::{Ending, Trouble, log, print, runtime};
 use tokio::sync::Semaphore;
 
 use super::listeners::Listeners;

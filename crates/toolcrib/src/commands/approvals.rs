@@ -9,13 +9,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Instant;
 
-use admin::approvals as operations;
-use admin::{By, Operation as _, Person};
+use admin::{By, Operation as _, Person, approvals as operations};
 use daemon::person;
 use gate::Approvals as Kept;
 use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, SIGN_EVERY, Scope, State};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 use tokio::time::sleep;
 
 use super::caller::caller;

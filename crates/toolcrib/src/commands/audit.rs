@@ -9,8 +9,7 @@ mod verify;
 use admin::audit_log::{Acknowledge, AuditPart, Key, Prune, Verify};
 use admin::{By, Operation as _};
 use daemon::administration;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::start::start_nobody;
 use crate::cli::{Audit, Cli};

@@ -2,8 +2,7 @@
 
 use clap::CommandFactory as _;
 use clap_complete::{Shell, generate};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use crate::cli::Cli;
 

@@ -3,8 +3,7 @@
 use config::{self, Unfollowed};
 use daemon::assemble::open_workspace;
 use serde_json::json;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 use upstream::Settings;
 
 use super::load::{load_resting, load_with};

@@ -10,8 +10,7 @@ use daemon::upstreams::Start;
 use gate::{Awaited, Call, Cancel, Failure, Offer, Outcome, Refusal};
 use serde_json::{Value, json};
 use terminal::signals::{Signals, unless_stopped};
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use tokio::time::timeout;
 
 use super::approvals;

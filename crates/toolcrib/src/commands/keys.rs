@@ -7,8 +7,7 @@ use gate::Approvals;
 use server::identity;
 use terminal::print;
 use terminal::print::Table;
-use terminal::times::now_ms;
-use terminal::times::shown;
+use terminal::times::{now_ms, shown};
 use terminal::{Ending, Trouble};
 use units::Span;
 

@@ -7,8 +7,7 @@ mod replay;
 use config::Kept;
 use policy::RuleConfig;
 use serde_json::json;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::gated::{settled, with_crib};
 use super::load::{load, load_resting};

@@ -7,8 +7,7 @@ use daemon::assemble::Crib;
 use gate::{Action, Call, Failure, Payload, Refusal, Shown, Target};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::gated::{block, carry, failed, settled, with_crib};
 use super::resources::{ASKS, described, listing, visible};

@@ -4,8 +4,7 @@ use bytes::Bytes;
 use daemon::assemble::Crib;
 use gate::{Action, Call, Failure, Offer, Payload, Refusal, Shown, Target};
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::caller::caller;
 use super::gated::{binary, carry, failed, settled, with_crib};

@@ -5,8 +5,7 @@ mod test;
 use policy::Role;
 use rules::{Action, Found, Rule, Rules as InForce};
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::load::load_resting;
 use crate::cli::{Cli, Rules};

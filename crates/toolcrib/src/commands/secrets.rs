@@ -7,8 +7,7 @@ use admin::secrets::{self, Change, ON_THE_LINE, Rekeyed, SecretPart, Value, WasK
 use admin::{By, Operation as _};
 use daemon::administration;
 use daemon::control::Neighbours;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::load::surroundings;
 use crate::cli::{Cli, Secrets};

@@ -11,8 +11,7 @@ use daemon::assemble::assemble;
 use daemon::upstreams::Start;
 use gate::{Call, Caller, Failure, Gate, Offered, Refusal, Via};
 use serde_json::json;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 
 use crate::cli::Cli;
 

@@ -10,8 +10,7 @@ use daemon::resident::Door;
 use daemon::upstreams::Start;
 use gate::Cancel;
 use terminal::signals::{Hangup, Hangups, Signals};
-use terminal::{Ending, Trouble};
-use terminal::{open_files, print, runtime};
+use terminal::{Ending, Trouble, open_files, print, runtime};
 
 use super::start::{Asking, Log, start};
 use crate::cli::{Cli, Serving};

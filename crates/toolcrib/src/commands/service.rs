@@ -9,8 +9,7 @@ use std::path::Path;
 use config::{self, Surroundings, Unfollowed};
 use sandbox::text_file;
 use serde_json::json;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::load::surroundings;
 use crate::cli::{Cli, Service};

@@ -3,9 +3,7 @@
 use config::Loaded;
 use config::log::Level;
 use redact::Known;
-use terminal::Trouble;
-use terminal::log;
-use terminal::print;
+use terminal::{Trouble, log, print};
 
 use super::load::{load, load_resting};
 use super::trust;

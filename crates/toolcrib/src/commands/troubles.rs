@@ -5,8 +5,7 @@ use std::sync::Arc;
 use daemon::assemble::Crib;
 use daemon::upstreams::Upstreams;
 use serde::Serialize;
-use terminal::Trouble;
-use terminal::print;
+use terminal::{Trouble, print};
 use upstream::{State, Upstream};
 
 use admin::nearest;

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use config::{self, Loaded, Unfollowed};
 use daemon::person;
 use serde_json::json;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime, times};
+use terminal::{Ending, Trouble, print, runtime, times};
 
 use super::load::surroundings;
 use super::mcp::{ask, running};

@@ -3,8 +3,7 @@
 use admin::Fault;
 use daemon::person;
 use gate::Approvals;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 /// Sets, changes or removes the code. Who changes it gives the old one.
 pub(super) fn run(kept: &Approvals, remove: bool) -> Result<Ending, Trouble> {

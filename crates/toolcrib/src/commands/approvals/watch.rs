@@ -7,8 +7,7 @@ use std::thread;
 use admin::{Operation as _, Person, approvals as operations};
 use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope};
 use serde_json::json;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::{Here, caller, shown};
 use crate::cli::Cli;

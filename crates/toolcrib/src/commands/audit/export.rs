@@ -10,10 +10,9 @@ use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
 use sandbox::Client;
 use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
-use terminal::print;
-use terminal::runtime;
 use terminal::times::time_ms;
 use terminal::{Ending, Trouble};
+use terminal::{print, runtime};
 
 use super::headers;
 use super::unreadable::unreadable;

@@ -8,8 +8,7 @@ use admin::{By, Operation as _};
 use audit::Reader;
 use serde_json::Value;
 use terminal::times::time_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, times};
+use terminal::{Ending, Trouble, print, times};
 
 use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};

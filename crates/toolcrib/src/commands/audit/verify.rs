@@ -3,8 +3,7 @@
 use admin::audit_log::{AuditPart, GoodLog, LossReport, Verify, VerifyReport};
 use admin::{By, Operation as _};
 use audit::Loss;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use crate::cli::Cli;
 

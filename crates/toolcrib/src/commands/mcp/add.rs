@@ -6,8 +6,7 @@ use config::Loaded;
 use serde_json::json;
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use terminal::times::now_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};

@@ -9,8 +9,7 @@ use config::Loaded;
 use oauth::{Session, Status};
 use serde_json::{Value, json};
 use terminal::signals::unless_stopped;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime, times};
+use terminal::{Ending, Trouble, print, runtime, times};
 use upstream::{Settings, Upstream, World};
 
 use super::running;

@@ -8,8 +8,7 @@ use daemon::control;
 use oauth::{AuthError, Document, Status};
 use serde_json::{Value, json};
 use terminal::signals::unless_stopped;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Trace, Traced, Upstream, World};
 
 use super::auth::{described, shown};

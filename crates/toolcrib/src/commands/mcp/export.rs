@@ -7,8 +7,7 @@ use config::find;
 use jiff::Timestamp;
 use sandbox::text_file;
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::ask;
 use crate::cli::{Cli, Export};

@@ -10,8 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
 use terminal::times::now_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::{State, Upstream};
 
 use super::reported::{ReportedServer, age, counted};

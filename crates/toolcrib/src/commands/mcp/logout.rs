@@ -1,8 +1,7 @@
 //! `mcp logout`: forgets the sign-in to a server, here and in the Toolcribs that are running.
 
 use serde_json::json;
-use terminal::runtime;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, runtime};
 use upstream::Upstream;
 
 use super::auth::no_account;

@@ -2,8 +2,7 @@
 
 use daemon::control::{self, Asked, Refused, Reloaded};
 use serde_json::{Value, json};
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;

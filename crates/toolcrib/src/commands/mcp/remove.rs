@@ -7,8 +7,7 @@ use config::{Loaded, files_of_server};
 use oauth::Session;
 use serde_json::json;
 use store::{DefinitionStore as _, Kind, remove as remove_cell};
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::running;

@@ -9,8 +9,7 @@ use daemon::assemble::assemble;
 use daemon::control::{self, Running};
 use daemon::upstreams::Start;
 use serde_json::{Value, json};
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 
 use super::servers::{UNKNOWN_SERVER, picked};
 use crate::cli::Cli;

@@ -6,8 +6,7 @@ mod programs;
 use futures_util::future::join_all;
 use serde_json::json;
 use terminal::signals::unless_stopped;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 
 use super::servers::{NO_SERVERS, picked, world};
 use crate::cli::Cli;

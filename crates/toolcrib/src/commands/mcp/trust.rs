@@ -9,8 +9,7 @@ use daemon::person;
 use pins::{Decision, Hash, PinStore, Pins, What};
 use serde_json::{Value, json};
 use terminal::times::now_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Trust};
 
 use super::running;

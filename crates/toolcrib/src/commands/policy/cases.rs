@@ -7,8 +7,7 @@ use policy::{Case, CaseResult};
 use sandbox::text_file::{self, line_and_column};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use crate::cli::Cli;
 use crate::commands::load::load_resting;

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use policy::{Caller, CallerKind, CaseCaller, Explanation, Finding, Looked};
 use sandbox::ObeyedFile;
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 use tool_api::Definition;
 
 use crate::cli::{Cli, PolicyExplain as Asked};

@@ -10,8 +10,7 @@ use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Ro
 use serde::Deserialize;
 use serde_json::{Value, json};
 use terminal::times::time_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, times};
+use terminal::{Ending, Trouble, print, times};
 
 use crate::cli::{Cli, PolicyReplay as Asked};
 use crate::commands::gated::{settled, with_crib};

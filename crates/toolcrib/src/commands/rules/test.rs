@@ -3,8 +3,7 @@
 use bytes::Bytes;
 use rules::{Approval, Call, Finding, Rules, Stop, Words};
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::{place, rules_of};
 use crate::cli::Cli;

@@ -5,8 +5,7 @@ use std::io::{self, IsTerminal as _, Read};
 use std::os::fd::AsFd as _;
 
 use store::SecretValue;
-use terminal::Trouble;
-use terminal::unseen;
+use terminal::{Trouble, unseen};
 
 /// More than the longest value takes, in bytes.
 const INPUT_BYTES_MAX: usize = 4 * 4096 + 2;

@@ -6,8 +6,7 @@ use bytes::Bytes;
 use daemon::assemble::Crib;
 use gate::{Call, Failure, Outcome, Refusal};
 use serde_json::Value;
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 use tool_api::Arguments;
 use wire::Revision;
 

@@ -5,8 +5,7 @@ use daemon::upstreams::Upstreams;
 use gate::{BUILT_IN, Definition, Offer};
 use serde::Serialize;
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use super::show::description;
 use crate::commands::caller::caller;

@@ -4,8 +4,7 @@ use daemon::assemble::Crib;
 use futures_util::FutureExt;
 use gate::{BUILT_IN, Definition, Listing};
 use serde_json::{Value, json};
-use terminal::print;
-use terminal::{Ending, Trouble};
+use terminal::{Ending, Trouble, print};
 
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;

@@ -8,9 +8,8 @@ use daemon::person;
 use gate::Approvals;
 use redact::Redactor;
 use store::{SqliteStore, Store};
-use terminal::Trouble;
-use terminal::print;
 use terminal::times::now_ms;
+use terminal::{Trouble, print};
 
 use super::show;
 use crate::cli::Cli;

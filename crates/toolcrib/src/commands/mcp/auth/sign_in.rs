@@ -7,9 +7,8 @@ use config::{Flags, Surroundings};
 use http::Uri;
 use oauth::{AuthError, Session, SignIn};
 use serde_json::json;
-use terminal::Trouble;
-use terminal::print;
 use terminal::signals::Signals;
+use terminal::{Trouble, print};
 use tokio::sync::mpsc;
 
 use crate::commands::mcp::ask;

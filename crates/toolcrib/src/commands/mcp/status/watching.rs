@@ -7,8 +7,7 @@ use std::time::Duration;
 use daemon::control::{self, Asked};
 use serde_json::json;
 use terminal::times::now_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, times};
+use terminal::{Ending, Trouble, print, times};
 use tokio::time::sleep;
 
 use super::shown::Section;
