@@ -50,7 +50,7 @@ fn names_and_values_are_checked() {
     ] {
         assert_eq!(SecretValue::parse(&text).err(), expected);
     }
-    assert_eq!(format!("{:?}", value(VALUE)), "***");
+    assert_eq!((value(VALUE).expose(), &*format!("{:?}", value(VALUE))), (VALUE, "***"));
 }
 
 #[test]
