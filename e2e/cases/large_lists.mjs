@@ -26,11 +26,8 @@ const FLOOD_BYTES_MAX = 8 * 2 ** 20;
 /** 20,000 tools of 120 bytes, in the forms in which a gateway needs them, and as one answer. */
 const LISTS_BYTES_MAX = 128 * 2 ** 20;
 
-/** Calls that need nothing of a busy upstream: so many are answered while it is busy, if they do not wait for it, ... */
-const UNDISTURBED_MIN = 20;
-
-/** ... or it is not busy for long, and each is answered within this. */
-const UNDISTURBED_MS_MAX = 3_000;
+/** Calls that need nothing of a busy upstream: more than one is answered while it is busy, if they do not wait for it. */
+const UNDISTURBED_MIN = 2;
 
 const LONG = "a_tool_whose_name_is_far_longer_than_what_models_and_their_hosts_take";
 const ODD = "names/with.dots and blanks";
@@ -162,12 +159,11 @@ await run({
     let over = false;
     const all = Promise.all(floods).finally(() => (over = true));
     const begun = performance.now();
-    let [calls, slowest_ms] = [0, 0];
-    for (; !over; calls += 1) {
-      const since = performance.now();
+    let calls = 0;
+    while (!over) {
       const { message } = await program.call("good_echo", { message: `call ${calls}` });
       checkSame("the echo", `call ${calls}`, message.result?.content?.[0]?.text);
-      slowest_ms = Math.max(slowest_ms, performance.now() - since);
+      if (!over) calls += 1;
     }
     const seconds = (performance.now() - begun) / 1_000;
     for (const { message } of await all)
@@ -176,11 +172,7 @@ await run({
     console.log(
       `        ${(grown / 2 ** 20).toFixed(1)} MiB more, ${calls} calls of another upstream in ${seconds.toFixed(1)} s`,
     );
-    check(
-      calls >= UNDISTURBED_MIN || slowest_ms < UNDISTURBED_MS_MAX,
-      `at least ${UNDISTURBED_MIN} calls of another upstream, or each within ${UNDISTURBED_MS_MAX} ms`,
-      { calls, slowest_ms },
-    );
+    check(calls >= UNDISTURBED_MIN, `at least ${UNDISTURBED_MIN} calls of another upstream meanwhile`, calls);
     check(grown < FLOOD_BYTES_MAX, `at most ${FLOOD_BYTES_MAX} bytes more`, grown);
     for (const name of ["loud", "new"]) {
       const { message } = await program.call(`${name}_asked`);

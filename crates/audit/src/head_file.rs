@@ -154,6 +154,30 @@ mod tests {
     }
 
     #[test]
+    fn a_head_is_noted_in_place_of_the_older_and_of_no_later_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let signer = Signer::of_folder(dir.path()).unwrap();
+        let keys = [signer.public()];
+        for (seq, slots) in [
+            (5, [Some(5), None]),
+            (3, [Some(5), None]),
+            (6, [Some(5), Some(6)]),
+            (6, [Some(5), Some(6)]),
+            (4, [Some(5), Some(6)]),
+            (8, [Some(8), Some(6)]),
+            (7, [Some(8), Some(6)]),
+            (9, [Some(8), Some(9)]),
+        ] {
+            note(dir.path(), Head { seq, hash: Hash::of(b"x") }, &signer, &SystemFiles).unwrap();
+            let file = File::open(dir.path().join(HEAD_FILE)).unwrap();
+            let noted = HEADS.map(|slot| head_in(&file, slot, &keys).unwrap().map(|head| head.seq));
+            assert_eq!(noted, slots, "{seq}");
+            let latest = noted_head(dir.path(), &keys).unwrap().map(|head| head.seq);
+            assert_eq!(latest, slots.into_iter().flatten().max(), "{seq}");
+        }
+    }
+
+    #[test]
     fn a_loss_stays_noted_beside_the_heads_until_it_is_taken_back() {
         let dir = tempfile::tempdir().unwrap();
         let signer = Signer::of_folder(dir.path()).unwrap();

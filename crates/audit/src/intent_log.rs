@@ -191,7 +191,8 @@ impl IntentLog {
             slots *= 2;
         }
         if let (Some(file), true) = (&self.file, slots > self.slots) {
-            lay_out(&file.file, self.slots..slots, ops).and_then(|()| ops.sync(&file.file))?;
+            // The sync of the notes for which it grows takes this along.
+            lay_out(&file.file, self.slots..slots, ops)?;
             self.free.extend(self.slots..slots);
             self.slots = slots;
         }

@@ -14,8 +14,8 @@ use std::{
 
 use audit::{Arguments, AuditLog, Config, Trust, verify};
 use redact::Redactor;
-use samples::{OPENED_AT_MS, record};
-use units::Span;
+use samples::{OPENED_AT_MS, fixed, record};
+use units::{Size, Span};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -118,4 +118,38 @@ fn a_clock_that_was_never_set_makes_nothing_old() {
     check(&then(Prunes(20)), &[0, 6, -90, -80, 13]);
     check(&then(Prunes(50)), &[6, -90, -80, 13, 50]);
     check(&then(Prunes(54)), &[13, 54]);
+}
+
+/// Three closed segments and a record behind them, in an audit log that may have as many bytes as `max_bytes` makes of
+/// its own: which segments `audit prune` removes.
+#[track_caller]
+fn check_size(max_bytes: impl Fn(u64) -> u64, expected: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let with =
+        |config: Config| AuditLog::with(dir.path(), fixed, config, Redactor::new(&redact::Config::default()));
+    let call = |audit_log: &AuditLog| {
+        audit_log.close(record("c"), None, None);
+        audit_log.flush().unwrap();
+    };
+    // A segment is closed at an eighth of this age, so each is too old for a second write.
+    let closing = with(Config { keep: Span(Duration::ZERO), ..Config::default() });
+    (0..3).for_each(|_| call(&closing));
+    assert_eq!(closing.prune().unwrap(), [], "nothing is old or too much");
+    drop(closing);
+    let keeping = Config::default();
+    call(&with(keeping.clone()));
+    let bytes = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap());
+    let bytes = bytes.filter(|entry| entry.file_name().to_string_lossy().ends_with(".jsonl"));
+    let max_bytes = Size(max_bytes(bytes.map(|entry| entry.metadata().unwrap().len()).sum()));
+    let removed = with(Config { max_bytes, ..keeping }).prune().unwrap();
+    let names: Vec<&str> = removed.iter().map(|removed| &*removed.segment).collect();
+    assert_eq!(names, expected);
+    verify(dir.path(), &Trust::default()).unwrap();
+}
+
+#[test]
+fn what_is_too_much_goes_and_the_newest_closed_segment_stays() {
+    check_size(|bytes| bytes, &[]);
+    check_size(|bytes| bytes - 1, &["audit-000001.jsonl"]);
+    check_size(|_| 0, &["audit-000001.jsonl", "audit-000002.jsonl"]);
 }

@@ -187,19 +187,4 @@ mod tests {
     fn instructions_are_a_string() {
         check(What::Instructions, r#""be\tkind\u0021""#, r#""be\tkind!""#);
     }
-    #[test]
-    fn a_thousand_tools_are_hashed_in_no_time() {
-        let schema = r#"{"type":"object","properties":{"path":{"type":"string","description":"A path below the folder."}}}"#;
-        let tool = |at: usize| {
-            format!(r#"{{"name":"t{at}","description":"{}","inputSchema":{schema}}}"#, "word ".repeat(60))
-        };
-        let tools: Vec<String> = (0..1_000).map(tool).collect();
-        let begun = std::time::Instant::now();
-        let hashes: Vec<Hash> = tools.iter().map(|tool| Hash::of(&subject(What::Tool, tool))).collect();
-        let took = begun.elapsed();
-        assert_eq!(hashes.len(), 1_000);
-        // Twenty milliseconds in a release; a debug build on a busy machine is much slower.
-        let limit_ms = if cfg!(debug_assertions) { 20_000 } else { 20 };
-        assert!(took.as_millis() < limit_ms, "{took:?}");
-    }
 }

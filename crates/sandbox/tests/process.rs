@@ -365,6 +365,16 @@ async fn the_direct_child_does_not_survive_a_killed_guard() {
     wait_until("the child of a killed guard", || alive(&mark) == 0);
 }
 
+/// What a terminal sends to the group of whoever sits at it reaches neither the guard nor the command.
+#[tokio::test]
+async fn a_guard_leads_a_session_of_its_own() {
+    let mut tree = launcher().start(&shell("", "echo up; cat")).expect("started");
+    let _io = until_up(&mut tree, 1).await;
+    let guard = rustix::process::Pid::from_raw(tree.pid().cast_signed());
+    assert_eq!(rustix::process::getsid(guard).ok(), guard);
+    timeout(PATIENCE, tree.end()).await.expect("in time");
+}
+
 /// The program in `when_we_are_killed_the_tree_ends`: starts a tree and waits to be killed.
 #[tokio::test]
 #[ignore = "run by another test, in a process of its own"]

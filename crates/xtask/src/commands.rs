@@ -3,7 +3,9 @@
 use std::process::ExitCode;
 
 use crate::checkout::{Checkout, System};
-use crate::{bench, conformance, docs, e2e, fuzz, install, long, quick, scripts, test, tidy, toolchain};
+use crate::{
+    bench, conformance, docs, e2e, fuzz, install, long, mutants, quick, scripts, test, tidy, toolchain,
+};
 
 /// One command: its name, a line of help, and the function that does it with the words that follow.
 struct Command {
@@ -36,6 +38,11 @@ const COMMANDS: &[Command] = &[
         run: long::run,
     },
     Command { name: "fuzz", about: "[TARGET…] a minute of made-up input for each parser", run: fuzz::run },
+    Command {
+        name: "mutants",
+        about: "[CRATE…] [K/N] small breaks that a test must notice: today's share of them, or this one",
+        run: mutants::run,
+    },
     Command {
         name: "conformance",
         about: "[LEG…] the protocol's own suites; --write makes the page in docs/",

@@ -20,6 +20,7 @@ mod e2e;
 mod fuzz;
 pub mod install;
 mod long;
+mod mutants;
 pub mod program;
 mod quick;
 mod scripts;

@@ -2,7 +2,7 @@
 
 use crate::checkout::Checkout;
 use crate::step::{self, Step};
-use crate::{e2e, fuzz, toolchain};
+use crate::{e2e, fuzz, mutants, toolchain};
 
 const STEPS: &[Step] = &[
     Step {
@@ -16,6 +16,12 @@ const STEPS: &[Step] = &[
         run: |checkout| e2e::long(checkout, "crashing_neighbour"),
     },
     Step { name: "fuzz", mend: "`cargo xtask fuzz TARGET` repeats one target", run: fuzz::all },
+    Step {
+        name: "mutants",
+        mend: "write a test that fails on it, or a line in `.cargo/mutants.toml` that says why none should; \
+               `cargo xtask mutants CRATE K/N` repeats a share",
+        run: mutants::of_today,
+    },
     Step { name: "toolchain", mend: "it says what is wrong", run: toolchain::newest },
 ];
 

@@ -5,7 +5,6 @@
 
 mod arrows;
 mod arrows_inside;
-mod attributes;
 mod circles;
 mod layout;
 mod length;
@@ -29,7 +28,6 @@ struct Rule {
 
 const RULES: &[Rule] = &[
     Rule { name: "arrows", look: arrows::look },
-    Rule { name: "attributes", look: attributes::look },
     Rule { name: "circles", look: circles::look },
     Rule { name: "heads", look: layout::heads },
     Rule { name: "layout", look: layout::look },

@@ -42,6 +42,37 @@ async fn a_flood_of_questions_is_stopped() {
     }
 }
 
+/// Answers a question for ever, where so many permissions stand already, some of them ended. The result, how many the answer has
+/// added, and what becomes of the call, made twice.
+async fn check_grants(standing: usize, ended: usize, expected: (&str, usize, [&str; 2])) {
+    let scene = Scene::new();
+    let store = Arc::new(SqliteStore::at(&scene.folder.path().join("state")));
+    let process = scene.process_over(store.clone());
+    // Others cannot read what they say, and they count all the same.
+    let grant = |nth: usize| {
+        let ends_at_ms = (nth < ended).then(now_ms);
+        Change::put(Kind::Grant, &nth.to_string(), None, Content { ends_at_ms, ..Content::from("{}") })
+    };
+    store::wait(store.commit((0..standing).map(grant).collect())).unwrap().unwrap();
+    let id = process.ask(&local(), "{}").await;
+    let answered = process.answer(&id, &scope(Scope::Always(Pattern::Any)), &terminal());
+    let added = process.gate.approvals().grants(&terminal()).unwrap().len();
+    let called = [process.call(&local(), "{}").await, process.call(&local(), "{}").await];
+    assert_eq!(
+        (&*answered, added, called.each_ref().map(|called| &**called)),
+        expected,
+        "{standing} {ended}"
+    );
+}
+
+#[tokio::test]
+async fn no_more_grants_are_given_than_there_may_be() {
+    let given = ("approved", 1, ["ran", "ran"]);
+    check_grants(GRANTS_MAX - 1, 0, given).await;
+    check_grants(GRANTS_MAX, 1, given).await;
+    check_grants(GRANTS_MAX, 0, ("too_many_grants", 0, ["ran", "approval_required"])).await;
+}
+
 #[tokio::test]
 async fn nobody_may_be_asked_or_nothing_can_be_kept() {
     let mut scene = Scene::new();

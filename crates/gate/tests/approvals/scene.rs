@@ -10,15 +10,15 @@ pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
 pub(crate) use gate::approvals::State;
 pub(crate) use gate::approvals::{
-    Answer, Approval, Code, Config, Forgotten, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern, Scope,
-    is_question, unanswered,
+    Answer, Approval, Code, Config, Forgotten, GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern,
+    Scope, is_question, unanswered,
 };
 pub(crate) use gate::{
     Approvals, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Features,
     Gate, Input, Outcome, Parts, Payload, Proof, RateConfig, Redactor, Refusal, Role, Roles, Ruleset, Scopes,
     ToolError, Via,
 };
-pub(crate) use store::SqliteStore;
+pub(crate) use store::{CellStore, Change, Content, Kind, SqliteStore};
 pub(crate) use tool_api::{About, AnyTool, Arguments, Context, Listing};
 
 /// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.

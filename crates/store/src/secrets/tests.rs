@@ -149,6 +149,15 @@ fn a_key_file_that_cannot_be_trusted_is_named() {
         },
         "the key file STATE/secret.key is no file; put the right one back, or move it away, and sign in to your servers again",
     );
+    // There is something of that name, though nobody can tell what.
+    check_key_file(
+        |path| {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink(path, path).unwrap();
+        },
+        "the key file STATE/secret.key cannot be read (Too many levels of symbolic links (os error 40)); check its path \
+         and its permissions",
+    );
 }
 
 #[test]

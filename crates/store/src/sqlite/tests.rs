@@ -16,7 +16,7 @@ use tempfile::TempDir;
 
 use super::file::FILE;
 use super::*;
-use crate::{CellStore, DefinitionStore, Kind, Query, StoreError, wait};
+use crate::{CELLS_PER_KIND_MAX, CellStore, Change, DefinitionStore, Kind, Query, StoreError, wait};
 
 fn keep(store: &SqliteStore, key: &str, value: &str) -> Result<(), StoreError> {
     wait(store.overwrite(Kind::Anchor, key, value.into()))
@@ -163,4 +163,27 @@ fn a_database_locked_by_another_is_busy_not_damaged() {
     assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"), "readers do not wait");
     other.execute_batch("ROLLBACK").unwrap();
     keep(&store, "x", "z").unwrap();
+}
+
+#[test]
+fn a_kind_has_no_more_cells_than_it_may() {
+    let dir = scratch();
+    let store = SqliteStore::at(dir.path());
+    // Put one by one they would take minutes.
+    let all_but_one = "WITH RECURSIVE each (nth) AS (SELECT 2 UNION ALL SELECT nth + 1 FROM each WHERE nth < ?1) \
+                       INSERT INTO cells (kind, key, value) SELECT 'grant', CAST(nth AS TEXT), x'' FROM each";
+    let filled = store.run(|connection| Ok(connection.execute(all_but_one, [CELLS_PER_KIND_MAX as i64])?));
+    assert_eq!(wait(filled).unwrap(), CELLS_PER_KIND_MAX - 1);
+    let put = |kind, key, expected| Change::put(kind, key, expected, Vec::new());
+    let commit = |changes: Vec<Change>| match wait(store.commit(changes)) {
+        Err(StoreError::Full { max: CELLS_PER_KIND_MAX, .. }) => None,
+        made => Some(made.unwrap().expect("nobody else changes it")[0]),
+    };
+    assert_eq!(commit(vec![put(Kind::Grant, "x", None), put(Kind::Grant, "y", None)]), None);
+    let last = commit(vec![put(Kind::Grant, "x", None)]);
+    assert!(last.is_some(), "there was room for one");
+    assert_eq!(commit(vec![put(Kind::Grant, "y", None)]), None);
+    assert!(commit(vec![put(Kind::Pin, "y", None)]).is_some(), "it is of another kind");
+    let last = commit(vec![put(Kind::Grant, "x", last)]).expect("it takes its own place");
+    assert!(commit(vec![Change::remove(Kind::Grant, "x", last), put(Kind::Grant, "y", None)]).is_some());
 }

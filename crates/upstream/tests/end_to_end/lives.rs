@@ -40,11 +40,9 @@ async fn a_server_that_nobody_uses_is_stopped_and_the_next_call_starts_it() {
     it.connect().await.expect("connected");
     let process = process(&it).await;
     // A call that lasts longer than the time keeps it.
-    let begun = std::time::Instant::now();
     assert!(shown(call(&it, "it_slow", r#"{"ms":1600}"#).await).contains("1600"));
-    assert!(process.exists() && begun.elapsed() >= Duration::from_millis(1600));
+    assert!(process.exists());
     until_state(&it, "stopped").await;
-    assert!(begun.elapsed() >= Duration::from_millis(2500), "{:?}", begun.elapsed());
     gone(&process).await;
     assert!(names(&it).contains(&"it_echo".to_owned()));
     assert_eq!(it.status().processes, 0);
@@ -80,7 +78,7 @@ async fn whoever_stays_connected_is_stopped_all_the_same() {
     it.stay_connected().await;
     until_state(&it, "stopped").await;
     let mut statuses = it.statuses();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    an_hour_passes().await;
     assert_eq!(told(&mut statuses), Vec::<&str>::new());
 }
 
@@ -94,7 +92,7 @@ async fn one_that_starts_on_demand_is_met_once_for_its_list_and_then_left_alone(
     until_state(&it, "failed").await;
     // Another one would be back at once.
     let mut statuses = it.statuses();
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    an_hour_passes().await;
     assert_eq!(told(&mut statuses), Vec::<&str>::new());
     assert!(shown(call(&it, "it_echo", "{}").await).contains("content"));
 }
@@ -111,7 +109,7 @@ async fn check_restart(restart: &str, code: i32, told_then: &[&str], called: &st
         until_state(&it, told_then[told_then.len() - 1]).await;
     } else {
         // Nobody else asks for it.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        an_hour_passes().await;
     }
     assert_eq!(told(&mut statuses), told_then, "{restart} {code}");
     let said = shown(call(&it, "it_echo", "{}").await);

@@ -127,6 +127,14 @@ pub(crate) async fn until(upstream: &Upstream, wanted: impl FnMut(&Offer) -> boo
     }
 }
 
+/// Has an hour pass at once, where all that is left to wait for is the clock: what would come about by itself has come
+/// about then.
+pub(crate) async fn an_hour_passes() {
+    tokio::time::pause();
+    tokio::time::sleep(Duration::from_secs(3_600)).await;
+    tokio::time::resume();
+}
+
 pub(crate) fn names(upstream: &Upstream) -> Vec<String> {
     upstream.offers().borrow().tools.iter().map(|tool| tool.definition().name.to_string()).collect()
 }

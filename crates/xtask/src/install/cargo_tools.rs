@@ -45,7 +45,10 @@ pub fn cargo_tool(checkout: &Checkout, tool: &Tool) -> anyhow::Result<String> {
 }
 
 fn serves(tool: &Tool, program: &str) -> bool {
-    step::capture(Command::new(program).arg("--version")).is_ok_and(|answer| is_wanted(tool, &answer))
+    // As cargo calls it: not every one says its version otherwise.
+    let mut ask = Command::new(program);
+    ask.args([tool.name.trim_start_matches("cargo-"), "--version"]);
+    step::capture(&mut ask).is_ok_and(|answer| is_wanted(tool, &answer))
 }
 
 /// Whether a program that answers `NAME VERSION …` is the one wanted.

@@ -14,3 +14,6 @@ pub const CARGO_NEXTEST: Tool = Tool { name: "cargo-nextest", version: "0.9.143"
 
 /// Judges the dependencies. Its rules change between versions.
 pub const CARGO_DENY: Tool = Tool { name: "cargo-deny", version: "0.20.2", exact: true };
+
+/// Breaks the code. What it makes of it changes between versions, and with it what may survive.
+pub const CARGO_MUTANTS: Tool = Tool { name: "cargo-mutants", version: "27.1.0", exact: true };

@@ -112,10 +112,5 @@ async fn a_watch_ends_even_if_its_caller_asks_for_too_much() {
     settle(&watched, 10).await;
     talk.session.end();
     // The limit knows real time only.
-    let ended = async {
-        while watched.lock().expect("fine").values().any(|count| *count != 0) {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-    };
-    tokio::time::timeout(std::time::Duration::from_secs(20), ended).await.expect("all have ended");
+    until("all have ended", || watched.lock().expect("fine").values().all(|count| *count == 0)).await;
 }
