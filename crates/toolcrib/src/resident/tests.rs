@@ -52,7 +52,7 @@ impl Home {
         let given = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let variables = given.chain([home]).collect();
         let surroundings = Surroundings::new(folder, Default::default(), Flags::default());
-        Place::of(&surroundings, None, variables)
+        Place::of(&surroundings, None, variables, String::new())
     }
 }
 
