@@ -5,7 +5,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
-import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
+import { homely, makeHome, platformProgram, runClient, standAlone } from "../support/other_client.mjs";
 import { checkNothingHappened, makeWorld, run as inWorld } from "../support/hostile_checkout.mjs";
 import { configure, expectExit, stopAtEnd } from "../support/toolcrib.mjs";
 
@@ -21,9 +21,10 @@ const toolcrib = (code, ...words) =>
 const parts = {
   "a client without settings gets a file of its own": async () => {
     await toolcrib(0, "mcp", "export", "claude-code", "--yes");
-    const { code, said } = await runClient(claude, ["mcp", "list"], { home });
-    check(code === 0, "exit code 0", said);
-    checkHolds("the list", said, /^toolcrib: .*stdio --config .* - ✔ Connected$/m);
+    const listed = async () => (await runClient(claude, ["mcp", "list"], { home })).said;
+    checkHolds("the list", await listed(), /^toolcrib: .*stdio --config .* - ✔ Connected$/m);
+    standAlone(settings);
+    checkHolds("the list", await listed(), /^toolcrib: .*stdio --standalone --config .* - ✔ Connected$/m);
   },
 
   "what the client wrote itself is kept": async () => {

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 from mcp import Client  # noqa: E402 (the lines above find it)
 
 from era_parts import ERA_UPSTREAMS, SdkClient, answer_form, answer_roots, answer_sample, era_parts  # noqa: E402
-from harness import check, configure, run, target  # noqa: E402
+from harness import STDIO_WAYS, check, configure, run, target  # noqa: E402
 
 #: Each mode, and the revision it must end up with.
 MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28"}
@@ -20,7 +20,7 @@ MODES = {"auto": "2026-07-28", "legacy": "2025-11-25", "2026-07-28": "2026-07-28
 async def _cases():
     faults = 0
     config = configure("crib", ERA_UPSTREAMS)
-    for transport in ["http", "stdio"]:
+    for transport in ["http", *STDIO_WAYS]:
         async with target(transport, config) as server:
             for mode, revision in MODES.items():
                 faults += await _with_client(server, mode, revision, f"{mode} over {transport}")

@@ -8,13 +8,14 @@ import { eraPartsOf } from "../support/era_parts.mjs";
 import { ERA_UPSTREAMS } from "../support/era_upstreams.mjs";
 import { FOLDER } from "../support/environment.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
-import { configure, serve, stdioCommand } from "../support/toolcrib.mjs";
+import { STDIO_WAYS, configure, serve, stdioCommand } from "../support/toolcrib.mjs";
 import { textOf } from "../support/core.mjs";
 
 const ERA = { legacy: "legacy", auto: "modern", pinned: "modern" };
 
 const config = configure({ upstreams: ERA_UPSTREAMS });
-const targets = { http: { url: (await serve(config)).url }, stdio: stdioCommand(config) };
+const targets = { http: { url: (await serve(config)).url } };
+for (const [way, command] of Object.entries(STDIO_WAYS)) targets[way] = command(config);
 const parts = {};
 
 for (const [transport, target] of Object.entries(targets))

@@ -1,4 +1,4 @@
-"""FastMCP's client over HTTP: modern, with a progress token and a log level on every request."""
+"""FastMCP's client over HTTP and stdio: modern, with a progress token and a log level on every request."""
 
 import asyncio
 import sys
@@ -9,9 +9,10 @@ sys.dont_write_bytecode = True  # The checkout stays as it is.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "support"))
 
 from fastmcp import Client  # noqa: E402 (the lines above find it)
+from fastmcp.client.transports import StdioTransport  # noqa: E402
 
 from era_parts import ERA_UPSTREAMS, FORM, ROOT, SENTENCE, era_parts  # noqa: E402
-from harness import check, check_holds, configure, run, target, text_of  # noqa: E402
+from harness import STDIO_WAYS, check, check_holds, configure, run, target, text_of  # noqa: E402
 
 
 class FastmcpClient:
@@ -39,7 +40,7 @@ async def _sample(_messages, _params, _context):
     return SENTENCE
 
 
-def _own_parts(client, heard, upstream):
+def _own_parts(who, client, heard, upstream):
     async def hears_the_log():
         heard.clear()
         result = await client.call_tool_mcp(f"{upstream}_test_tool_with_logging", {})
@@ -56,12 +57,23 @@ def _own_parts(client, heard, upstream):
         check(not result.is_error, "a result", result)
 
     for part in (hears_the_log, hears_progress_without_asking):
-        part.__name__ = f"{upstream} upstream: {part.__name__}"
+        part.__name__ = f"{who}, {upstream} upstream: {part.__name__}"
     return [hears_the_log, hears_progress_without_asking]
 
 
 async def _cases():
-    heard, config = [], configure("crib", ERA_UPSTREAMS)
+    faults, config = 0, configure("crib", ERA_UPSTREAMS)
+    for transport in ["http", *STDIO_WAYS]:
+        async with target(transport, config) as server:
+            # It knows addresses as they are, and commands by a class of its own.
+            if transport in STDIO_WAYS:
+                server = StdioTransport(server.command, server.args, keep_alive=False)
+            faults += await _with_client(server, f"fastmcp over {transport}")
+    return faults
+
+
+async def _with_client(server, who):
+    heard = []
 
     async def hear(message):
         heard.append(message)
@@ -72,12 +84,11 @@ async def _cases():
         "roots": [ROOT],
         "log_handler": hear,
     }
-    async with target("http", config) as server, Client(server, **handlers) as client:
+    async with Client(server, **handlers) as client:
         parts = []
         for upstream in ERA_UPSTREAMS:
-            parts += era_parts("fastmcp", FastmcpClient(client), upstream) + _own_parts(
-                client, heard, upstream
-            )
+            parts += era_parts(who, FastmcpClient(client), upstream)
+            parts += _own_parts(who, client, heard, upstream)
         return await run(parts)
 
 

@@ -4,11 +4,12 @@ import { everything } from "../support/environment.mjs";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { inspector } from "../support/inspector.mjs";
-import { configure, serve, frontCommand } from "../support/toolcrib.mjs";
+import { STDIO_WAYS, configure, serve } from "../support/toolcrib.mjs";
 
 const config = configure({ upstreams: { everything } });
 const { url } = await serve(config);
-const servers = { stdio: { type: "stdio", ...frontCommand(config) }, http: { type: "streamable-http", url } };
+const servers = { http: { type: "streamable-http", url } };
+for (const [way, command] of Object.entries(STDIO_WAYS)) servers[way] = { type: "stdio", ...command(config) };
 const inspect = inspector(servers);
 const call = (server, name, ...pairs) =>
   inspect(server, "--method", "tools/call", "--tool-name", name, ...(pairs.length ? ["--tool-arg", ...pairs] : []));

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
-import { homely, makeHome, platformProgram, runClient } from "../support/other_client.mjs";
+import { homely, makeHome, platformProgram, runClient, standAlone } from "../support/other_client.mjs";
 import { configure, expectExit, stopAtEnd } from "../support/toolcrib.mjs";
 
 const opencode = platformProgram("opencode", path.join("bin", "opencode"));
@@ -35,6 +35,8 @@ const parts = {
   "a client without settings gets a file of its own": async () => {
     const home = makeHome("new");
     await toolcrib(home, "mcp", "export", "opencode", "--yes");
+    checkHolds("the list", await list(home), /✓ toolcrib connected/);
+    standAlone(path.join(home, ".config", "opencode", "opencode.json"));
     checkHolds("the list", await list(home), /✓ toolcrib connected/);
   },
 

@@ -4,13 +4,14 @@ import { checkSame, run } from "../support/check.mjs";
 import { eraPartsOf } from "../support/era_parts.mjs";
 import { ERA_UPSTREAMS } from "../support/era_upstreams.mjs";
 import { connectRust } from "../support/rust_client.mjs";
-import { configure, serve, frontCommand } from "../support/toolcrib.mjs";
+import { STDIO_WAYS, configure, serve } from "../support/toolcrib.mjs";
 
 /** Each mode, and whether the server told the newest revision or agreed to an older one. */
 const MODES = { initialize: "2025-11-25", discover: "2026-07-28", auto: "2026-07-28" };
 
 const config = configure({ upstreams: ERA_UPSTREAMS });
-const targets = { http: { url: (await serve(config)).url }, stdio: frontCommand(config) };
+const targets = { http: { url: (await serve(config)).url } };
+for (const [way, command] of Object.entries(STDIO_WAYS)) targets[way] = command(config);
 const parts = {};
 
 for (const [transport, target] of Object.entries(targets))

@@ -7,7 +7,7 @@ import { check, checkHolds, checkSame, failure, run, within } from "./check.mjs"
 import { FOLDER, everything, filesystem } from "./environment.mjs";
 import { hearsSteps } from "./progress.mjs";
 import { connect } from "./sdk_clients.mjs";
-import { configure, serve, frontCommand } from "./toolcrib.mjs";
+import { STDIO_WAYS, configure, serve } from "./toolcrib.mjs";
 
 /** A picture of one pixel, as real as any. */
 const PNG_BASE64 = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -21,15 +21,20 @@ export const textOf = (result) =>
     .map(({ text }) => text)
     .join("\n");
 
-/** Runs the core list with one SDK generation over one transport. */
+const HTTP_WAYS = { http: async (config) => ({ url: (await serve(config)).url }) };
+
+/** Runs the core list with one SDK generation over one transport, in each way to be served over it. */
 export const runCore = async (generation, transport) => {
   const folder = path.join(FOLDER, "shelf");
   mkdirSync(folder, { recursive: true });
   writeFileSync(path.join(folder, "on-the-shelf.txt"), "dust\n");
-  const config = configure({ upstreams: { everything, filesystem: filesystem(folder) } });
-  const target = transport === "http" ? { url: (await serve(config)).url } : frontCommand(config);
-  const client = await connect(generation, target);
-  await run(coreParts(client, config));
+  const parts = {};
+  for (const [way, reach] of Object.entries(transport === "http" ? HTTP_WAYS : STDIO_WAYS)) {
+    const config = configure({ upstreams: { everything, filesystem: filesystem(folder) } });
+    const client = await connect(generation, await reach(config));
+    for (const [name, part] of Object.entries(coreParts(client, config))) parts[`${way}: ${name}`] = part;
+  }
+  await run(parts);
 };
 
 const coreParts = (client, config) => ({

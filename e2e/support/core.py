@@ -31,24 +31,32 @@ INVALID_PARAMS = -32602
 SLOW = "everything_trigger-long-running-operation"
 
 
-def run_core(transport):
-    """Runs the core list over one transport and exits."""
+def run_core(*transports):
+    """Runs the core list over each of these and exits."""
     # The SDK warns of what the newest revision drops; that revision is not what is tested here.
     warnings.simplefilter("ignore")
-    sys.exit(1 if asyncio.run(_run_core(transport)) else 0)
+    sys.exit(1 if asyncio.run(_run_all(transports)) else 0)
+
+
+async def _run_all(transports):
+    faults = 0
+    for transport in transports:
+        print(transport)
+        faults += await _run_core(transport)
+    return faults
 
 
 async def _run_core(transport):
-    repository = _repository()
+    repository = _repository(FOLDER / f"repository, {transport}")
     upstreams = {
         "everything": EVERYTHING,
         "time": python_server("mcp_server_time", "--local-timezone=UTC"),
         "git": python_server("mcp_server_git", "--repository", str(repository)),
     }
-    config = configure("crib", upstreams, '[approvals]\nwait = "0s"')
+    config = configure(f"crib, {transport}", upstreams, '[approvals]\nwait = "0s"')
     async with target(transport, config) as server, Client(server, mode="legacy") as client:
         faults = await run(_core_parts(client, config.parent / "ws") + _upstream_parts(client, repository))
-    allowed = configure("allowing", upstreams, '[policy]\nallow = ["git_git_reset"]')
+    allowed = configure(f"allowing, {transport}", upstreams, '[policy]\nallow = ["git_git_reset"]')
     async with target(transport, allowed) as server, Client(server, mode="legacy") as client:
         return faults + await run(_allowed_parts(client, repository))
 
@@ -57,9 +65,8 @@ def _git(repository, *args):
     return subprocess.run(["git", "-C", repository, *args], check=True, capture_output=True, text=True).stdout
 
 
-def _repository():
+def _repository(repository):
     """A real repository with one commit, one staged file and its own user."""
-    repository = FOLDER / "repository"
     repository.mkdir()
     _git(repository, "init", "--quiet")
     _git(repository, "config", "user.name", "E2E")
@@ -118,7 +125,7 @@ def _core_parts(client, workspace):
         check(images == [("image/png", PNG_BASE64)], "one PNG, as it lies on the disk", read.content)
 
     async def refuses_to_leave_the_workspace():
-        for path in ["../crib/toolcrib.toml", "../nowhere", "/etc/hostname"]:
+        for path in ["../toolcrib.toml", "../nowhere", "/etc/hostname"]:
             refused = await client.call_tool("workspace_read", {"path": path})
             check(refused.is_error, f"{path} to be refused", refused)
 

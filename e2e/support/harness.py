@@ -33,6 +33,9 @@ EVERYTHING = {
     "args": [str(_PACKAGES / "@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
 }
 
+#: How a client over stdio starts the program: a front to the process that all clients share, or one of its own.
+STDIO_WAYS = {"stdio": ["stdio"], "stdio, standalone": ["stdio", "--standalone"]}
+
 #: No single wait may take longer; the runner ends the whole case after 360 s.
 WAIT_S_MAX = 30
 
@@ -69,9 +72,11 @@ def configure(name, upstreams, more=""):
 
 @asynccontextmanager
 async def target(transport, config):
-    """What a `Client` connects to: the program over stdio, or the address of one that serves."""
-    if transport == "stdio":
-        yield StdioServerParameters(command=PROGRAM, args=["stdio", "--standalone", "--config", str(config)])
+    """What a `Client` connects to: the program over one of STDIO_WAYS, or the address of one that serves."""
+    if transport in STDIO_WAYS:
+        yield StdioServerParameters(command=PROGRAM, args=[*STDIO_WAYS[transport], "--config", str(config)])
+        # Nothing is there to be stopped if it served alone.
+        subprocess.run([PROGRAM, "stop", "--config", str(config)], check=True, capture_output=True)
         return
     log = config.parent / "serve.log"
     with log.open("wb") as stderr:

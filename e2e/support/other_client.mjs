@@ -2,7 +2,7 @@
 // and can reach nothing but this machine.
 
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, within } from "./check.mjs";
 import { FOLDER, packageFile } from "./environment.mjs";
@@ -53,6 +53,15 @@ export const homely = (home, more = {}) => ({
   // Whoever looks for leftovers knows them by it.
   ...Object.fromEntries(Object.entries(process.env).filter(([name]) => name.startsWith("TOOLCRIB_E2E"))),
 });
+
+/** Has a client start Toolcrib in a process of its own, where its settings say that it is a front. */
+export const standAlone = (settings) => {
+  const written = readFileSync(settings, "utf8");
+  // The word among the program's words; another one may say what kind of server it is.
+  const alone = written.replace(/"stdio"(?=,\s*"--config")/, '"stdio", "--standalone"');
+  check(alone !== written, "settings with the words of a front", written);
+  writeFileSync(settings, alone);
+};
 
 /** Runs a client's command to its end; resolves with `{code, said}`, without colours. */
 export const runClient = async (program, args, { home, cwd = home }) => {

@@ -69,17 +69,20 @@ export const frontCommand = (config) => {
   return { command: PROGRAM, args: ["stdio", "--config", config.file] };
 };
 
+/** Both ways of a client over stdio, by what is said of them. */
+export const STDIO_WAYS = { stdio: frontCommand, "stdio, standalone": stdioCommand };
+
 /**
- * Starts the program with these arguments. `child` is the process, `stderr()` what it said so far,
+ * Starts the program, or a copy of it, with these arguments. `child` is the process, `stderr()` what it said so far,
  * `ended` resolves with `{code, signal}` once it has ended and all that it said has been read.
  */
-export const start = (args, { env = {}, cwd = FOLDER } = {}) => {
-  const child = spawn(PROGRAM, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
+export const start = (args, { env = {}, cwd = FOLDER, program = PROGRAM } = {}) => {
+  const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["pipe", "pipe", "pipe"] });
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text) => (said += text));
   child.stdin.on("error", () => {}); // A program that ends early is the case's finding, not a crash of ours.
   const ended = new Promise((resolve, reject) => {
-    child.on("error", (error) => reject(new Error(`expected ${PROGRAM} to start\n       came ${error.message}`)));
+    child.on("error", (error) => reject(new Error(`expected ${program} to start\n       came ${error.message}`)));
     // Not "exit": its last words may still be on their way then.
     child.on("close", (code, signal) => resolve({ code, signal }));
   });

@@ -42,6 +42,11 @@ impl Sections {
         };
         names.into_iter().filter(differs).cloned().collect()
     }
+
+    /// Those that a workspace holds to from its start, whatever is read later, as text to be compared.
+    pub fn of_start(&self) -> String {
+        format!("{:?}", ["[tools]", "[workspace]"].map(|name| self.0.get(name)))
+    }
 }
 
 /// What a configuration came to, to be compared and not shown.

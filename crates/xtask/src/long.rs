@@ -15,6 +15,11 @@ const STEPS: &[Step] = &[
         mend: "`cargo xtask long crashing_neighbour` repeats it",
         run: |checkout| e2e::long(checkout, "crashing_neighbour"),
     },
+    Step {
+        name: "fronts",
+        mend: "`cargo xtask long fronts` repeats it",
+        run: |checkout| e2e::long(checkout, "fronts"),
+    },
     Step { name: "fuzz", mend: "`cargo xtask fuzz TARGET` repeats one target", run: fuzz::all },
     Step {
         name: "mutants",

@@ -111,9 +111,6 @@ impl Resident {
         start: Start,
     ) -> Result<Entered, ToFront> {
         let shared = self.shared(&loaded)?;
-        if self.workspaces.is_full() {
-            return Err(ToFront::Unable(format!("{WORKSPACES_MAX} other folders are served now")));
-        }
         if let Some(workspace) = self.workspaces.find(&place, door) {
             // How it went is in the log: what was in force stays so.
             let _ = workspace.reloader.reload_if_differs(&loaded).await;
@@ -122,6 +119,9 @@ impl Resident {
                 workspace.reloader.crib().gate.catalog().want();
             }
             return Ok(Entered { workspace, greeting });
+        }
+        if self.workspaces.is_full() {
+            return Err(ToFront::Unable(format!("{WORKSPACES_MAX} other folders are served now")));
         }
         let greet = (self.greet)(&loaded);
         let reloader = Reloader::assembled_in(shared, loaded, place.named(), start);

@@ -10,12 +10,18 @@ use tokio::time::{Duration, advance};
 
 use super::entering::{Entered, Resident};
 use super::words::{Place, ToFront};
-use super::workspaces::IDLE_MAX;
+use super::workspaces::{IDLE_MAX, WORKSPACES_MAX};
 use crate::control::Folder;
 use crate::upstreams::Start;
 
 /// As many as a process may see in a long life.
 const MANY: usize = 1_000;
+
+/// By then it has all that it keeps.
+const SOME: usize = 200;
+
+/// What it may grow by from some to many, in bytes: a kilobyte for each would be more, and was measured to be seen.
+const GROWTH_BYTES_MAX: usize = 512 * 1024;
 
 struct Home(tempfile::TempDir);
 
@@ -46,8 +52,17 @@ impl Home {
         let given = variables.iter().map(|(name, value)| (name.into(), value.into()));
         let variables = given.chain([home]).collect();
         let surroundings = Surroundings::new(folder, Default::default(), Flags::default());
-        Place::of(&surroundings, None, variables)
+        Place::of(&surroundings, None, variables, String::new())
     }
+}
+
+/// The bytes that this process has resident, and how many descriptors it has open.
+fn held() -> (usize, usize) {
+    let status = std::fs::read_to_string("/proc/self/status").expect("the system tells");
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.strip_suffix("kB"));
+    let kilobytes: usize = resident.and_then(|number| number.trim().parse().ok()).expect("a number");
+    let descriptors = std::fs::read_dir("/proc/self/fd").expect("the system tells").count();
+    (kilobytes * 1024, descriptors)
 }
 
 async fn enter(resident: &Resident, place: &Place) -> Result<Entered, ToFront> {
@@ -77,6 +92,26 @@ async fn a_place_has_one_workspace_and_another_environment_another() {
 }
 
 #[tokio::test]
+async fn a_full_process_lets_clients_of_its_workspaces_in_and_nobody_else() {
+    let home = Home::new("");
+    let resident = home.resident();
+    let place = |nth: usize| home.place("a", &[("LANG", &nth.to_string())]);
+    let mut all = Vec::new();
+    for nth in 0..WORKSPACES_MAX {
+        all.push(enter(&resident, &place(nth)).await.unwrap_or_else(|why| panic!("{why:?}")));
+    }
+    let one_more = enter(&resident, &place(WORKSPACES_MAX)).await;
+    assert!(matches!(one_more, Err(ToFront::Unable(_))), "it is full");
+    let again = enter(&resident, &place(0)).await.unwrap_or_else(|why| panic!("{why:?}"));
+    assert_eq!(again.workspace.number, all[0].workspace.number);
+    drop(all.pop());
+    let in_its_place = enter(&resident, &place(WORKSPACES_MAX)).await;
+    assert!(in_its_place.is_ok(), "the idle one makes room");
+    assert_eq!(resident.workspaces.seats().len(), WORKSPACES_MAX);
+    resident.close().await;
+}
+
+#[tokio::test]
 async fn what_is_wrong_is_told_and_leaves_the_others_alone() {
     let home = Home::new("[policy]\nallow = [\"*\"]\n");
     let resident = home.resident();
@@ -101,7 +136,11 @@ async fn a_workspace_that_nobody_needs_is_dropped_and_leaves_nothing() {
     let resident = home.resident();
     let stays = enter(&resident, &home.place("stays", &[])).await.unwrap_or_else(|why| panic!("{why:?}"));
     let tasks = Handle::current().metrics().num_alive_tasks();
+    let mut held_after_some = None;
     for nth in 0..MANY {
+        if nth == SOME {
+            held_after_some = Some(held());
+        }
         let entered = enter(&resident, &home.place("a", &[("LANG", &nth.to_string())])).await;
         let entered = entered.unwrap_or_else(|why| panic!("{why:?}"));
         let gate: Weak<_> = Arc::downgrade(&entered.workspace.reloader.crib().gate);
@@ -123,6 +162,11 @@ async fn a_workspace_that_nobody_needs_is_dropped_and_leaves_nothing() {
     }
     let left = Handle::current().metrics().num_alive_tasks();
     assert!(left <= tasks + 2, "{left} tasks, of {tasks} at first");
+    let ((bytes, files), Some((bytes_before, files_before))) = (held(), held_after_some) else {
+        panic!("some")
+    };
+    assert!(bytes <= bytes_before + GROWTH_BYTES_MAX, "{bytes} bytes, of {bytes_before} after {SOME}");
+    assert!(files <= files_before, "{files} descriptors, of {files_before} after {SOME}");
     assert_eq!(resident.workspaces.seats().len(), 1);
     drop(stays);
     resident.close().await;

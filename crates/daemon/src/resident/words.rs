@@ -30,14 +30,17 @@ pub struct Place {
     trust_folder: bool,
     /// Those that the configuration looks up and that its servers inherit, and no others.
     variables: Vec<(OsString, OsString)>,
+    /// What decides at a start, and for good, what its tools are and where they work.
+    start: String,
 }
 
 impl Place {
-    /// That of a process, with these of its variables.
+    /// That of a process, with these of its variables. Where `start` differs, so do the workspaces.
     pub fn of(
         surroundings: &Surroundings,
         named: Option<PathBuf>,
         variables: BTreeMap<OsString, OsString>,
+        start: String,
     ) -> Place {
         Place {
             folder: surroundings.current_dir.clone().into(),
@@ -45,6 +48,7 @@ impl Place {
             workspace: surroundings.flags.workspace.clone().map(PathBuf::into_os_string),
             trust_folder: surroundings.flags.trust_folder,
             variables: variables.into_iter().collect(),
+            start,
         }
     }
 
@@ -112,7 +116,7 @@ mod tests {
         let flags = Flags { workspace: Some(odd().into()), trust_folder: true };
         let variables: BTreeMap<OsString, OsString> = [(odd(), odd()), ("A".into(), "b".into())].into();
         let surroundings = Surroundings::new(odd().into(), variables.clone(), flags.clone());
-        let place = Place::of(&surroundings, Some(odd().into()), variables.clone());
+        let place = Place::of(&surroundings, Some(odd().into()), variables.clone(), String::new());
         let line = serde_json::to_vec(&FromFront::Attach { door: Door::Stdio, place }).expect("JSON");
         assert!(!line.contains(&b'\n'));
         let read: FromFront = serde_json::from_slice(&line).expect("the same");
