@@ -1,6 +1,5 @@
 //! Servers that are programs.
 
-
 use tool_api::{Effect, Listing};
 use upstream::{ConnectError, State};
 
