@@ -11,9 +11,6 @@ mod mild;
 mod pattern;
 mod references;
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the suite is read from files")]
-mod suite;
-#[cfg(test)]
 mod tests;
 mod unique;
 

@@ -1,5 +1,8 @@
 //! Schemas: what does not fit is told so that it can be repaired, and no schema and value together take long.
 
+#[expect(clippy::disallowed_methods, reason = "the suite is read from files")]
+mod suite;
+
 use expect_test::{Expect, expect};
 use serde_json::json;
 

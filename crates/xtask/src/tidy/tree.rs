@@ -98,15 +98,16 @@ impl Source {
 
     /// The lines before the tests that end a file, with their numbers.
     pub(super) fn lines_before_tests(&self) -> impl Iterator<Item = (usize, &str)> {
-        let next = self.text.lines().skip(1).chain([""]);
-        let mut follows = self.lines().zip(next);
-        std::iter::from_fn(move || {
-            let (line, next) = follows.next()?;
-            let begins_tests =
-                line.1 == "#[cfg(test)]" && next.trim_start().starts_with("mod ") && next.ends_with('{');
-            (!begins_tests).then_some(line)
-        })
-        .fuse()
+        let lines: Vec<&str> = self.text.lines().collect();
+        // What lifts a lint for them may stand between.
+        let is_theirs = |line: &&&str| !line.starts_with("#[");
+        let begins = |at: usize| {
+            let next = lines[at + 1..].iter().find(is_theirs);
+            lines[at] == "#[cfg(test)]"
+                && next.is_some_and(|next| next.starts_with("mod ") && next.ends_with('{'))
+        };
+        let end = (0..lines.len()).find(|at| begins(*at)).unwrap_or(lines.len());
+        self.lines().take(end)
     }
 }
 
@@ -144,5 +145,7 @@ mod tests {
         let text = "#[cfg(test)]\nuse a;\nfn b() {}\n#[cfg(test)]\nmod tests {\n    fn c() {}\n}\n";
         let source = Source { path: "a.rs".into(), text: text.into() };
         assert_eq!(source.lines_before_tests().map(|(number, _)| number).collect::<Vec<_>>(), [1, 2, 3]);
+        let text = "fn b() {}\n#[cfg(test)]\n#[expect(dead_code, reason = \"so\")]\nmod tests {\n}\n";
+        assert_eq!(Source::new("a.rs", text).lines_before_tests().count(), 1);
     }
 }

@@ -7,7 +7,7 @@ use jsonschema::{Retrieve, Uri};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Schema;
+use super::super::Schema;
 
 /// The address that the suite's documents are said to have.
 const ADDRESS: &str = "http://localhost:1234/";
