@@ -1,7 +1,5 @@
 //! Servers that are programs.
 
-use std::time::Duration;
-
 use tool_api::{Effect, Listing};
 use upstream::{ConnectError, State};
 
