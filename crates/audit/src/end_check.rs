@@ -72,3 +72,15 @@ fn notice(loss: &Loss) -> String {
         "the audit log is not whole: {loss}; see `toolcrib audit verify`, then `toolcrib audit acknowledge`"
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_told_with_what_to_do() {
+        let expected = "the audit log is not whole: the end after record 2 was lost: the audit log went up to record 9 at \
+                        least; see `toolcrib audit verify`, then `toolcrib audit acknowledge`";
+        assert_eq!(notice(&Loss::new(3, 9)), expected);
+    }
+}

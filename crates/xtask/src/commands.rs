@@ -34,13 +34,13 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "long",
-        about: "[--no-system] [STEP…] cases that try their luck, fuzzing, the newest compiler; an hour",
+        about: "[--no-system] [STEP…] cases that try their luck, fuzzing, a share of the mutants; an hour and a half",
         run: long::run,
     },
     Command { name: "fuzz", about: "[TARGET…] a minute of made-up input for each parser", run: fuzz::run },
     Command {
         name: "mutants",
-        about: "[CRATE…] [K/N] small breaks that a test must notice: today's share of them, or this one",
+        about: "[CRATE…] [K/N] small breaks that a test must notice; today's share, a ninetieth, takes half an hour",
         run: mutants::run,
     },
     Command {

@@ -35,10 +35,6 @@ const COVERAGE: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-l
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares";
 
-pub(crate) fn all(checkout: &Checkout) -> anyhow::Result<()> {
-    run(checkout, &[])
-}
-
 pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     let known = targets(checkout)?;
     if let Some(unknown) = words.iter().find(|word| !known.contains(*word)) {

@@ -20,12 +20,16 @@ const STEPS: &[Step] = &[
         mend: "`cargo xtask long fronts` repeats it",
         run: |checkout| e2e::long(checkout, "fronts"),
     },
-    Step { name: "fuzz", mend: "`cargo xtask fuzz TARGET` repeats one target", run: fuzz::all },
+    Step {
+        name: "fuzz",
+        mend: "`cargo xtask fuzz TARGET` repeats one target",
+        run: |checkout| fuzz::run(checkout, &[]),
+    },
     Step {
         name: "mutants",
         mend: "write a test that fails on it, or a line in `.cargo/mutants.toml` that says why none should; \
                `cargo xtask mutants CRATE K/N` repeats a share",
-        run: mutants::of_today,
+        run: |checkout| mutants::run(checkout, &[]),
     },
     Step { name: "toolchain", mend: "it says what is wrong", run: toolchain::newest },
 ];

@@ -25,11 +25,6 @@ const DAY_S: u64 = 86_400;
 const BUILD_TIME_MAX_S: u64 = 300;
 const TESTS_TIME_MAX_S: u64 = 600;
 
-/// The share of today, of every crate.
-pub(crate) fn of_today(checkout: &Checkout) -> anyhow::Result<()> {
-    run(checkout, &[])
-}
-
 pub(crate) fn run(checkout: &Checkout, words: &[String]) -> anyhow::Result<()> {
     let (share, crates) = asked(words)?;
     let share = share.map_or_else(share_of_today, Ok)?;

@@ -389,3 +389,23 @@ fn on_a_full_disk_reads_go_on_until_memory_is_full_and_recover_by_themselves() {
     audit_log.flush().unwrap();
     assert_eq!(verify(dir.path(), &Trust::default()).unwrap().head.seq / RECORDS_WAITING_MAX as u64, 1);
 }
+
+/// Files that find a defect of ours.
+struct Defective;
+
+impl FileOps for Defective {
+    fn write(&self, _: &File, _: &[u8]) -> io::Result<()> {
+        panic!("a defect")
+    }
+}
+
+#[test]
+fn a_writer_that_panics_lets_no_call_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Defective));
+    audit_log.ready().unwrap();
+    audit_log.close(sample("first"), None, None);
+    assert!(matches!(audit_log.flush(), Err(AuditError::Stopped)));
+    assert!(matches!(audit_log.ready(), Err(AuditError::Stopped)));
+    assert!(matches!(before_run(&audit_log, &sample("second").opening), Err(AuditError::Stopped)));
+}

@@ -75,15 +75,28 @@ fn work_is_done_though_nobody_waits_for_it() {
 
 #[test]
 fn a_database_that_others_could_read_is_closed_to_them() {
-    let dir = scratch();
-    keep(&SqliteStore::at(dir.path()), "x", "y").unwrap();
-    let path = dir.path().join(FILE);
-    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
-    let store = SqliteStore::at(dir.path());
-    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
-    for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
-        assert_eq!(mode(&dir.path().join(file)), 0o600, "{file}");
+    // What the owner may do is theirs to say.
+    for (found, left) in [(0o644, 0o600), (0o601, 0o600), (0o700, 0o700)] {
+        let dir = scratch();
+        keep(&SqliteStore::at(dir.path()), "x", "y").unwrap();
+        fs::set_permissions(dir.path().join(FILE), Permissions::from_mode(found)).unwrap();
+        let store = SqliteStore::at(dir.path());
+        assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
+        for file in [FILE, "toolcrib.db-wal", "toolcrib.db-shm"] {
+            assert_eq!(mode(&dir.path().join(file)), left, "{file} {found:o}");
+        }
     }
+}
+
+#[test]
+fn a_database_that_cannot_grow_is_full_and_read_on() {
+    let dir = scratch();
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "x", "y").unwrap();
+    wait(store.run(|connection| Ok(connection.pragma_update(None, "max_page_count", 1)?))).unwrap();
+    let large = vec![0; Kind::Grant.bytes_max()];
+    assert!(matches!(wait(store.overwrite(Kind::Grant, "a", large)), Err(StoreError::NoSpace)));
+    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
 }
 
 #[test]
