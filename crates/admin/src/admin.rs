@@ -13,6 +13,8 @@ use crate::fault::Fault;
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
+use crate::policy::{self, PolicyPart};
+use crate::rules::{self, RulesPart};
 use crate::secrets::{self, SecretPart};
 
 /// Everything that operations work on, for whoever carries all of them.
@@ -25,6 +27,10 @@ pub struct Admin {
     pub secrets: SecretPart,
     /// The audit log.
     pub audit_log: AuditPart,
+    /// The policy.
+    pub policy: PolicyPart,
+    /// The rules for AI.
+    pub rules: RulesPart,
 }
 
 /// All operations, by noun.
@@ -46,6 +52,12 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Acknowledge>(),
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
+    Listed::of::<policy::Explain>(),
+    Listed::of::<policy::Test>(),
+    Listed::of::<policy::Replay>(),
+    Listed::of::<rules::Check>(),
+    Listed::of::<rules::Show>(),
+    Listed::of::<rules::Test>(),
 ];
 
 /// An operation in the list of all, for whoever carries it as JSON.
@@ -122,5 +134,17 @@ impl AsRef<SecretPart> for Admin {
 impl AsRef<AuditPart> for Admin {
     fn as_ref(&self) -> &AuditPart {
         &self.audit_log
+    }
+}
+
+impl AsRef<PolicyPart> for Admin {
+    fn as_ref(&self) -> &PolicyPart {
+        &self.policy
+    }
+}
+
+impl AsRef<RulesPart> for Admin {
+    fn as_ref(&self) -> &RulesPart {
+        &self.rules
     }
 }

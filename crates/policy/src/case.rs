@@ -1,10 +1,9 @@
 //! Cases that stand beside the rules: a call, and what is to come of it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::{Caller, CallerKind, Via};
@@ -15,7 +14,7 @@ use crate::scope::{Scope, ScopeError, Scopes};
 use crate::words::{ActionWord, RoleWord};
 
 /// A call, and what is to come of it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// What it shows, in a few words.
@@ -49,7 +48,7 @@ pub struct Case {
 }
 
 /// Who calls.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseCaller {
     /// The id.
@@ -117,19 +116,5 @@ impl CaseResult {
         self.got.as_ref().is_ok_and(|got| {
             got.verdict == self.expected && self.rule.as_ref().is_none_or(|rule| **rule == *got.rule)
         })
-    }
-}
-
-impl fmt::Display for CaseResult {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let got = match &self.got {
-            Err(error) => return write!(out, "FAILED  {}\n  the case cannot be tried: {error}", self.name),
-            Ok(_) if self.is_good() => return write!(out, "ok      {}", self.name),
-            Ok(got) => got,
-        };
-        let by = self.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
-        let why = if got.why.is_empty() { String::new() } else { format!(": the tool {}", got.why) };
-        writeln!(out, "FAILED  {}", self.name)?;
-        write!(out, "  - {}{by}\n  + {} by {}{why}", self.expected.as_str(), got.verdict.as_str(), got.rule)
     }
 }

@@ -55,7 +55,7 @@ fn check(name: &str) -> usize {
             count += 1;
             let result = policy.try_case(case);
             if !result.is_good() {
-                wrong.push(format!("{}: {result}", group.name));
+                wrong.push(format!("{}: {result:?}", group.name));
             }
         }
     }

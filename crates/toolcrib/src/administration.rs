@@ -1,20 +1,28 @@
 //! What operations of the administration work on, made of the configuration: for a command its own part, for the control
 //! channel everything.
 
+mod beside_policy;
+mod remembered;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use admin::audit_log::AuditPart;
 use admin::keys::Keys;
+use admin::policy::PolicyPart;
+use admin::rules::RulesPart;
 use admin::secrets::SecretPart;
 use admin::{Admin, Running};
 use gate::Approvals;
 use redact::Redactor;
 
 use crate::config::problem::Problems;
-use crate::config::{self, Settings, Surroundings, Unfollowed, Uses};
+use crate::config::{self, Loaded, Settings, Surroundings, Unfollowed, Uses};
 use crate::secrets::Kept;
 use crate::times::now_ms;
+use beside_policy::BesidePolicy;
+pub(crate) use beside_policy::cases_of;
+use remembered::Remembered;
 
 /// Everything, by the configuration as it is now: the file that the command line `named`, or those that are found. What
 /// enters the audit log passes `redactor`; `running` gives those that run on a state folder. Blocks on the disk.
@@ -27,14 +35,17 @@ pub(crate) fn all(
     redactor: &Redactor,
     running: impl FnOnce(&Path) -> Arc<dyn Running>,
 ) -> Result<Admin, Problems> {
-    let settings = config::load(named, surroundings, Unfollowed::IsPassedOver)?.settings;
+    let loaded = config::load(named, surroundings, Unfollowed::IsPassedOver)?;
+    let settings = &loaded.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
-    let keys = keys(&settings);
+    let keys = keys(settings);
     Ok(Admin {
         approvals: keys.approvals.clone(),
         keys,
         secrets: secrets(&kept, &uses, running(kept.state())),
-        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(&settings) },
+        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
+        policy: policy(&loaded),
+        rules: rules(settings),
     })
 }
 
@@ -63,4 +74,18 @@ pub(crate) fn audit_log(settings: &Settings) -> AuditPart {
         config: settings.audit.clone(),
         redactor: settings.redactor.clone(),
     }
+}
+
+/// What operations on the policy work on.
+pub(crate) fn policy(loaded: &Loaded) -> PolicyPart {
+    let Loaded { settings, surroundings, .. } = loaded;
+    let (policy, files) = (settings.policy.clone(), settings.files.clone());
+    let beside = BesidePolicy { cases: policy.cases().to_vec(), files, surroundings: surroundings.clone() };
+    let tools = Arc::new(Remembered(settings.clone()));
+    PolicyPart { policy, beside: Box::new(beside), tools, state: settings.state.clone() }
+}
+
+/// What operations on the rules for AI work on.
+pub(crate) fn rules(settings: &Settings) -> RulesPart {
+    RulesPart { settings: settings.rules.clone(), tools: Arc::new(Remembered(settings.clone())) }
 }

@@ -130,7 +130,7 @@ fn fits(prompt: &str, takes: &[Argument], given: &BTreeMap<String, String>) -> R
 
 fn no_prompt(crib: &Crib, name: &str, known: &[&Shown]) -> Trouble {
     let known = known.iter().map(|one| &*one.item.key);
-    unknown(&crib.upstreams, ("prompt", "unknown_prompt"), name, known)
+    unknown(&crib.upstreams, "prompt", name, known)
 }
 
 /// A filled-in prompt for people: what is to be said alone, or with who says it if there are several.

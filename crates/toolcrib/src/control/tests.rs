@@ -315,8 +315,17 @@ fn an_operation_comes_to_the_same_by_socket_and_by_command() {
             ("audit.verify", json!({})),
             ("audit.tail", json!({ "lines": 3 })),
             ("mcp.list", json!({})),
+            ("policy.explain", json!({ "tool": "workspace_write", "arguments": { "path": "CLAUDE.md" } })),
+            ("policy.explain", json!({ "tool": "workspace_wrote" })),
+            ("policy.test", json!({})),
+            ("policy.replay", json!({ "last": 9 })),
+            ("rules.check", json!({})),
+            ("rules.show", json!({})),
+            ("rules.test", json!({ "tool": "workspace_read", "arguments": { "path": "a" } })),
         ] {
-            let here = by_command.perform(operation, input.clone(), &admin::By::owner());
+            let (admin, given) = (by_command.clone(), input.clone());
+            let work = move || admin.perform(operation, given, &admin::By::owner());
+            let here = tokio::task::spawn_blocking(work).await.expect("it does not panic");
             let here =
                 here.map_or_else(|fault| json!({ "fault": fault }), |output| json!({ "output": output }));
             let request = json!({ "do": "operate", "operation": operation, "input": input });
