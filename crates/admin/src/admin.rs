@@ -16,6 +16,7 @@ use crate::operation::Operation;
 use crate::policy::{self, PolicyPart};
 use crate::rules::{self, RulesPart};
 use crate::secrets::{self, SecretPart};
+use crate::trust::{self, TrustPart};
 
 /// Everything that operations work on, for whoever carries all of them.
 pub struct Admin {
@@ -31,6 +32,8 @@ pub struct Admin {
     pub policy: PolicyPart,
     /// The rules for AI.
     pub rules: RulesPart,
+    /// Definitions of servers, and what was accepted of them.
+    pub trust: TrustPart,
 }
 
 /// All operations, by noun.
@@ -58,6 +61,10 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<rules::Check>(),
     Listed::of::<rules::Show>(),
     Listed::of::<rules::Test>(),
+    Listed::of::<trust::List>(),
+    Listed::of::<trust::Show>(),
+    Listed::of::<trust::Decide>(),
+    Listed::of::<trust::Reset>(),
 ];
 
 /// An operation in the list of all, for whoever carries it as JSON.
@@ -113,38 +120,23 @@ impl Admin {
     }
 }
 
-impl AsRef<Approvals> for Admin {
-    fn as_ref(&self) -> &Approvals {
-        &self.approvals
-    }
+/// Gives an operation its part of everything.
+macro_rules! parts {
+    ($($part:ty: $field:ident),* $(,)?) => {
+        $(impl AsRef<$part> for Admin {
+            fn as_ref(&self) -> &$part {
+                &self.$field
+            }
+        })*
+    };
 }
 
-impl AsRef<Keys> for Admin {
-    fn as_ref(&self) -> &Keys {
-        &self.keys
-    }
-}
-
-impl AsRef<SecretPart> for Admin {
-    fn as_ref(&self) -> &SecretPart {
-        &self.secrets
-    }
-}
-
-impl AsRef<AuditPart> for Admin {
-    fn as_ref(&self) -> &AuditPart {
-        &self.audit_log
-    }
-}
-
-impl AsRef<PolicyPart> for Admin {
-    fn as_ref(&self) -> &PolicyPart {
-        &self.policy
-    }
-}
-
-impl AsRef<RulesPart> for Admin {
-    fn as_ref(&self) -> &RulesPart {
-        &self.rules
-    }
+parts! {
+    Approvals: approvals,
+    Keys: keys,
+    SecretPart: secrets,
+    AuditPart: audit_log,
+    PolicyPart: policy,
+    RulesPart: rules,
+    TrustPart: trust,
 }

@@ -42,7 +42,6 @@ pub struct Acknowledge {
 
 /// The losses that were acknowledged just now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Acknowledged {
     /// Nothing if it has lost nothing that somebody does not know of.
     pub acknowledged: Vec<LossReport>,
@@ -55,7 +54,6 @@ pub struct Prune {}
 
 /// The segments that were removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Pruned {
     /// The oldest first.
     pub removed: Vec<Removed>,
@@ -68,7 +66,6 @@ pub struct Key {}
 
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct KeyReport {
     /// 64 hexadecimal digits.
     pub key: String,

@@ -18,7 +18,9 @@ mod record;
 pub mod rules;
 mod running;
 pub mod secrets;
+pub mod servers;
 mod tools;
+pub mod trust;
 
 pub use admin::{Admin, Listed, OPERATIONS, reveals};
 pub use by::{By, Person};

@@ -47,7 +47,6 @@ pub trait Beside: Send + Sync {
 
 /// What the policy makes of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Decided {
     /// The answer.
     pub effect: Verdict,

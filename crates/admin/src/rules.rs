@@ -30,7 +30,6 @@ pub struct Check {}
 
 /// What was found in the rules files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Checked {
     /// Those that are there, or should be.
     pub files: Vec<String>,
@@ -49,7 +48,6 @@ pub struct Show {}
 
 /// All rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct RuleList {
     /// File by file, in the order in which they stand.
     pub rules: Vec<RuleReport>,
@@ -57,7 +55,6 @@ pub struct RuleList {
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct RuleReport {
     /// Whose it is: `organisation`, `project` or `user`.
     pub from: String,

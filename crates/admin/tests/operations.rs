@@ -7,18 +7,21 @@ use std::fmt::Debug;
 use std::io;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use admin::audit_log::{self, AuditPart};
 use admin::keys::{self, Keys};
 use admin::policy::{self as policies, Beside, PolicyPart};
 use admin::rules::{self as rules_for_ai, RulesPart};
 use admin::secrets::{self, SecretPart, Value as SecretText};
+use admin::trust::{self, TrustPart};
 use admin::{Admin, By, Fault, Kind, KnownTools, OPERATIONS, Operation, Running, Told, Tools, approvals};
 use gate::{Approvals, Redactor};
+use pins::{PinStore, Trust};
 use policy::{Case, Policy, Verdict};
 use sandbox::{Access, Root};
 use serde_json::{Value, json};
-use store::{KeySource, Secrets, SqliteStore};
+use store::{KeySource, Secrets, SqliteStore, wait};
 use tempfile::TempDir;
 use testkit::SampleGate;
 
@@ -29,6 +32,10 @@ impl Running for Others {
     fn learn(&self) -> io::Result<Vec<Told>> {
         let told = |pid, ok| Told { pid, ok, answer: None, error: (!ok).then(|| "it hangs".to_owned()) };
         Ok(vec![told(7, true), told(8, false)])
+    }
+
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
+        Ok(vec![Told { pid: 7, ok: true, answer: Some(json!({ "name": server })), error: None }])
     }
 }
 
@@ -62,6 +69,28 @@ impl Beside for SampleBeside {
     }
 }
 
+/// A server that nobody starts.
+fn server(name: &str) -> upstream::Settings {
+    let table = upstream::Config { command: Some("x".to_owned()), ..upstream::Config::default() };
+    let nothing = |_: &_| unreachable!("it refers to nothing");
+    table.settle(name, Duration::from_secs(1), &nothing).expect("sound")
+}
+
+/// What was accepted of `git`: one tool, that has changed since, and another as it was.
+fn pins(store: &Arc<SqliteStore>) -> PinStore {
+    let pins = PinStore::new(store.clone(), &Redactor::new(&redact::Config::default()));
+    let says = |text: &str| {
+        let text = json!({ "name": "push", "description": text }).to_string();
+        json!({ "hash": pins::Hash::of(&text), "at_ms": 1, "text": text })
+    };
+    let tools = json!({ "push": { "accepted": says("Pushes."), "shown": says("Pushes and runs a shell command.") },
+        "pull": { "accepted": says("Pulls.") } });
+    let record = json!({ "version": 1, "first_seen_ms": 0, "seen": ["tool"], "pins": { "tool": tools } });
+    let key = server("git").trust_key();
+    assert!(wait(pins.replace(&key, None, record.to_string().into())).expect("kept"));
+    pins
+}
+
 /// A folder with rules for AI, the same for all samples.
 static RULES: LazyLock<TempDir> = LazyLock::new(|| {
     let rule = |id: &str, about: Value, does: Value| json!({ "id": id, "match": about, "action": does });
@@ -91,7 +120,7 @@ fn sample() -> Sample {
         approvals: approvals.clone(),
         keys: Keys { store: store.clone(), approvals },
         secrets: SecretPart {
-            sealed: Secrets::sealed_by(store, state.path(), KeySource::State),
+            sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
             source: KeySource::State,
             uses: BTreeMap::from(uses),
             running: Arc::new(Others),
@@ -107,6 +136,14 @@ fn sample() -> Sample {
             beside: Box::new(SampleBeside),
             tools: Arc::new(SampleTools),
             state: state.path().to_owned(),
+        },
+        trust: TrustPart {
+            servers: vec![server("git"), server("new")],
+            waiting: vec!["folder".to_owned()],
+            store: pins(&store),
+            own: Vec::new(),
+            running: Arc::new(Others),
+            now_ms: || 1_700_000_000_000,
         },
         rules: RulesPart {
             settings: rules::Settings { user: Some(RULES.path().join("rules.json")), ..Default::default() },
@@ -219,6 +256,57 @@ fn what_the_policy_says_comes_to_the_same() {
 
     let nothing = json!({ "calls": [], "same": 0, "differ": 0, "depend": 0, "undecided": 0 });
     assert_eq!(done(check(replay(Some("/other.toml")))), nothing);
+}
+
+#[test]
+fn what_is_held_back_and_decided_comes_to_the_same() {
+    let done = |output: Result<Value, Fault>| output.expect("done");
+    let listed = done(check(trust::List::default()));
+    let git = &listed["servers"][0];
+    assert_eq!((&git["accepted"], &git["trust"]), (&json!(2), &json!(Trust::Pin)));
+    let held = &git["held_back"][0];
+    assert_eq!((&held["name"], &held["why"]), (&json!("push"), &json!("changed")));
+    assert_eq!(held["changes"][0]["at"], "description");
+    assert_eq!(listed["servers"][1]["seen"], false);
+    let one = trust::List { server: Some("new".to_owned()) };
+    assert_eq!(done(check(one))["servers"][0]["name"], "new");
+    let show = |item: &str| trust::Show { server: "git".to_owned(), item: item.to_owned() };
+    let shown = done(check(show("tool:push")));
+    assert_eq!(shown["shown"]["description"], "Pushes and runs a shell command.");
+    assert_eq!(shown["accepted"]["description"], "Pushes.");
+    let rejected = done(check(decide(&[], &["push"])));
+    assert_eq!(rejected["rejected"][0]["hash"], shown["shown_hash"]);
+    assert_eq!(rejected["running"], json!([{ "pid": 7, "ok": true, "answer": { "name": "git" } }]));
+}
+
+#[test]
+fn what_loosens_is_a_persons_to_say() {
+    #[track_caller]
+    fn refused(output: Result<Value, Fault>, code: &str) {
+        assert_eq!(output.expect_err("refused").code, code);
+    }
+    refused(check(decide(&["push"], &[])), "not_a_person");
+    refused(check(trust::Decide { accept_all: true, ..decide(&[], &[]) }), "not_a_person");
+    refused(check(trust::Reset { server: "git".to_owned() }), "not_a_person");
+    // Who is nobody to decide learns first that there is no such server.
+    for (server, code) in [("gti", "unknown_server"), ("folder", "unknown_server")] {
+        refused(check(trust::Reset { server: server.to_owned() }), code);
+        refused(check(trust::Decide { server: server.to_owned(), ..decide(&["x"], &[]) }), code);
+        refused(check(trust::List { server: Some(server.to_owned()) }), code);
+    }
+    refused(check(trust::Decide { server: "new".to_owned(), ..decide(&[], &["x"]) }), "unknown_item");
+    refused(check(decide(&[], &["nothing"])), "unknown_item");
+    refused(check(decide(&[], &["push@00000000"])), "failed");
+}
+
+fn decide(accept: &[&str], reject: &[&str]) -> trust::Decide {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    trust::Decide {
+        server: "git".to_owned(),
+        accept: words(accept),
+        accept_all: false,
+        reject: words(reject),
+    }
 }
 
 #[test]

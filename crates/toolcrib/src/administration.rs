@@ -12,13 +12,16 @@ use admin::keys::Keys;
 use admin::policy::PolicyPart;
 use admin::rules::RulesPart;
 use admin::secrets::SecretPart;
+use admin::trust::TrustPart;
 use admin::{Admin, Running};
 use gate::Approvals;
+use pins::PinStore;
 use redact::Redactor;
 
 use crate::config::problem::Problems;
 use crate::config::{self, Loaded, Settings, Surroundings, Unfollowed, Uses};
 use crate::secrets::Kept;
+use crate::shared::own_tools;
 use crate::times::now_ms;
 use beside_policy::BesidePolicy;
 pub(crate) use beside_policy::cases_of;
@@ -38,14 +41,15 @@ pub(crate) fn all(
     let loaded = config::load(named, surroundings, Unfollowed::IsPassedOver)?;
     let settings = &loaded.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
-    let keys = keys(settings);
+    let (keys, running) = (keys(settings), running(kept.state()));
     Ok(Admin {
         approvals: keys.approvals.clone(),
         keys,
-        secrets: secrets(&kept, &uses, running(kept.state())),
+        secrets: secrets(&kept, &uses, running.clone()),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
         policy: policy(&loaded),
         rules: rules(settings),
+        trust: trust(&loaded, running),
     })
 }
 
@@ -88,4 +92,23 @@ pub(crate) fn policy(loaded: &Loaded) -> PolicyPart {
 /// What operations on the rules for AI work on.
 pub(crate) fn rules(settings: &Settings) -> RulesPart {
     RulesPart { settings: settings.rules.clone(), tools: Arc::new(Remembered(settings.clone())) }
+}
+
+/// What operations on definitions work on.
+pub(crate) fn trust(loaded: &Loaded, running: Arc<dyn Running>) -> TrustPart {
+    let settings = &loaded.settings;
+    TrustPart {
+        servers: settings.upstreams.clone(),
+        waiting: waiting(loaded),
+        store: PinStore::new(settings.kept.store().clone(), &settings.redactor),
+        own: own_tools(),
+        running,
+        now_ms,
+    }
+}
+
+/// The servers that folders declare and nobody has agreed to.
+pub(crate) fn waiting(loaded: &Loaded) -> Vec<String> {
+    let names = loaded.held.iter().filter_map(|held| held.declaration.server());
+    names.map(str::to_owned).collect()
 }

@@ -15,7 +15,7 @@ mod reload;
 mod tests;
 mod words;
 
-pub(crate) use client::{Asked, reconnect, reload, running, stderr, stop, take_up_decisions, told_apart};
+pub(crate) use client::{Asked, reconnect, reload, running, stderr, stop, told_apart};
 pub(crate) use desk::{Desk, Seat};
 pub(crate) use folder::{Folder, serving};
 pub(crate) use line::next_line;

@@ -34,7 +34,6 @@ pub struct Tail {
 
 /// Lines of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Lines {
     /// One JSON object each, byte for byte as it is written there; the oldest first.
     pub lines: Vec<String>,

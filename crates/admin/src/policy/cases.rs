@@ -19,7 +19,6 @@ pub struct Test {
 
 /// Cases that were tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Tested {
     /// In the order in which they stand.
     pub cases: Vec<CaseReport>,
@@ -29,7 +28,6 @@ pub struct Tested {
 
 /// What came of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CaseReport {
     /// Its name.
     pub name: String,
@@ -43,7 +41,6 @@ pub struct CaseReport {
 
 /// What is to come of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Expected {
     /// The answer.
     pub effect: Verdict,

@@ -27,7 +27,6 @@ pub struct Explain {
 
 /// Why a call is decided as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Explained {
     /// The tool.
     pub tool: String,
@@ -53,7 +52,6 @@ pub struct Explained {
 
 /// Who calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CallerReport {
     /// The name that records have.
     pub id: String,
@@ -67,7 +65,6 @@ pub struct CallerReport {
 
 /// What asks a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Asking {
     /// The rule.
     pub rule: String,

@@ -39,7 +39,6 @@ pub struct Replay {
 
 /// Calls that were decided again.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Replayed {
     /// Those that are decided differently, or depend on what the audit log does not hold; the oldest first.
     pub calls: Vec<ReplayedCall>,
@@ -55,7 +54,6 @@ pub struct Replayed {
 
 /// A call that was decided again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ReplayedCall {
     /// The number of its record.
     pub seq: u64,
@@ -73,7 +71,6 @@ pub struct ReplayedCall {
 
 /// A decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Ruled {
     /// The answer.
     pub effect: String,

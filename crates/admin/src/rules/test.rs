@@ -29,7 +29,6 @@ pub struct Test {
 
 /// What the rules would do with a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Tested {
     /// The rules that the call itself falls under.
     pub findings: Vec<Match>,
@@ -45,7 +44,6 @@ pub struct Tested {
 
 /// A rule that a call or a result falls under.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Match {
     /// Whose it is.
     pub from: String,
@@ -62,7 +60,6 @@ pub struct Match {
 
 /// Why something does not happen.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Stopped {
     /// The rule.
     pub rule: String,
@@ -72,7 +69,6 @@ pub struct Stopped {
 
 /// What a person must agree to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Ask {
     /// The rule that asks.
     pub rule: String,
@@ -84,7 +80,6 @@ pub struct Ask {
 
 /// What becomes of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct OnResult {
     /// The rules that it falls under.
     pub findings: Vec<Match>,

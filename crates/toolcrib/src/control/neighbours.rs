@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::client::{self, Asked};
+use super::words::Refused;
 use crate::runtime;
 
 /// Those on one state folder.
@@ -26,6 +27,14 @@ impl Neighbours {
 impl Running for Neighbours {
     fn learn(&self) -> io::Result<Vec<Told>> {
         runtime::run(client::learn(&self.state)).map(told)
+    }
+
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
+        let mut asked = runtime::run(client::take_up_decisions(&self.state, server))?;
+        // Those that have no such server have nothing to do with it.
+        let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
+        asked.retain(|one| !one.answer.as_ref().is_err_and(has_none));
+        Ok(told(asked))
     }
 }
 

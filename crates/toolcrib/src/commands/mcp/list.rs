@@ -11,7 +11,7 @@ use store::{DefinitionStore as _, SqliteStore};
 use upstream::{State, Upstream};
 
 use super::reported::{ReportedServer, age, counted};
-use super::servers::{NO_SERVERS, world};
+use super::servers::world;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
@@ -19,6 +19,7 @@ use crate::control;
 use crate::ending::{Ending, Trouble};
 use crate::times::now_ms;
 use crate::{print, runtime};
+use admin::servers::NO_SERVERS;
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;

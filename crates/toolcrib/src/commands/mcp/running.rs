@@ -3,9 +3,10 @@
 use std::io;
 use std::path::Path;
 
+use admin::Told;
 use serde_json::{Value, json};
 
-use crate::control::{self, Asked, Refused, Reloaded};
+use crate::control::{self, Asked, Reloaded};
 use crate::print;
 
 /// What the running Toolcribs made of a change.
@@ -51,17 +52,22 @@ pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
     })
 }
 
-/// Has them take up what was decided about a server's definitions.
-pub(super) async fn take_up_decisions(state: &Path, name: &str) -> RunningAnswers {
-    let mut processes = control::take_up_decisions(state, name).await;
-    // Those that have no such server have nothing to do with it.
-    let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
-    processes.retain(|one| !one.answer.as_ref().is_err_and(has_none));
-    answers(&processes, |report: &Value| match report["held_back"].as_u64() {
+/// How one has taken up what was decided about a server's definitions.
+pub(super) fn has_taken_up(report: &Value) -> String {
+    match report["held_back"].as_u64() {
         Some(0) => "goes by it now; nothing is held back any more".to_owned(),
         Some(held) => format!("goes by it now; held back: {held}"),
         None => "goes by it now".to_owned(),
-    })
+    }
+}
+
+/// A line for one that was told of a change.
+pub(super) fn line(told: &Told, good: impl Fn(&Value) -> String) -> String {
+    let outcome = match (&told.answer, &told.error) {
+        (Some(answer), None) => good(answer),
+        (_, why) => format!("has not: {}", why.as_deref().unwrap_or_default()),
+    };
+    format!("the running Toolcrib (process {}) {outcome}", told.pid)
 }
 
 fn answers<T: serde::Serialize>(processes: &[Asked<T>], good: impl Fn(&T) -> String) -> RunningAnswers {

@@ -6,7 +6,7 @@ mod watching;
 
 use serde_json::{Value, json};
 
-use super::servers::{UNKNOWN_SERVER, picked};
+use super::servers::picked;
 use crate::assemble::assemble;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
@@ -17,6 +17,7 @@ use crate::ending::{Ending, Trouble};
 use crate::upstreams::Start;
 use crate::{print, runtime};
 use admin::nearest;
+use admin::servers::unknown_server;
 use shown::{Section, is_wanted};
 
 pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {
@@ -80,5 +81,5 @@ fn check_names(running: &[Running], sections: &[Section], names: &[String]) -> R
     let hint = nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
     let hint = hint.unwrap_or_else(|| "if it is new, run `toolcrib mcp reload`".to_owned());
     let said = format!("no running Toolcrib has a server `{unknown}`; {hint}");
-    Err(Trouble::Unknown { code: UNKNOWN_SERVER, said })
+    Err(unknown_server(said).into())
 }

@@ -6,13 +6,14 @@ mod programs;
 use futures_util::future::join_all;
 use serde_json::json;
 
-use super::servers::{NO_SERVERS, picked, world};
+use super::servers::{picked, world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
 use crate::commands::start::{Asking, Log, start};
 use crate::ending::{Ending, Trouble};
 use crate::signals::unless_stopped;
 use crate::{print, runtime};
+use admin::servers::NO_SERVERS;
 
 pub(super) use probe::{Tested, probe};
 
