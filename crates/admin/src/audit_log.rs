@@ -19,7 +19,8 @@ use crate::fault::Fault;
 use crate::operation::Operation;
 pub use filter::{Filter, Wanted, outcome_of};
 pub use loss::LossReport;
-pub use tail::{Lines, Tail};
+pub(crate) use tail::latest;
+pub use tail::{LINES_MAX, Lines, Tail};
 pub use verify::{BrokenLog, GoodLog, Verify, VerifyReport};
 
 /// What operations on the audit log work on.
@@ -114,7 +115,7 @@ impl Operation for Key {
 }
 
 /// What is said of an audit log that cannot be read.
-pub(crate) fn unreadable(error: impl Display) -> Fault {
+pub fn unreadable(error: impl Display) -> Fault {
     Fault::failed(format!("the audit log cannot be read: {error}"))
 }
 

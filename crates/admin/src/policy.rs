@@ -8,14 +8,12 @@ mod replay;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use policy::{Case, Decision, Policy, Verdict};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use policy::{Case, Policy};
 
 use crate::fault::Fault;
 use crate::tools::Tools;
-pub use cases::{CaseReport, Expected, Got, Test, Tested};
-pub use explain::{Asking, CallerReport, Explain, Explained};
+pub use cases::{Test, Tested};
+pub use explain::{CallerReport, Explain, Explained};
 pub use replay::{Now, Replay, Replayed, ReplayedCall, Ruled};
 
 /// What operations on the policy work on.
@@ -43,22 +41,4 @@ pub trait Beside: Send + Sync {
     /// # Errors
     /// What is wrong with it.
     fn policy_of(&self, file: &Path) -> Result<Policy, Fault>;
-}
-
-/// What the policy makes of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Decided {
-    /// The answer.
-    pub effect: Verdict,
-    /// The rule that decided.
-    pub rule: String,
-    /// The reason, completing "the tool …"; empty for a permission.
-    pub why: String,
-}
-
-impl From<&Decision> for Decided {
-    fn from(decision: &Decision) -> Decided {
-        let Decision { verdict, rule, why, .. } = decision;
-        Decided { effect: *verdict, rule: rule.to_string(), why: why.to_string() }
-    }
 }

@@ -13,7 +13,7 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
 use crate::tools::Tools;
-pub use test::{Ask, Match, OnResult, Stopped, Test, Tested};
+pub use test::{Match, OnResult, Test, Tested};
 
 /// What operations on the rules for AI work on.
 pub struct RulesPart {

@@ -98,23 +98,54 @@ impl CaseCaller {
 }
 
 /// What came of a case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
     /// Its name.
     pub name: String,
-    /// What the policy decided, or why the case could not be tried.
-    pub got: Result<Decision, ScopeError>,
+    /// Whether it came as expected.
+    pub good: bool,
     /// What was to come of it.
-    pub expected: Verdict,
-    /// Which rule was to decide.
+    pub expected: Expected,
+    /// What came of it.
+    pub got: Got,
+}
+
+/// What is to come of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expected {
+    /// The answer.
+    pub effect: Verdict,
+    /// The rule that is to decide, if it is not all the same.
     pub rule: Option<String>,
 }
 
-impl CaseResult {
-    /// Whether it came as expected.
-    pub fn is_good(&self) -> bool {
-        self.got.as_ref().is_ok_and(|got| {
-            got.verdict == self.expected && self.rule.as_ref().is_none_or(|rule| **rule == *got.rule)
-        })
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Got {
+    /// The policy decided.
+    Decided(Decided),
+    /// It could not be tried.
+    Untried {
+        /// Why not.
+        error: String,
+    },
+}
+
+/// What the policy makes of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decided {
+    /// The answer.
+    pub effect: Verdict,
+    /// The rule that decided.
+    pub rule: String,
+    /// The reason, completing "the tool …"; empty for a permission.
+    pub why: String,
+}
+
+impl From<&Decision> for Decided {
+    fn from(decision: &Decision) -> Decided {
+        let Decision { verdict, rule, why, .. } = decision;
+        Decided { effect: *verdict, rule: rule.to_string(), why: why.to_string() }
     }
 }

@@ -20,6 +20,6 @@ pub(crate) use desk::{Desk, Seat};
 pub(crate) use folder::{Folder, serving};
 pub(crate) use line::next_line;
 pub(crate) use listener::{Control, Opening};
-pub(crate) use neighbours::Neighbours;
+pub(crate) use neighbours::{Neighbours, told};
 pub(crate) use reload::{Reloader, in_turn, read};
 pub(crate) use words::{Refused, Reloaded, Running};

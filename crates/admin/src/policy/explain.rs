@@ -1,12 +1,12 @@
 //! Which rule decides about a call, why every other does not, and what would change it.
 
-use policy::{Advice, BUILT_IN, Caller, CallerKind, CaseCaller, Looked, Via};
+use policy::{Advice, BUILT_IN, Caller, CallerKind, CaseCaller, Decided, Looked, Verdict, Via};
 use sandbox::ObeyedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Decided, PolicyPart};
+use super::PolicyPart;
 use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
@@ -39,7 +39,7 @@ pub struct Explained {
     /// The decision; nothing if it depends on the arguments.
     pub decision: Option<Decided>,
     /// Who asks a person, whatever is allowed.
-    pub asks: Vec<Asking>,
+    pub asks: Vec<Decided>,
     /// Whether the caller is shown the tool.
     pub shown: bool,
     /// What the caller would have to be granted to be shown it.
@@ -61,15 +61,6 @@ pub struct CallerReport {
     pub roles: Vec<String>,
     /// The door they come through.
     pub via: Via,
-}
-
-/// What asks a person.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Asking {
-    /// The rule.
-    pub rule: String,
-    /// The reason, completing "the tool …".
-    pub why: String,
 }
 
 impl Operation for Explain {
@@ -97,7 +88,7 @@ impl Operation for Explain {
             effect: definition.effect.name().to_owned(),
             caller: CallerReport::of(&caller),
             decision: explained.decision.as_ref().map(Decided::from),
-            asks: obeyed.iter().map(Asking::about).collect(),
+            asks: obeyed.iter().map(asking).collect(),
             shown: explained.is_visible && missing.is_empty(),
             missing_scopes: missing,
             rules: explained.looked,
@@ -117,10 +108,10 @@ impl CallerReport {
     }
 }
 
-impl Asking {
-    fn about(file: &ObeyedFile) -> Asking {
-        Asking { rule: gate::obeyed_rule(file).to_string(), why: format!("writes {file}") }
-    }
+/// The question about a file that others obey.
+fn asking(file: &ObeyedFile) -> Decided {
+    let (rule, why) = (gate::obeyed_rule(file).to_string(), format!("writes {file}"));
+    Decided { effect: Verdict::Ask, rule, why }
 }
 
 /// What would have a file that others obey written without a question.

@@ -2,9 +2,8 @@
 //! on it is told apart.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use audit::Reader;
 use gate::{Action, Offer};
 use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Roles, Scopes, Via};
 use schemars::JsonSchema;
@@ -12,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::PolicyPart;
-use crate::audit_log::unreadable;
+use crate::audit_log::{Filter, LINES_MAX, Wanted, latest, unreadable};
 use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
@@ -30,7 +29,7 @@ pub struct Replay {
     /// Calls since then, in milliseconds since 1970.
     #[serde(default)]
     pub since_ms: Option<i64>,
-    /// So many of the latest calls, unless it is said since when.
+    /// So many of the latest calls at most, up to 100,000.
     pub last: usize,
     /// By what the audit log says of the tools alone, whatever there is of them now.
     #[serde(default)]
@@ -145,7 +144,11 @@ impl Operation for Replay {
         let policy = other.as_ref().unwrap_or(&part.policy);
         let known = if self.offline { HashMap::new() } else { known_of(&part.tools.known()?.offer) };
         let mut replayed = Replayed::default();
-        for record in self.records(&part.state)? {
+        let filter = Filter { since_ms: self.since_ms, ..Filter::default() };
+        let lines = latest(&part.state, self.last.min(LINES_MAX), &Wanted::of(filter)?);
+        let lines = lines.map_err(unreadable)?.lines;
+        let records = lines.iter().filter_map(|line| serde_json::from_str::<Record>(line).ok());
+        for record in records {
             match decided_again(policy, &record, known.get(&record.tool)) {
                 Again::Same => replayed.same += 1,
                 Again::Undecided => replayed.undecided += 1,
@@ -153,21 +156,6 @@ impl Operation for Replay {
             }
         }
         Ok(replayed)
-    }
-}
-
-impl Replay {
-    /// The records that are meant, the oldest first.
-    fn records(&self, state: &Path) -> Result<Vec<Record>, Fault> {
-        let Some(first_ms) = self.since_ms else {
-            return last(self.last, |lines| audit::tail(state, lines).map_err(unreadable));
-        };
-        let mut reader = Reader::since(state, 0).map_err(unreadable)?;
-        let mut found = Vec::new();
-        while let Some(line) = reader.next_line().map_err(unreadable)? {
-            found.extend(parsed(&line).filter(|record| record.opened_at_ms >= first_ms));
-        }
-        Ok(found)
     }
 }
 
@@ -185,26 +173,6 @@ impl Replayed {
 impl Now {
     fn depends(on: &str) -> Now {
         Now::Depends { depends_on: on.to_owned() }
-    }
-}
-
-fn parsed(line: &str) -> Option<Record> {
-    serde_json::from_str(line).ok()
-}
-
-/// The last so many calls, oldest first, or all there are, of an audit log whose last lines `tail` tells. Lines that are no
-/// calls are among them, at times as many.
-fn last(calls: usize, tail: impl Fn(usize) -> Result<Vec<String>, Fault>) -> Result<Vec<Record>, Fault> {
-    let mut asked = calls;
-    loop {
-        let lines = tail(asked)?;
-        let is_all = lines.len() < asked;
-        let mut found: Vec<Record> = lines.iter().filter_map(|line| parsed(line)).collect();
-        if is_all || found.len() >= calls {
-            return Ok(found.split_off(found.len().saturating_sub(calls)));
-        }
-        drop(lines);
-        asked = asked.saturating_mul(2);
     }
 }
 
@@ -313,24 +281,6 @@ mod tests {
             Again::Other(_, Now::Depends { depends_on }) => format!("depends on {depends_on}"),
         };
         assert_eq!(told, expected);
-    }
-
-    #[test]
-    fn as_many_calls_are_found_as_are_asked_for() {
-        let call =
-            |nth: usize| json!({ "seq": nth, "opened_at_ms": 0, "caller": "c", "via": "stdio", "tool": "t" });
-        let checkpoint = |nth: usize| json!({ "seq": nth, "checkpoint": { "why": "shutdown" } });
-        // A call and a checkpoint by turns.
-        let of_line = |nth: usize| if nth.is_multiple_of(2) { call(nth) } else { checkpoint(nth) };
-        let audit_log: Vec<String> = (0..20).map(|nth| of_line(nth).to_string()).collect();
-        let tail = |lines: usize| Ok(audit_log[audit_log.len().saturating_sub(lines)..].to_vec());
-        for (asked, expected) in
-            [(0, &[][..]), (1, &[18]), (3, &[14, 16, 18]), (9, &[2, 4, 6, 8, 10, 12, 14, 16, 18])]
-        {
-            let found = last(asked, tail).unwrap_or_else(|_| panic!("an audit log that can be read"));
-            assert_eq!(found.iter().map(|record| record.seq).collect::<Vec<_>>(), expected, "{asked}");
-        }
-        assert_eq!(last(1_000, tail).unwrap_or_else(|_| panic!("the same")).len(), 10);
     }
 
     #[test]

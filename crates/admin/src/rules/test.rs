@@ -1,6 +1,6 @@
 //! What the rules would do with a call, without making it.
 
-use rules::{Call, Finding, Rules, Stop};
+use rules::{Approval, Call, Finding, Rules, Stop};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -33,9 +33,9 @@ pub struct Tested {
     /// The rules that the call itself falls under.
     pub findings: Vec<Match>,
     /// Why it does not run.
-    pub refused: Option<Stopped>,
+    pub refused: Option<Stop>,
     /// What a person must agree to.
-    pub asks: Vec<Ask>,
+    pub asks: Vec<Approval>,
     /// The arguments as they would reach the tool, if they are changed.
     pub arguments: Option<Value>,
     /// What becomes of the result, if one was given and the call runs.
@@ -58,33 +58,13 @@ pub struct Match {
     pub place: String,
 }
 
-/// Why something does not happen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Stopped {
-    /// The rule.
-    pub rule: String,
-    /// The reason, completing "the tool …".
-    pub why: String,
-}
-
-/// What a person must agree to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Ask {
-    /// The rule that asks.
-    pub rule: String,
-    /// Its reason, completing "the tool …".
-    pub why: String,
-    /// Who may answer; any who may answer at all if there are none.
-    pub roles: Vec<String>,
-}
-
 /// What becomes of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OnResult {
     /// The rules that it falls under.
     pub findings: Vec<Match>,
     /// Why it is withheld.
-    pub withheld: Option<Stopped>,
+    pub withheld: Option<Stop>,
     /// What is left of it, unless it is withheld.
     pub text: Option<String>,
 }
@@ -130,20 +110,14 @@ fn judged(rules: &Rules, call: &Call<'_>, result: Option<&str>) -> Tested {
         Some(mut on_result) => {
             let left = on_result.text(given).unwrap_or_else(|| given.to_owned());
             let words = on_result.end();
-            let withheld = words.stop.as_ref().map(Stopped::of);
-            let text = withheld.is_none().then_some(left);
-            OnResult { findings: matches(&words.findings), withheld, text }
+            let text = words.stop.is_none().then_some(left);
+            OnResult { findings: matches(&words.findings), withheld: words.stop, text }
         }
-    });
-    let asks = judgement.approvals.iter().map(|approval| Ask {
-        rule: approval.rule.to_string(),
-        why: approval.why.to_string(),
-        roles: approval.roles.iter().map(ToString::to_string).collect(),
     });
     Tested {
         findings: matches(&judgement.findings),
-        refused: judgement.stop.as_ref().map(Stopped::of),
-        asks: asks.collect(),
+        refused: judgement.stop,
+        asks: judgement.approvals,
         arguments: judgement.arguments,
         result,
     }
@@ -163,11 +137,5 @@ impl Match {
             acts: finding.acts,
             place: place.unwrap_or_default(),
         }
-    }
-}
-
-impl Stopped {
-    fn of(stop: &Stop) -> Stopped {
-        Stopped { rule: stop.rule.to_string(), why: stop.why.to_string() }
     }
 }

@@ -38,7 +38,8 @@ impl Running for Neighbours {
     }
 }
 
-fn told<T: Serialize>(asked: Vec<Asked<T>>) -> Vec<Told> {
+/// What each of those that were asked made of it.
+pub(crate) fn told<T: Serialize>(asked: Vec<Asked<T>>) -> Vec<Told> {
     let one = |Asked { pid, answer }: Asked<T>| match answer {
         Ok(answer) => Told { pid, ok: true, answer: Some(json!(answer)), error: None },
         Err(refused) => Told { pid, ok: false, answer: None, error: Some(refused.to_string()) },

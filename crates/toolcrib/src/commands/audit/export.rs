@@ -6,13 +6,13 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use admin::audit_log::unreadable;
 use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
 use sandbox::Client;
 use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
 
 use super::headers;
-use super::unreadable::unreadable;
 use crate::cli::{AuditExport, Format};
 use crate::ending::{Ending, Trouble};
 use crate::print;

@@ -3,12 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use admin::audit_log::{self, AuditPart, Wanted, outcome_of};
+use admin::audit_log::{self, AuditPart, Wanted, outcome_of, unreadable};
 use admin::{By, Operation as _};
 use audit::Reader;
 use serde_json::Value;
 
-use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};
 use crate::ending::{Ending, Trouble};
 use crate::times::time_ms;

@@ -4,9 +4,10 @@ use std::io;
 use std::path::Path;
 
 use admin::Told;
+use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::control::{self, Asked, Reloaded};
+use crate::control::{self, Asked};
 use crate::print;
 
 /// What the running Toolcribs made of a change.
@@ -32,20 +33,18 @@ impl RunningAnswers {
 
 /// Has them read the configuration again.
 pub(crate) async fn reload(state: &Path) -> RunningAnswers {
-    let processes = control::reload(state).await;
-    answers(&processes, |reloaded: &Reloaded| match reloaded {
-        all if all.added.is_empty() && all.removed.is_empty() && all.changed.is_empty() => {
-            "has another configuration, and nothing changed there".to_owned()
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    answers(control::reload(state).await, |reloaded| {
+        match ["added", "removed", "changed"].iter().all(|list| is_empty(&reloaded[*list])) {
+            true => "has another configuration, and nothing changed there".to_owned(),
+            false => "has taken it up".to_owned(),
         }
-        _ => "has taken it up".to_owned(),
     })
 }
 
 /// Has them connect to a server anew.
 pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
-    let processes = control::reconnect(state, name).await;
-    // Those that have no such server have nothing to do with it.
-    answers(&processes, |report: &Value| match report["state"]["status"].as_str() {
+    answers(control::reconnect(state, name).await, |report| match report["state"]["status"].as_str() {
         Some("connected") => "uses it from now on".to_owned(),
         Some(status) => format!("has connected to it anew: {status}"),
         None => "has connected to it anew".to_owned(),
@@ -70,18 +69,8 @@ pub(super) fn line(told: &Told, good: impl Fn(&Value) -> String) -> String {
     format!("the running Toolcrib (process {}) {outcome}", told.pid)
 }
 
-fn answers<T: serde::Serialize>(processes: &[Asked<T>], good: impl Fn(&T) -> String) -> RunningAnswers {
-    let line = |one: &Asked<T>| {
-        let outcome = match &one.answer {
-            Ok(answer) => good(answer),
-            Err(refused) => format!("has not: {refused}"),
-        };
-        format!("the running Toolcrib (process {}) {outcome}", one.pid)
-    };
-    let object = |one: &Asked<T>| match &one.answer {
-        Ok(answer) => json!({ "pid": one.pid, "ok": true, "answer": answer }),
-        Err(refused) => json!({ "pid": one.pid, "ok": false, "error": refused.to_string() }),
-    };
-    let (lines, json) = (processes.iter().map(line).collect(), processes.iter().map(object).collect());
-    RunningAnswers { lines, json }
+fn answers<T: Serialize>(processes: Vec<Asked<T>>, good: impl Fn(&Value) -> String) -> RunningAnswers {
+    let told = control::told(processes);
+    let lines = told.iter().map(|one| line(one, &good)).collect();
+    RunningAnswers { lines, json: told.iter().map(|one| json!(one)).collect() }
 }

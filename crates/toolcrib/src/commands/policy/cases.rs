@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use admin::policy::{CaseReport, Got, Test};
+use admin::policy::Test;
 use admin::{By, Operation as _};
+use policy::{CaseResult, Got};
 
 use crate::administration::{self, cases_of};
 use crate::cli::Cli;
@@ -26,8 +27,8 @@ pub(super) fn run(cli: &Cli, files: &[PathBuf]) -> Result<Ending, Trouble> {
     Ok(if failed == 0 { Ending::Good } else { Ending::Failed })
 }
 
-fn line(case: &CaseReport) -> String {
-    let CaseReport { name, good, expected, got } = case;
+fn line(case: &CaseResult) -> String {
+    let CaseResult { name, good, expected, got } = case;
     let got = match got {
         _ if *good => return format!("ok      {name}"),
         Got::Untried { error } => return format!("FAILED  {name}\n  the case cannot be tried: {error}"),

@@ -1,5 +1,6 @@
 //! `policy replay`: the calls of the audit log that would be decided differently.
 
+use admin::audit_log::LINES_MAX;
 use admin::policy::{Now, Replay, Replayed, ReplayedCall, Ruled};
 use admin::{By, Operation as _};
 
@@ -15,6 +16,7 @@ const SHOWN_MAX: usize = 200;
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
     let Asked { policy, since, last, offline } = asked.clone();
     let since_ms = since.map(|since| time_ms("--since", &since)).transpose()?;
+    let last = if since_ms.is_some() { LINES_MAX } else { last };
     let replay = Replay { policy, since_ms, last, offline };
     let replayed = replay.perform(&administration::policy(&start_nobody(cli)?), &By::owner())?;
     let Replayed { calls, same, differ, depend, undecided } = &replayed;

@@ -1,7 +1,8 @@
 //! `rules test`: what the rules would do with a call, in words.
 
-use admin::rules::{Match, OnResult, RulesPart, Stopped, Test, Tested};
+use admin::rules::{Match, OnResult, RulesPart, Test, Tested};
 use admin::{By, Operation as _};
+use rules::Stop;
 
 use crate::cli::Cli;
 use crate::ending::{Ending, Trouble};
@@ -29,8 +30,7 @@ fn words(tool: &str, given: Option<&str>, tested: &Tested) -> String {
         true => "the call itself falls under no rule".to_owned(),
         false => table(findings),
     }];
-    lines
-        .extend(refused.iter().map(|Stopped { rule, why }| format!("refused: `{tool}` {why} (rule {rule})")));
+    lines.extend(refused.iter().map(|Stop { rule, why }| format!("refused: `{tool}` {why} (rule {rule})")));
     if refused.is_none() {
         lines.extend(asks.iter().map(|ask| {
             let who =
@@ -49,7 +49,7 @@ fn on_result(result: &OnResult, given: &str) -> Vec<String> {
         lines.push(format!("after the call:\n{}", table(&result.findings)));
     }
     lines.push(match (&result.withheld, &result.text) {
-        (Some(Stopped { rule, why }), _) => format!("the result is withheld: it {why} (rule {rule})"),
+        (Some(Stop { rule, why }), _) => format!("the result is withheld: it {why} (rule {rule})"),
         (None, Some(left)) if left != given => format!("the result becomes:\n{left}"),
         (None, _) => format!("the result stays as it is, {} bytes", given.len()),
     });
