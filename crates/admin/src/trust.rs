@@ -7,10 +7,9 @@ mod known_pins;
 
 use std::sync::Arc;
 
-use pins::{Change, Decision, Finding, Hash, PinStore, Pins, Risk, Trust, What};
+use pins::{Decision, Hash, PinStore, Pins, Risk, What};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::wait;
 use upstream::Settings;
 
@@ -20,6 +19,7 @@ use crate::operation::Operation;
 use crate::running::{Running, Told};
 use crate::servers::named;
 use examined::Examined;
+pub use examined::{Examination, Found, ServerTrust, Shown};
 pub use item::DIGITS_SHOWN;
 use item::Item;
 use known_pins::KnownPins;
@@ -55,61 +55,6 @@ pub struct TrustList {
     pub servers: Vec<ServerTrust>,
 }
 
-/// What is held back of one server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ServerTrust {
-    /// Its name.
-    pub name: String,
-    /// What its definitions have to pass.
-    pub trust: Trust,
-    /// Whether anything is known of it.
-    pub seen: bool,
-    /// Why what was accepted cannot be read; nothing is offered then.
-    pub error: Option<String>,
-    /// How many definitions are accepted.
-    pub accepted: usize,
-    /// What is not offered.
-    pub held_back: Vec<Examination>,
-    /// What is found in definitions that nothing is to be decided about.
-    pub findings: Vec<Found>,
-}
-
-/// What is known of one definition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Examination {
-    /// What it is of.
-    pub kind: What,
-    /// Its own name or URI.
-    pub name: String,
-    /// Why it is held back, in a word: `new`, `changed`, `suspicious`, `unreviewed` or `rejected`; nothing if it is accepted.
-    pub why: Option<String>,
-    /// The same in a sentence.
-    pub because: Option<String>,
-    /// The hash of what was accepted.
-    pub accepted_hash: Option<Hash>,
-    /// The hash of what the server shows instead.
-    pub shown_hash: Option<Hash>,
-    /// Whether the server does not have it any more.
-    pub is_gone: bool,
-    /// What has changed.
-    pub changes: Vec<Change>,
-    /// How bad that could be.
-    pub risks: Vec<Risk>,
-    /// What is found in it.
-    pub findings: Vec<Finding>,
-}
-
-/// What is found in one definition.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Found {
-    /// What it is of.
-    pub kind: What,
-    /// Its own name or URI.
-    pub name: String,
-    /// The worst first.
-    pub findings: Vec<Finding>,
-}
-
 /// One definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -118,18 +63,6 @@ pub struct Show {
     pub server: String,
     /// `NAME` or `KIND:NAME`.
     pub item: String,
-}
-
-/// One definition, with its texts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Shown {
-    /// What is known of it.
-    #[serde(flatten)]
-    pub examination: Examination,
-    /// What was accepted; null if that was nothing, or too long to be kept.
-    pub accepted: Value,
-    /// What the server shows instead; null if that is nothing, or too long to be kept.
-    pub shown: Value,
 }
 
 /// A person's decisions. To accept is a person's to say.
@@ -192,6 +125,10 @@ impl TrustPart {
         named(&self.servers, &self.waiting, name)
     }
 
+    fn known(&self) -> Result<KnownPins<'_>, Fault> {
+        KnownPins::read(&self.store, &self.servers, &self.own)
+    }
+
     /// Has the running Toolcribs go by what was decided.
     fn decided(&self, name: String, items: Vec<(Decision, DecidedItem)>) -> Result<Decided, Fault> {
         let running = self.running.take_up_decisions(&name).map_err(Fault::because)?;
@@ -212,7 +149,7 @@ impl Operation for List {
     type Output = TrustList;
 
     fn perform(self, part: &TrustPart, _: &By) -> Result<TrustList, Fault> {
-        let known = KnownPins::read(part)?;
+        let known = part.known()?;
         let wanted = match &self.server {
             Some(name) => vec![part.named(name)?],
             None => part.servers.iter().collect(),
@@ -229,7 +166,7 @@ impl Operation for Show {
 
     fn perform(self, part: &TrustPart, _: &By) -> Result<Shown, Fault> {
         let settings = part.named(&self.server)?;
-        let known = KnownPins::read(part)?;
+        let known = part.known()?;
         let pins = known.pins_of(settings)?;
         let Item { what, key, .. } = Item::find(pins, settings.name(), &self.item)?;
         let pinned = pins.get(what, &key).expect("it was just found there");
@@ -248,7 +185,7 @@ impl Operation for Decide {
         if self.accept_all || !self.accept.is_empty() {
             by.in_person()?;
         }
-        let known = KnownPins::read(part)?;
+        let known = part.known()?;
         let pins = known.pins_of(settings)?;
         let decided = self.decisions(settings, pins)?;
         let now_ms = (part.now_ms)();

@@ -1,11 +1,81 @@
 //! `Examined`: the definitions of one server, looked at.
 
-use pins::{Change, Definition, Finding, Pinned, Pins, Risk, Scanner, Trust, What, Why, difference, risks};
+use pins::{
+    Change, Definition, Finding, Hash, Pinned, Pins, Risk, Scanner, Trust, What, Why, difference, risks,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use upstream::Settings;
 
 use super::known_pins::KnownPins;
-use super::{Examination, Found, ServerTrust, Shown};
+
+/// What is held back of one server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerTrust {
+    /// Its name.
+    pub name: String,
+    /// What its definitions have to pass.
+    pub trust: Trust,
+    /// Whether anything is known of it.
+    pub seen: bool,
+    /// Why what was accepted cannot be read; nothing is offered then.
+    pub error: Option<String>,
+    /// How many definitions are accepted.
+    pub accepted: usize,
+    /// What is not offered.
+    pub held_back: Vec<Examination>,
+    /// What is found in definitions that nothing is to be decided about.
+    pub findings: Vec<Found>,
+}
+
+/// What is known of one definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Examination {
+    /// What it is of.
+    pub kind: What,
+    /// Its own name or URI.
+    pub name: String,
+    /// Why it is held back, in a word: `new`, `changed`, `suspicious`, `unreviewed` or `rejected`; nothing if it is accepted.
+    pub why: Option<String>,
+    /// The same in a sentence.
+    pub because: Option<String>,
+    /// The hash of what was accepted.
+    pub accepted_hash: Option<Hash>,
+    /// The hash of what the server shows instead.
+    pub shown_hash: Option<Hash>,
+    /// Whether the server does not have it any more.
+    pub is_gone: bool,
+    /// What has changed.
+    pub changes: Vec<Change>,
+    /// How bad that could be.
+    pub risks: Vec<Risk>,
+    /// What is found in it.
+    pub findings: Vec<Finding>,
+}
+
+/// What is found in one definition.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// What it is of.
+    pub kind: What,
+    /// Its own name or URI.
+    pub name: String,
+    /// The worst first.
+    pub findings: Vec<Finding>,
+}
+
+/// One definition, with its texts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Shown {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub examination: Examination,
+    /// What was accepted; null if that was nothing, or too long to be kept.
+    pub accepted: Value,
+    /// What the server shows instead; null if that is nothing, or too long to be kept.
+    pub shown: Value,
+}
 
 /// One server, and what is known of its definitions.
 pub(super) struct Examined<'a> {

@@ -6,7 +6,6 @@ use pins::{PinStore, Pins, Scanner, Trust, What};
 use store::wait;
 use upstream::Settings;
 
-use super::TrustPart;
 use super::item::unknown_item;
 use crate::fault::Fault;
 
@@ -24,13 +23,17 @@ pub(super) struct KnownPins<'a> {
 }
 
 impl<'a> KnownPins<'a> {
-    pub(super) fn read(part: &'a TrustPart) -> Result<KnownPins<'a>, Fault> {
+    pub(super) fn read(
+        store: &PinStore,
+        servers: &'a [Settings],
+        own: &'a [(String, String)],
+    ) -> Result<KnownPins<'a>, Fault> {
         let mut by_name = BTreeMap::new();
-        for settings in &part.servers {
-            let kept = wait(part.store.load(&settings.trust_key())).map_err(Fault::because)?;
+        for settings in servers {
+            let kept = wait(store.load(&settings.trust_key())).map_err(Fault::because)?;
             by_name.extend(kept.map(|(_, record)| (settings.name(), Pins::read(&record))));
         }
-        Ok(KnownPins { by_name, own: &part.own, scanner: Scanner::new(Vec::new()) })
+        Ok(KnownPins { by_name, own, scanner: Scanner::new(Vec::new()) })
     }
 
     pub(super) fn of(&self, name: &str) -> Option<Result<&Pins, &str>> {
