@@ -14,7 +14,10 @@ use crate::import::{self, ImportPart};
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
+use crate::policy::{self, PolicyPart};
+use crate::rules::{self, RulesPart};
 use crate::secrets::{self, SecretPart};
+use crate::trust::{self, TrustPart};
 
 /// Everything that operations work on, for whoever carries all of them.
 pub struct Admin {
@@ -28,6 +31,12 @@ pub struct Admin {
     pub audit_log: AuditPart,
     /// What other clients have configured.
     pub import: ImportPart,
+    /// The policy.
+    pub policy: PolicyPart,
+    /// The rules for AI.
+    pub rules: RulesPart,
+    /// Definitions of servers, and what was accepted of them.
+    pub trust: TrustPart,
 }
 
 /// All operations, by noun.
@@ -50,6 +59,16 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
     Listed::of::<import::Preview>(),
+    Listed::of::<policy::Explain>(),
+    Listed::of::<policy::Test>(),
+    Listed::of::<policy::Replay>(),
+    Listed::of::<rules::Check>(),
+    Listed::of::<rules::Show>(),
+    Listed::of::<rules::Test>(),
+    Listed::of::<trust::List>(),
+    Listed::of::<trust::Show>(),
+    Listed::of::<trust::Decide>(),
+    Listed::of::<trust::Reset>(),
 ];
 
 /// An operation in the list of all, for whoever carries it as JSON.
@@ -105,32 +124,24 @@ impl Admin {
     }
 }
 
-impl AsRef<Approvals> for Admin {
-    fn as_ref(&self) -> &Approvals {
-        &self.approvals
-    }
+/// Gives an operation its part of everything.
+macro_rules! parts {
+    ($($part:ty: $field:ident),* $(,)?) => {
+        $(impl AsRef<$part> for Admin {
+            fn as_ref(&self) -> &$part {
+                &self.$field
+            }
+        })*
+    };
 }
 
-impl AsRef<Keys> for Admin {
-    fn as_ref(&self) -> &Keys {
-        &self.keys
-    }
-}
-
-impl AsRef<SecretPart> for Admin {
-    fn as_ref(&self) -> &SecretPart {
-        &self.secrets
-    }
-}
-
-impl AsRef<AuditPart> for Admin {
-    fn as_ref(&self) -> &AuditPart {
-        &self.audit_log
-    }
-}
-
-impl AsRef<ImportPart> for Admin {
-    fn as_ref(&self) -> &ImportPart {
-        &self.import
-    }
+parts! {
+    Approvals: approvals,
+    Keys: keys,
+    SecretPart: secrets,
+    AuditPart: audit_log,
+    ImportPart: import,
+    PolicyPart: policy,
+    RulesPart: rules,
+    TrustPart: trust,
 }

@@ -22,7 +22,6 @@ pub struct List {
 
 /// Calls that wait, or have waited.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct ApprovalList {
     /// The oldest first.
     pub approvals: Vec<ApprovalReport>,
@@ -56,7 +55,6 @@ pub struct Grants {}
 
 /// Standing permissions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct GrantList {
     /// The oldest first.
     pub grants: Vec<GrantReport>,

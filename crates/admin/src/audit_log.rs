@@ -19,7 +19,8 @@ use crate::fault::Fault;
 use crate::operation::Operation;
 pub use filter::{Filter, Wanted, outcome_of};
 pub use loss::LossReport;
-pub use tail::{Lines, Tail};
+pub(crate) use tail::latest;
+pub use tail::{LINES_MAX, Lines, Tail};
 pub use verify::{BrokenLog, GoodLog, Verify, VerifyReport};
 
 /// What operations on the audit log work on.
@@ -42,7 +43,6 @@ pub struct Acknowledge {
 
 /// The losses that were acknowledged just now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Acknowledged {
     /// Nothing if it has lost nothing that somebody does not know of.
     pub acknowledged: Vec<LossReport>,
@@ -55,7 +55,6 @@ pub struct Prune {}
 
 /// The segments that were removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Pruned {
     /// The oldest first.
     pub removed: Vec<Removed>,
@@ -68,7 +67,6 @@ pub struct Key {}
 
 /// A public key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct KeyReport {
     /// 64 hexadecimal digits.
     pub key: String,
@@ -117,7 +115,7 @@ impl Operation for Key {
 }
 
 /// What is said of an audit log that cannot be read.
-pub(crate) fn unreadable(error: impl Display) -> Fault {
+pub fn unreadable(error: impl Display) -> Fault {
     Fault::failed(format!("the audit log cannot be read: {error}"))
 }
 

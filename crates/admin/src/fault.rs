@@ -40,6 +40,11 @@ impl Fault {
         Fault::of(Kind::Misused, "misused", message)
     }
 
+    /// What is configured cannot be used.
+    pub fn configuration(message: impl Into<String>) -> Fault {
+        Fault::of(Kind::Misused, "configuration", message)
+    }
+
     /// There is nothing of that name.
     pub fn unknown(code: &str, message: impl Into<String>) -> Fault {
         Fault::of(Kind::Unknown, code, message)

@@ -67,7 +67,6 @@ pub struct List {}
 
 /// All keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct KeyList {
     /// In the order in which they were created.
     pub keys: Vec<KeyReport>,
@@ -121,7 +120,6 @@ pub struct Revoked {
 
 /// What ended with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Ended {
     /// Standing permissions.
     pub grants: usize,

@@ -13,6 +13,12 @@ pub trait Running: Send + Sync {
     /// # Errors
     /// The system has no room for it. What one of them says stands in its [`Told`].
     fn learn(&self) -> io::Result<Vec<Told>>;
+
+    /// Has each of them that has this server take up what was decided about its definitions.
+    ///
+    /// # Errors
+    /// As [`Running::learn`].
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>>;
 }
 
 /// One of them, and what it made of it.

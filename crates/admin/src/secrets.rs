@@ -65,7 +65,6 @@ pub struct Set {
 
 /// A secret that was set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct WasKept {
     /// Its name.
     pub name: String,
@@ -106,7 +105,6 @@ pub struct Remove {
 
 /// A secret that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Removed {
     /// Its name.
     pub name: String,
@@ -126,7 +124,6 @@ pub struct Rekey {
 
 /// What was sealed with another key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Rekeyed {
     /// How many records.
     pub resealed: usize,

@@ -1,21 +1,30 @@
 //! Every operation, done directly and through its serialised form: the same comes of it. What is a person's to say is
 //! refused where nobody has found out that it is one.
+#![expect(clippy::disallowed_methods, reason = "the rules files that are looked at")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use admin::audit_log::{self, AuditPart};
 use admin::import::{self, ImportPart, Ourselves, Target};
 use admin::keys::{self, Keys};
+use admin::policy::{self as policies, Beside, PolicyPart};
+use admin::rules::{self as rules_for_ai, RulesPart};
 use admin::secrets::{self, SecretPart, Value as SecretText};
-use admin::{Admin, By, Fault, Kind, OPERATIONS, Operation, Running, Told, approvals};
+use admin::trust::{self, TrustPart};
+use admin::{Admin, By, Fault, Kind, KnownTools, OPERATIONS, Operation, Running, Told, Tools, approvals};
 use gate::{Approvals, Redactor};
+use pins::{PinStore, Trust};
+use policy::{Case, Policy, Verdict};
+use sandbox::{Access, Root};
 use serde_json::{Value, json};
-use store::{KeySource, Secrets, SqliteStore};
+use store::{KeySource, Secrets, SqliteStore, wait};
 use tempfile::TempDir;
+use testkit::SampleGate;
 
 /// One other Toolcrib, which takes everything up but one secret's change.
 struct Others;
@@ -24,6 +33,10 @@ impl Running for Others {
     fn learn(&self) -> io::Result<Vec<Told>> {
         let told = |pid, ok| Told { pid, ok, answer: None, error: (!ok).then(|| "it hangs".to_owned()) };
         Ok(vec![told(7, true), told(8, false)])
+    }
+
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
+        Ok(vec![Told { pid: 7, ok: true, answer: Some(json!({ "name": server })), error: None }])
     }
 }
 
@@ -44,6 +57,72 @@ impl Target for File {
     }
 }
 
+/// The tools of the sample gate, of which nothing is remembered but what they are.
+struct SampleTools;
+
+impl Tools for SampleTools {
+    fn known(&self) -> Result<KnownTools, Fault> {
+        let folder = tempfile::tempdir().map_err(Fault::because)?;
+        let files = Root::open(folder.path(), Access::ReadWrite).map_err(Fault::because)?;
+        let offer = SampleGate::new().gate.catalog().offer();
+        Ok(KnownTools { offer, files, servers: Vec::new() })
+    }
+}
+
+/// One case beside the rules, and a policy that denies everything in any other file.
+struct SampleBeside;
+
+impl Beside for SampleBeside {
+    fn cases(&self) -> Result<Vec<Case>, Fault> {
+        let case = json!({ "name": "one", "tool": "echo", "expect": "deny" });
+        Ok(vec![serde_json::from_value(case).map_err(Fault::because)?])
+    }
+
+    fn policy_of(&self, file: &Path) -> Result<Policy, Fault> {
+        let denying = policy::Config { deny: vec!["*".to_owned()], ..policy::Config::default() };
+        match file.is_absolute() {
+            true => Policy::new(&denying).map_err(Fault::because),
+            false => Err(Fault::configuration("there is no such file")),
+        }
+    }
+}
+
+/// A server that nobody starts.
+fn server(name: &str) -> upstream::Settings {
+    let table = upstream::Config { command: Some("x".to_owned()), ..upstream::Config::default() };
+    let nothing = |_: &_| unreachable!("it refers to nothing");
+    table.settle(name, Duration::from_secs(1), &nothing).expect("sound")
+}
+
+/// What was accepted of `git`: one tool, that has changed since, and another as it was.
+fn pins(store: &Arc<SqliteStore>) -> PinStore {
+    let pins = PinStore::new(store.clone(), &Redactor::new(&redact::Config::default()));
+    let says = |text: &str| {
+        let text = json!({ "name": "push", "description": text }).to_string();
+        json!({ "hash": pins::Hash::of(&text), "at_ms": 1, "text": text })
+    };
+    let tools = json!({ "push": { "accepted": says("Pushes."), "shown": says("Pushes and runs a shell command.") },
+        "pull": { "accepted": says("Pulls.") } });
+    let record = json!({ "version": 1, "first_seen_ms": 0, "seen": ["tool"], "pins": { "tool": tools } });
+    let key = server("git").trust_key();
+    assert!(wait(pins.replace(&key, None, record.to_string().into())).expect("kept"));
+    pins
+}
+
+/// A folder with rules for AI, the same for all samples.
+static RULES: LazyLock<TempDir> = LazyLock::new(|| {
+    let rule = |id: &str, about: Value, does: Value| json!({ "id": id, "match": about, "action": does });
+    let rules = [
+        rule("shout", json!({ "tools": ["shout"] }), json!({ "on_violation": "block" })),
+        rule("keys", json!({ "content_regex": "sk-[a-z]+" }), json!({ "on_violation": "redact" })),
+    ];
+    let folder = tempfile::tempdir().expect("a folder");
+    let text = json!({ "version": "1.0", "rules": rules }).to_string();
+    std::fs::write(folder.path().join("rules.json"), text).expect("written");
+    std::fs::write(folder.path().join("wrong.json"), "{}").expect("written");
+    folder
+});
+
 /// An administration on a state of its own, with a key `ci` and a secret `TOKEN`.
 struct Sample {
     admin: Admin,
@@ -59,7 +138,7 @@ fn sample() -> Sample {
         approvals: approvals.clone(),
         keys: Keys { store: store.clone(), approvals },
         secrets: SecretPart {
-            sealed: Secrets::sealed_by(store, state.path(), KeySource::State),
+            sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
             source: KeySource::State,
             uses: BTreeMap::from(uses),
             running: Arc::new(Others),
@@ -75,6 +154,24 @@ fn sample() -> Sample {
             configured: BTreeMap::new(),
             ourselves: Ourselves::default(),
             target: Box::new(File),
+        },
+        policy: PolicyPart {
+            policy: Policy::new(&policy::Config::default()).expect("the default is sound"),
+            beside: Box::new(SampleBeside),
+            tools: Arc::new(SampleTools),
+            state: state.path().to_owned(),
+        },
+        trust: TrustPart {
+            servers: vec![server("git"), server("new")],
+            waiting: vec!["folder".to_owned()],
+            store: pins(&store),
+            own: Vec::new(),
+            running: Arc::new(Others),
+            now_ms: || 1_700_000_000_000,
+        },
+        rules: RulesPart {
+            settings: rules::Settings { user: Some(RULES.path().join("rules.json")), ..Default::default() },
+            tools: Arc::new(SampleTools),
         },
     };
     let by = By::owner();
@@ -163,6 +260,108 @@ fn what_is_carried_comes_to_the_same() {
 }
 
 #[test]
+fn what_the_policy_says_comes_to_the_same() {
+    let done = |output: Result<Value, Fault>| output.expect("done");
+    let explain = policies::Explain { tool: "echo".to_owned(), ..Default::default() };
+    let explained = done(check(explain.clone()));
+    assert_eq!(explained["decision"], json!({ "effect": "allow", "rule": "default.reads", "why": "" }));
+    let rule = |id: &str| {
+        explained["rules"].as_array().into_iter().flatten().find(|rule| rule["rule"] == id).cloned()
+    };
+    let misfit = json!({ "rule": "default.writes", "effect": "allow", "finding": "does_not_fit", "detail": "effects" });
+    assert_eq!(rule("default.writes"), Some(misfit));
+    assert_eq!(rule("default.reads").expect("a rule")["finding"], "decides");
+    let agent = policy::CaseCaller { kind: policy::CallerKind::Key, ..policy::CaseCaller::default() };
+    let hidden = done(check(policies::Explain { caller: agent, ..explain }));
+    assert_eq!((&hidden["shown"], &hidden["missing_scopes"]), (&json!(false), &json!(["read_workspace"])));
+
+    let tested = done(check(policies::Test::default()));
+    assert_eq!((&tested["failed"], &tested["cases"][0]["got"]["effect"]), (&json!(1), &json!("allow")));
+    let mut good = SampleBeside.cases().expect("a case");
+    good[0].expect = Verdict::Allow;
+    assert_eq!(done(check(policies::Test { cases: Some(good) }))["cases"][0]["good"], true);
+
+    let nothing = json!({ "calls": [], "same": 0, "differ": 0, "depend": 0, "undecided": 0 });
+    assert_eq!(done(check(replay(Some("/other.toml")))), nothing);
+}
+
+#[test]
+fn what_is_held_back_and_decided_comes_to_the_same() {
+    let done = |output: Result<Value, Fault>| output.expect("done");
+    let listed = done(check(trust::List::default()));
+    let git = &listed["servers"][0];
+    assert_eq!((&git["accepted"], &git["trust"]), (&json!(2), &json!(Trust::Pin)));
+    let held = &git["held_back"][0];
+    assert_eq!((&held["name"], &held["why"]), (&json!("push"), &json!("changed")));
+    assert_eq!(held["changes"][0]["at"], "description");
+    assert_eq!(listed["servers"][1]["seen"], false);
+    let one = trust::List { server: Some("new".to_owned()) };
+    assert_eq!(done(check(one))["servers"][0]["name"], "new");
+    let show = |item: &str| trust::Show { server: "git".to_owned(), item: item.to_owned() };
+    let shown = done(check(show("tool:push")));
+    assert_eq!(shown["shown"]["description"], "Pushes and runs a shell command.");
+    assert_eq!(shown["accepted"]["description"], "Pushes.");
+    let rejected = done(check(decide(&[], &["push"])));
+    assert_eq!(rejected["rejected"][0]["hash"], shown["shown_hash"]);
+    assert_eq!(rejected["running"], json!([{ "pid": 7, "ok": true, "answer": { "name": "git" } }]));
+}
+
+#[test]
+fn what_loosens_is_a_persons_to_say() {
+    #[track_caller]
+    fn refused(output: Result<Value, Fault>, code: &str) {
+        assert_eq!(output.expect_err("refused").code, code);
+    }
+    refused(check(decide(&["push"], &[])), "not_a_person");
+    refused(check(trust::Decide { accept_all: true, ..decide(&[], &[]) }), "not_a_person");
+    refused(check(trust::Reset { server: "git".to_owned() }), "not_a_person");
+    // Who is nobody to decide learns first that there is no such server.
+    for (server, code) in [("gti", "unknown_server"), ("folder", "unknown_server")] {
+        refused(check(trust::Reset { server: server.to_owned() }), code);
+        refused(check(trust::Decide { server: server.to_owned(), ..decide(&["x"], &[]) }), code);
+        refused(check(trust::List { server: Some(server.to_owned()) }), code);
+    }
+    refused(check(trust::Decide { server: "new".to_owned(), ..decide(&[], &["x"]) }), "unknown_item");
+    refused(check(decide(&[], &["nothing"])), "unknown_item");
+    refused(check(decide(&[], &["push@00000000"])), "failed");
+}
+
+fn decide(accept: &[&str], reject: &[&str]) -> trust::Decide {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    trust::Decide {
+        server: "git".to_owned(),
+        accept: words(accept),
+        accept_all: false,
+        reject: words(reject),
+    }
+}
+
+#[test]
+fn what_the_rules_for_ai_say_comes_to_the_same() {
+    let done = |output: Result<Value, Fault>| output.expect("done");
+    let checked = done(check(rules_for_ai::Check {}));
+    assert_eq!((&checked["counts"], &checked["problems"]), (&json!([2]), &json!([])));
+    assert_eq!(done(check(rules_for_ai::Show {}))["rules"][1]["does"], "redact");
+    let test = |tool: &str| rules_for_ai::Test {
+        tool: tool.to_owned(),
+        result: Some("sk-abc is it".to_owned()),
+        ..Default::default()
+    };
+    let stopped = done(check(test("shout")));
+    assert_eq!((&stopped["refused"]["rule"], &stopped["result"]), (&json!("shout"), &Value::Null));
+    let elsewhere = rules_for_ai::Test { upstream: Some("git".to_owned()), ..test("any") };
+    for on in [test("echo"), elsewhere] {
+        let struck = done(check(on));
+        assert_eq!(struck["result"]["text"], "[REDACTED] is it");
+        assert_eq!(struck["result"]["findings"][0]["acts"], true);
+    }
+}
+
+fn replay(policy: Option<&str>) -> policies::Replay {
+    policies::Replay { policy: policy.map(Into::into), since_ms: Some(0), last: 9, offline: false }
+}
+
+#[test]
 fn what_is_refused_is_refused_alike() {
     #[track_caller]
     fn refused(output: Result<Value, Fault>, kind: Kind, code: &str) {
@@ -198,6 +397,27 @@ fn what_is_refused_is_refused_alike() {
     refused(check(audit_log::Key {}), Kind::Failed, "failed");
     refused(check(import::Preview { from: vec![nobody()] }), misused, "misused");
     refused(check(import::Preview { from: vec!["/nowhere/at.json".to_owned()] }), Kind::Failed, "failed");
+    let explain = policies::Explain { tool: "ecko".to_owned(), ..Default::default() };
+    refused(check(explain.clone()), unknown, "unknown_tool");
+    let caller =
+        policy::CaseCaller { scopes: Some(vec!["No Scope".to_owned()]), ..policy::CaseCaller::default() };
+    refused(check(policies::Explain { caller, ..explain }), misused, "misused");
+    refused(check(policies::Test { cases: Some(Vec::new()) }), misused, "misused");
+    let test = rules_for_ai::Test { tool: "ecko".to_owned(), ..Default::default() };
+    refused(check(test), unknown, "unknown_tool");
+    refused(check(replay(Some("planted.toml"))), misused, "configuration");
+}
+
+#[test]
+fn rules_that_cannot_be_used_are_named_and_not_gone_by() {
+    let Sample { mut admin, _state } = sample();
+    admin.rules.settings.user = Some(RULES.path().join("wrong.json"));
+    let checked = rules_for_ai::Check {}.perform(&admin.rules, &By::owner()).expect("checked");
+    assert!(!checked.problems.is_empty());
+    for (name, input) in [("rules.show", json!({})), ("rules.test", json!({ "tool": "echo" }))] {
+        let fault = admin.perform(name, input, &By::owner()).expect_err(name);
+        assert_eq!((&*fault.code, fault.message), ("configuration", checked.problems.join("\n")));
+    }
 }
 
 #[test]
@@ -209,6 +429,7 @@ fn what_is_no_operation_or_no_input_is_not_done() {
         ("keys.revoke", json!({}), "misused"),
         ("approvals.list", json!([1]), "misused"),
         ("secrets.set", json!({ "name": "A", "value": 1 }), "misused"),
+        ("policy.explain", json!({ "tool": "echo", "arguments": [] }), "misused"),
     ] {
         let fault = admin.perform(name, input, &By::owner()).expect_err(name);
         assert_eq!(fault.code, code, "{name}: {fault}");

@@ -1,19 +1,31 @@
 //! What operations of the administration work on, made of the configuration: for a command its own part, for the control
 //! channel everything.
 
+mod beside_policy;
+mod remembered;
+
 use std::path::Path;
 use std::sync::Arc;
 
 use admin::audit_log::AuditPart;
 use admin::import::{ImportPart, Ourselves};
 use admin::keys::Keys;
+use admin::policy::PolicyPart;
+use admin::rules::RulesPart;
 use admin::secrets::SecretPart;
+use admin::trust::TrustPart;
 use admin::{Admin, Running};
-use config::{self, Draft, Kept, Settings, Surroundings, Unfollowed, Uses};
+use config::{self, Draft, Kept, Loaded, Settings, Surroundings, Unfollowed, Uses};
 use gate::Approvals;
+use pins::PinStore;
 use redact::Redactor;
 use terminal::Trouble;
 use terminal::times::now_ms;
+
+use crate::shared::own_tools;
+use beside_policy::BesidePolicy;
+pub use beside_policy::cases_of;
+use remembered::Remembered;
 
 /// Everything, by the configuration as it is now: the file that the command line `named`, or those that are found. What
 /// enters the audit log passes `redactor`; `running` gives those that run on a state folder. Blocks on the disk.
@@ -26,15 +38,19 @@ pub fn all(
     redactor: &Redactor,
     running: impl FnOnce(&Path) -> Arc<dyn Running>,
 ) -> Result<Admin, Trouble> {
-    let settings = config::load(named, surroundings, Unfollowed::IsPassedOver)?.settings;
+    let loaded = config::load(named, surroundings, Unfollowed::IsPassedOver)?;
+    let settings = &loaded.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
-    let keys = keys(&settings);
+    let (keys, running) = (keys(settings), running(kept.state()));
     Ok(Admin {
         approvals: keys.approvals.clone(),
         keys,
-        secrets: secrets(&kept, &uses, running(kept.state())),
-        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(&settings) },
-        import: import(named, surroundings, Some(&settings))?,
+        secrets: secrets(&kept, &uses, running.clone()),
+        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
+        import: import(named, surroundings, Some(settings))?,
+        policy: policy(&loaded),
+        rules: rules(settings),
+        trust: trust(&loaded, running),
     })
 }
 
@@ -63,6 +79,39 @@ pub fn audit_log(settings: &Settings) -> AuditPart {
         config: settings.audit.clone(),
         redactor: settings.redactor.clone(),
     }
+}
+
+/// What operations on the policy work on.
+pub fn policy(loaded: &Loaded) -> PolicyPart {
+    let Loaded { settings, surroundings, .. } = loaded;
+    let (policy, files) = (settings.policy.clone(), settings.files.clone());
+    let beside = BesidePolicy { cases: policy.cases().to_vec(), files, surroundings: surroundings.clone() };
+    let tools = Arc::new(Remembered(settings.clone()));
+    PolicyPart { policy, beside: Box::new(beside), tools, state: settings.state.clone() }
+}
+
+/// What operations on the rules for AI work on.
+pub fn rules(settings: &Settings) -> RulesPart {
+    RulesPart { settings: settings.rules.clone(), tools: Arc::new(Remembered(settings.clone())) }
+}
+
+/// What operations on definitions work on.
+pub fn trust(loaded: &Loaded, running: Arc<dyn Running>) -> TrustPart {
+    let settings = &loaded.settings;
+    TrustPart {
+        servers: settings.upstreams.clone(),
+        waiting: waiting(loaded),
+        store: PinStore::new(settings.kept.store().clone(), &settings.redactor),
+        own: own_tools(),
+        running,
+        now_ms,
+    }
+}
+
+/// The servers that folders declare and nobody has agreed to.
+pub fn waiting(loaded: &Loaded) -> Vec<String> {
+    let names = loaded.held.iter().filter_map(|held| held.declaration.server());
+    names.map(str::to_owned).collect()
 }
 
 /// What an import from other clients works on. Without settings, the address is taken to be the one that is served by

@@ -9,6 +9,7 @@ use sandbox::ServerFiles;
 use server::{Instructions, Server, Workspaces};
 use terminal::Trouble;
 use tokio::task::JoinSet;
+use upstream::Upstream;
 
 use crate::assemble::{Crib, Guarded, open_workspace, ruleset};
 use crate::shared::Shared;
@@ -54,6 +55,16 @@ impl NamedWorkspaces {
         let mut files = ServerFiles::default();
         self.known().open.values().for_each(|open| files.extend(open.crib.upstreams.own_files()));
         files
+    }
+
+    /// The servers of those that are in use, each with the name of its workspace.
+    pub fn upstreams(&self) -> Vec<(String, Arc<Upstream>)> {
+        let known = self.known();
+        let of = |(name, open): (&String, &Open)| {
+            let name = name.clone();
+            open.crib.upstreams.iter().map(move |upstream| (name.clone(), upstream))
+        };
+        known.open.iter().flat_map(of).collect()
     }
 
     /// Takes other settings up, once the default workspace has. One that is gone, or works in another folder now, ends; it is

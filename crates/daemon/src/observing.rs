@@ -9,6 +9,7 @@ use audit::AuditLog;
 use gate::Cancel;
 use telemetry::{Config, Exporter, Readings, Telemetry, UpstreamReading};
 use tokio::task::JoinSet;
+use upstream::Upstream;
 
 use crate::upstreams::Upstreams;
 
@@ -38,12 +39,17 @@ pub(crate) fn begin(config: &Config) -> Observing {
 /// Those of each workspace.
 type Members = Arc<Mutex<Vec<Weak<Upstreams>>>>;
 
-/// One for each name: what servers of the same name do in several workspaces is added up.
+/// One for each name: what servers of the same name do in several workspaces is added up, and one that they share counts
+/// once.
 fn readings(members: &Members) -> Vec<UpstreamReading> {
     let members = members.lock().expect("nothing panics while it holds the lock").clone();
     let all = members.iter().filter_map(Weak::upgrade);
     let mut by_name: BTreeMap<String, UpstreamReading> = BTreeMap::new();
+    let mut read: Vec<Arc<Upstream>> = Vec::new();
     for upstream in all.flat_map(|upstreams| upstreams.iter().collect::<Vec<_>>()) {
+        if read.iter().any(|known| Arc::ptr_eq(known, &upstream)) {
+            continue;
+        }
         let one = reading(&upstream);
         match by_name.entry(upstream.name().to_owned()) {
             Entry::Vacant(free) => drop(free.insert(one)),
@@ -54,11 +60,12 @@ fn readings(members: &Members) -> Vec<UpstreamReading> {
                 sum.restarts += one.restarts;
             }
         }
+        read.push(upstream);
     }
     by_name.into_values().collect()
 }
 
-fn reading(upstream: &upstream::Upstream) -> UpstreamReading {
+fn reading(upstream: &Upstream) -> UpstreamReading {
     let report = upstream.status();
     UpstreamReading {
         state: report.state.word(),

@@ -18,7 +18,7 @@ use crate::token_store::StateTokens;
 use crate::upstreams::Servers;
 
 /// Who our own tools belong to, in sentences.
-pub const OURSELVES: &str = "Toolcrib";
+const OURSELVES: &str = "Toolcrib";
 
 /// The first argument of a process that is to guard another; not for people, so not in the help.
 pub const GUARD: &str = "__guard";
@@ -101,12 +101,17 @@ impl Shared {
 /// What it takes to hold definitions back, beside our own tools.
 fn pinning(store: &Arc<SqliteStore>, redactor: &Redactor) -> Pinning {
     let neighbours = Neighbours::default();
-    let own = tools::all(&tools::Set::ALL);
-    neighbours.say(OURSELVES, own.iter().map(|tool| tool.definition().name.to_string()).collect());
+    neighbours.say(OURSELVES, own_tools().into_iter().map(|(_, name)| name).collect());
     let store = PinStore::new(store.clone(), redactor);
     let redactor = redactor.clone();
     let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));
     Pinning { store, neighbours: Arc::new(neighbours), conceal }
+}
+
+/// All tools of our own, with whose they are.
+pub fn own_tools() -> Vec<(String, String)> {
+    let own = tools::all(&tools::Set::ALL);
+    own.iter().map(|tool| (OURSELVES.to_owned(), tool.definition().name.to_string())).collect()
 }
 
 /// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held

@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 
 use data_encoding::HEXLOWER;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use wire::{Object, object, string};
@@ -14,7 +15,7 @@ use crate::item::What;
 const TIME_BYTES_MAX: usize = 40;
 
 /// The SHA-256 of a definition in its canonical form, as 64 hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Hash(Box<str>);
 
 impl Hash {

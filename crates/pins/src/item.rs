@@ -1,9 +1,10 @@
 //! `What`: the kinds of definitions that are pinned.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a definition is of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::Display, strum::EnumString)]
 #[strum(serialize_all = "lowercase")]

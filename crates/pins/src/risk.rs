@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::difference::Change;
@@ -10,7 +11,7 @@ use crate::scan::{Finding, Severity};
 use crate::shown::{excerpt, visible};
 
 /// What makes one look twice at a change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Risk {
     /// How bad it could be.
     pub severity: Severity,

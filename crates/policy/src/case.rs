@@ -1,10 +1,9 @@
 //! Cases that stand beside the rules: a call, and what is to come of it.
 
-use std::fmt;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::{Caller, CallerKind, Via};
@@ -15,7 +14,7 @@ use crate::scope::{Scope, ScopeError, Scopes};
 use crate::words::{ActionWord, RoleWord};
 
 /// A call, and what is to come of it.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// What it shows, in a few words.
@@ -49,7 +48,7 @@ pub struct Case {
 }
 
 /// Who calls.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CaseCaller {
     /// The id.
@@ -99,37 +98,54 @@ impl CaseCaller {
 }
 
 /// What came of a case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
     /// Its name.
     pub name: String,
-    /// What the policy decided, or why the case could not be tried.
-    pub got: Result<Decision, ScopeError>,
+    /// Whether it came as expected.
+    pub good: bool,
     /// What was to come of it.
-    pub expected: Verdict,
-    /// Which rule was to decide.
+    pub expected: Expected,
+    /// What came of it.
+    pub got: Got,
+}
+
+/// What is to come of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Expected {
+    /// The answer.
+    pub effect: Verdict,
+    /// The rule that is to decide, if it is not all the same.
     pub rule: Option<String>,
 }
 
-impl CaseResult {
-    /// Whether it came as expected.
-    pub fn is_good(&self) -> bool {
-        self.got.as_ref().is_ok_and(|got| {
-            got.verdict == self.expected && self.rule.as_ref().is_none_or(|rule| **rule == *got.rule)
-        })
-    }
+/// What came of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Got {
+    /// The policy decided.
+    Decided(Decided),
+    /// It could not be tried.
+    Untried {
+        /// Why not.
+        error: String,
+    },
 }
 
-impl fmt::Display for CaseResult {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let got = match &self.got {
-            Err(error) => return write!(out, "FAILED  {}\n  the case cannot be tried: {error}", self.name),
-            Ok(_) if self.is_good() => return write!(out, "ok      {}", self.name),
-            Ok(got) => got,
-        };
-        let by = self.rule.as_ref().map_or(String::new(), |rule| format!(" by {rule}"));
-        let why = if got.why.is_empty() { String::new() } else { format!(": the tool {}", got.why) };
-        writeln!(out, "FAILED  {}", self.name)?;
-        write!(out, "  - {}{by}\n  + {} by {}{why}", self.expected.as_str(), got.verdict.as_str(), got.rule)
+/// What the policy makes of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Decided {
+    /// The answer.
+    pub effect: Verdict,
+    /// The rule that decided.
+    pub rule: String,
+    /// The reason, completing "the tool …"; empty for a permission.
+    pub why: String,
+}
+
+impl From<&Decision> for Decided {
+    fn from(decision: &Decision) -> Decided {
+        let Decision { verdict, rule, why, .. } = decision;
+        Decided { effect: *verdict, rule: rule.to_string(), why: why.to_string() }
     }
 }

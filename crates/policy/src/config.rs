@@ -24,6 +24,8 @@ pub struct Config {
     /// No two may have the same `id`.
     pub rules: Vec<RuleConfig>,
     /// Calls and what is to come of them, for `toolcrib policy test`.
+    // Where defaults are shown, nothing says that there might be some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
 }
 

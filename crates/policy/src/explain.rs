@@ -1,5 +1,9 @@
 //! Why a call is decided as it is: every rule that was looked at, what in it does not fit, and what would change it.
 
+use std::borrow::Cow;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::CallerKind;
@@ -24,18 +28,21 @@ pub struct Explanation {
 }
 
 /// One rule that was looked at.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Looked {
     /// Its id.
     pub rule: String,
     /// What it says.
+    #[serde(rename = "effect")]
     pub verdict: Verdict,
     /// What was found.
+    #[serde(flatten)]
     pub finding: Finding,
 }
 
 /// What was found of a rule.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "finding", content = "detail", rename_all = "snake_case")]
 pub enum Finding {
     /// It decides.
     Decides,
@@ -44,7 +51,8 @@ pub enum Finding {
     /// It fits, and asks about what another rule permits; none does.
     NothingToAskAbout,
     /// This key of it does not fit.
-    Misfit(&'static str),
+    #[serde(rename = "does_not_fit")]
+    Misfit(Cow<'static, str>),
     /// Its condition does not hold.
     DoesNotHold,
     /// Its condition depends on arguments that were not given.
@@ -54,7 +62,8 @@ pub enum Finding {
 }
 
 /// Something that would change a decision.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Advice {
     /// What to do, in a sentence without a full stop.
     pub what: String,
@@ -103,10 +112,10 @@ impl Policy {
         let evaluation = inner.conditions.evaluation(&given);
         let finding = |rule: &Rule, named: bool| {
             if !named {
-                return Finding::Misfit("tools");
+                return Finding::Misfit("tools".into());
             }
             if let Some(misfit) = rule.misfit(facts) {
-                return Finding::Misfit(misfit);
+                return Finding::Misfit(misfit.into());
             }
             match (&rule.condition, &evaluation) {
                 (Some(condition), _) if arguments.is_none() && condition.uses.args => {
@@ -121,7 +130,7 @@ impl Policy {
             }
         };
         let setting = |listed: &Listed, rule: &str, verdict: Verdict| {
-            let finding = if listed.fits(facts) { Finding::Fits } else { Finding::Misfit("tools") };
+            let finding = if listed.fits(facts) { Finding::Fits } else { Finding::Misfit("tools".into()) };
             (!listed.is_empty()).then(|| Looked { rule: rule.to_owned(), verdict, finding })
         };
         let rules = inner.rules.iter().zip(inner.fitting_names(facts.tool)).map(|(rule, named)| Looked {

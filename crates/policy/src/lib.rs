@@ -27,7 +27,7 @@ mod try_case;
 mod words;
 
 pub use caller::{Caller, CallerKind, Proof, Via};
-pub use case::{Case, CaseCaller, CaseResult};
+pub use case::{Case, CaseCaller, CaseResult, Decided, Expected, Got};
 pub use condition::Places;
 pub use config::Config;
 pub use decide::Policy;

@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
-use crate::case::{Case, CaseResult};
+use crate::case::{Case, CaseResult, Decided, Expected, Got};
 use crate::decide::Policy;
+use crate::engine::Decision;
 use crate::facts::{Effect, Facts};
+use crate::scope::ScopeError;
 use crate::words::ActionWord;
 
 impl Policy {
@@ -23,6 +25,13 @@ impl Policy {
             };
             self.decide_at(&facts, &Value::Object(case.arguments.clone()), case.at)
         });
-        CaseResult { name: case.name.clone(), got, expected: case.expect, rule: case.rule.clone() }
+        let expected = Expected { effect: case.expect, rule: case.rule.clone() };
+        let is_expected = |got: &Decision| {
+            got.verdict == case.expect && case.rule.as_ref().is_none_or(|rule| **rule == *got.rule)
+        };
+        let good = got.as_ref().is_ok_and(is_expected);
+        let untried = |error: ScopeError| Got::Untried { error: error.to_string() };
+        let got = got.map_or_else(untried, |got| Got::Decided(Decided::from(&got)));
+        CaseResult { name: case.name.clone(), good, expected, got }
     }
 }

@@ -54,8 +54,8 @@ fn check(name: &str) -> usize {
         for case in &group.policy.tests {
             count += 1;
             let result = policy.try_case(case);
-            if !result.is_good() {
-                wrong.push(format!("{}: {result}", group.name));
+            if !result.good {
+                wrong.push(format!("{}: {result:?}", group.name));
             }
         }
     }

@@ -3,6 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use crate::files::Layer;
 
 /// A rule that matched.
@@ -19,7 +22,7 @@ pub struct Finding {
 }
 
 /// Why something does not happen.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stop {
     /// The rule.
     pub rule: Arc<str>,
@@ -28,7 +31,7 @@ pub struct Stop {
 }
 
 /// What a person must agree to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// The rule that asks.
     pub rule: Arc<str>,

@@ -29,14 +29,6 @@ pub enum Trouble {
     /// The command line is wrong in a way that only the work could find out.
     #[error("{0}")]
     Misused(String),
-    /// There is nothing of the name that was given.
-    #[error("{said}")]
-    Unknown {
-        /// What was looked for, for programs, as the gate says it of a call: "unknown_tool".
-        code: &'static str,
-        /// A sentence.
-        said: String,
-    },
     /// The work could not be done.
     #[error("{0}")]
     Failed(String),
@@ -68,7 +60,6 @@ impl Trouble {
             Trouble::Fault(fault) => fault.code.as_str(),
             Trouble::Config(_) => "configuration",
             Trouble::Misused(_) => "misused",
-            Trouble::Unknown { code, .. } => code,
             Trouble::Failed(_) | Trouble::Output(_) | Trouble::Elsewhere { .. } => "failed",
         };
         json!({ "error": { "code": code, "message": self.to_string() } })
@@ -77,7 +68,7 @@ impl Trouble {
     /// How the program ends by it.
     pub fn ending(&self) -> Ending {
         match self {
-            Trouble::Config(_) | Trouble::Misused(_) | Trouble::Unknown { .. } => Ending::Misused,
+            Trouble::Config(_) | Trouble::Misused(_) => Ending::Misused,
             Trouble::Fault(Fault { kind: Kind::Misused | Kind::Unknown, .. }) => Ending::Misused,
             Trouble::Fault(Fault { kind: Kind::Refused, .. }) => Ending::Refused,
             Trouble::Elsewhere { ending, .. } => *ending,
@@ -118,7 +109,7 @@ mod tests {
 
     #[test]
     fn programs_are_told_what_it_was() {
-        let unknown = Trouble::Unknown { code: "unknown_tool", said: "there is no tool `x`".to_owned() };
+        let unknown = Trouble::Fault(Fault::unknown("unknown_tool", "there is no tool `x`"));
         for (trouble, code) in [
             (&unknown, "unknown_tool"),
             (&Trouble::Misused("x".to_owned()), "misused"),

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// A loss that an audit log tells of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct LossReport {
     /// The number of the record that says so.
     pub record: u64,

@@ -19,7 +19,7 @@ use crate::operation::Operation;
 const READ_FOR_EACH: usize = 4;
 
 /// Lines that are given at most: they are gathered in memory.
-const LINES_MAX: usize = 100_000;
+pub const LINES_MAX: usize = 100_000;
 
 /// The latest calls.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -34,7 +34,6 @@ pub struct Tail {
 
 /// Lines of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Lines {
     /// One JSON object each, byte for byte as it is written there; the oldest first.
     pub lines: Vec<String>,
@@ -54,7 +53,7 @@ impl Operation for Tail {
 }
 
 /// The last wanted lines, and the number of the last record of all.
-fn latest(state: &Path, lines: usize, wanted: &Wanted) -> io::Result<Lines> {
+pub(crate) fn latest(state: &Path, lines: usize, wanted: &Wanted) -> io::Result<Lines> {
     let asked = lines * READ_FOR_EACH + READ_FOR_EACH;
     let read = audit::tail(state, asked)?;
     let mut seen = read.iter().rev().find_map(|line| seq(line)).unwrap_or(0);

@@ -11,7 +11,6 @@ use super::evidence::Seen;
 
 /// What is wrong, and what to try.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct Diagnosis {
     /// A word for scripts; stays as it is.
     pub kind: String,

@@ -17,7 +17,6 @@ pub struct List {}
 
 /// All secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct SecretList {
     /// By their names.
     pub secrets: Vec<SecretReport>,

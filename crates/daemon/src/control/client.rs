@@ -72,7 +72,7 @@ pub async fn reconnect(state: &Path, name: &str) -> Vec<Asked<Value>> {
 }
 
 /// Has each of them take up what was decided about the definitions of an upstream: how that one is doing then, as JSON.
-pub async fn take_up_decisions(state: &Path, name: &str) -> Vec<Asked<Value>> {
+pub(super) async fn take_up_decisions(state: &Path, name: &str) -> Vec<Asked<Value>> {
     ask(state, &Request::Trust { name: name.to_owned() }).await
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use gate::Cancel;
 use serde::Serialize;
-use serde_json::json;
-use upstream::Upstream;
+use serde_json::{Value, json};
+use upstream::{Report, Upstream};
 
 use super::reload::Reloader;
 use super::words::{Answer, RECONNECT_MAX, Refused, Request, Running};
@@ -109,20 +109,22 @@ impl Seat {
                 let report = self.reloader.upstreams().reconnect(&name, RECONNECT_MAX).await;
                 answered(report.map_err(Refused::Because))
             }
-            Request::Trust { name } => match self.upstream(&name) {
-                Ok(upstream) => {
-                    upstream.take_up_decisions().await;
-                    ok(&upstream.status())
-                }
-                Err(refused) => Answer::Refused(refused),
-            },
+            Request::Trust { name } => answered(self.take_up_decisions(&name).await),
             Request::Stderr { name } => answered(self.upstream(&name).map(|upstream| upstream.last_stderr())),
         }
     }
 
+    /// In every workspace: what runs for one of them by `${workspace}` is the same server to whoever decides.
+    async fn take_up_decisions(&self, name: &str) -> Result<Report, Refused> {
+        let all = self.reloader.every_upstream().into_iter().map(|(_, upstream)| upstream);
+        let all: Vec<_> = all.filter(|upstream| upstream.name() == name).collect();
+        let first = all.first().ok_or_else(|| missing(name))?;
+        join_all(all.iter().map(|upstream| upstream.take_up_decisions())).await;
+        Ok(first.status())
+    }
+
     fn upstream(&self, name: &str) -> Result<Arc<Upstream>, Refused> {
-        let missing = || Refused::Because(format!("it has no server `{name}`"));
-        self.reloader.upstreams().get(name).ok_or_else(missing)
+        self.reloader.upstreams().get(name).ok_or_else(|| missing(name))
     }
 
     fn running(&self) -> Answer {
@@ -130,9 +132,22 @@ impl Seat {
             pid: std::process::id(),
             door: self.door.clone(),
             configuration: self.reloader.files().iter().map(|file| file.display().to_string()).collect(),
-            upstreams: self.reloader.upstreams().iter().map(|upstream| json!(upstream.status())).collect(),
+            upstreams: self.reloader.every_upstream().iter().map(reported).collect(),
         })
     }
+}
+
+/// How a server is doing, and in which workspace if it has a name.
+fn reported((workspace, upstream): &(Option<String>, Arc<Upstream>)) -> Value {
+    let mut report = json!(upstream.status());
+    if let Some(workspace) = workspace {
+        report["workspace"] = json!(workspace);
+    }
+    report
+}
+
+fn missing(name: &str) -> Refused {
+    Refused::Because(format!("it has no server `{name}`"))
 }
 
 fn answered(result: Result<impl Serialize, Refused>) -> Answer {

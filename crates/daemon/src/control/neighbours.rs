@@ -10,6 +10,7 @@ use serde_json::json;
 use terminal::runtime;
 
 use super::client::{self, Asked};
+use super::words::Refused;
 
 /// Those on one state folder.
 pub struct Neighbours {
@@ -27,9 +28,18 @@ impl Running for Neighbours {
     fn learn(&self) -> io::Result<Vec<Told>> {
         runtime::run(client::learn(&self.state)).map(told)
     }
+
+    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
+        let mut asked = runtime::run(client::take_up_decisions(&self.state, server))?;
+        // Those that have no such server have nothing to do with it.
+        let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
+        asked.retain(|one| !one.answer.as_ref().is_err_and(has_none));
+        Ok(told(asked))
+    }
 }
 
-fn told<T: Serialize>(asked: Vec<Asked<T>>) -> Vec<Told> {
+/// What each of those that were asked made of it.
+pub fn told<T: Serialize>(asked: Vec<Asked<T>>) -> Vec<Told> {
     let one = |Asked { pid, answer }: Asked<T>| match answer {
         Ok(answer) => Told { pid, ok: true, answer: Some(json!(answer)), error: None },
         Err(refused) => Told { pid, ok: false, answer: None, error: Some(refused.to_string()) },

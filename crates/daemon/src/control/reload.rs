@@ -14,6 +14,7 @@ use server::identity::Identity;
 use terminal::Trouble;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use upstream::Upstream;
 
 use super::neighbours::Neighbours;
 use super::words::{Operated, Refused, Reloaded};
@@ -137,6 +138,18 @@ impl Reloader {
     /// The servers that it exchanges.
     pub(super) fn upstreams(&self) -> &Arc<Upstreams> {
         &self.crib.upstreams
+    }
+
+    /// The servers of the default workspace, and then those of others, with the names of these. One that workspaces share is
+    /// among them once.
+    pub(super) fn every_upstream(&self) -> Vec<(Option<String>, Arc<Upstream>)> {
+        let mut all: Vec<_> = self.upstreams().iter().map(|upstream| (None, upstream)).collect();
+        for (workspace, upstream) in self.named_workspaces.upstreams() {
+            if all.iter().all(|(_, known)| !Arc::ptr_eq(known, &upstream)) {
+                all.push((Some(workspace), upstream));
+            }
+        }
+        all
     }
 
     /// What it says goes through this.

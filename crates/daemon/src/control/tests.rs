@@ -12,6 +12,7 @@ use config::{self, Surroundings, Unfollowed};
 use expect_test::expect;
 use gate::{Call, Caller, Via};
 use serde_json::{Value, json};
+use server::Workspaces as _;
 use server::identity::Identity;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
@@ -19,6 +20,7 @@ use tokio::net::UnixStream;
 use super::folder::Folder;
 use super::*;
 use crate::assemble::{Crib, identity};
+use crate::named_workspaces::NamedWorkspaces;
 use crate::upstreams::Start;
 use crate::upstreams::tests::small_server::SmallServer;
 
@@ -29,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Process {
     folder: tempfile::TempDir,
     crib: Arc<Crib>,
+    named_workspaces: Arc<NamedWorkspaces>,
     identity: Arc<Identity>,
     control: Control,
 }
@@ -45,10 +48,10 @@ impl Process {
         identity.served_at(([127, 0, 0, 1], 3000).into());
         let reloader = Reloader::assembled(loaded, Some(file), Start::WhenWanted).expect("an assembly");
         reloader.govern_also(&identity);
-        let crib = reloader.crib().clone();
+        let (crib, named_workspaces) = (reloader.crib().clone(), reloader.named_workspaces().clone());
         let desk = Desk::new("stdio", reloader);
         let control = Control::open(&crib.shared.state, desk, Opening::AtOnce).await;
-        Process { folder, crib, identity, control }
+        Process { folder, crib, named_workspaces, identity, control }
     }
 
     fn state(&self) -> PathBuf {
@@ -61,6 +64,7 @@ impl Process {
 
     async fn end(self) {
         self.control.close().await;
+        self.named_workspaces.end().await;
         self.crib.close().await;
     }
 
@@ -296,6 +300,54 @@ fn connecting_anew_is_asked_of_every_process() {
     });
 }
 
+/// A server that each workspace has to itself, as one with `${workspace}`, is one server to whoever decides about it.
+#[test]
+fn servers_of_every_workspace_are_told_and_hear_of_decisions() {
+    run(async {
+        let folder = folder();
+        std::fs::create_dir(folder.path().join("docs")).expect("a folder");
+        let [own, shared] = ["own", "shared"].map(|name| SmallServer::offering(folder.path(), name, name));
+        let table = |name: &str, server: &SmallServer| {
+            format!("[mcp.{name}]\nprefix = \"\"\nsocket = {:?}\n", server.path().display().to_string())
+        };
+        let text = format!(
+            "{}isolation = \"session\"\n{}[workspaces.docs]\nroot = \"docs\"\n",
+            table("own", &own),
+            table("shared", &shared)
+        );
+        let process = Process::start(folder, &text).await;
+        let told = async || {
+            let running = running(&process.state()).await;
+            let all = running[0].answer.clone().expect("it says so").upstreams;
+            all.iter().map(|one| json!([one["name"], one["workspace"], one["held_back"]])).collect::<Vec<_>>()
+        };
+        process.crib.gate.catalog().settled().await;
+        assert_eq!(told().await, [json!(["own", null, 0]), json!(["shared", null, 0])]);
+        assert!(process.named_workspaces.open("docs").is_ok_and(|open| open.is_some()));
+        let docs = || process.named_workspaces.upstreams().into_iter().map(|(_, upstream)| upstream);
+        for upstream in docs() {
+            let mut offers = upstream.offers();
+            let connected = offers.wait_for(|offer| !offer.tools.is_empty());
+            tokio::time::timeout(PATIENCE, connected).await.expect("in time").expect("it lives");
+        }
+        let all = [json!(["own", null, 0]), json!(["shared", null, 0]), json!(["own", "docs", 0])];
+        assert_eq!(told().await, all, "one that they share stands there once");
+        let input = json!({ "server": "own", "reject": ["own"] });
+        let request = json!({ "do": "operate", "operation": "trust.decide", "input": input });
+        let decided = process.ask(format!("{request}\n").as_bytes()).await;
+        assert!(decided.contains("\"ok\":true"), "{decided}");
+        for upstream in docs().chain(process.crib.upstreams.iter()) {
+            let tools = upstream.offers().borrow().tools.len();
+            assert_eq!(tools, usize::from(upstream.name() == "shared"), "{}", upstream.name());
+        }
+        let accept = json!({ "server": "own", "accept": ["own"] });
+        let request = json!({ "do": "operate", "operation": "trust.decide", "input": accept });
+        let refused = process.ask(format!("{request}\n").as_bytes()).await;
+        assert!(refused.contains("not_a_person"), "{refused}");
+        process.end().await;
+    });
+}
+
 #[test]
 fn an_operation_comes_to_the_same_by_socket_and_by_command() {
     run(async {
@@ -316,8 +368,19 @@ fn an_operation_comes_to_the_same_by_socket_and_by_command() {
             ("import.preview", json!({ "from": ["nobody"] })),
             ("import.preview", json!({})),
             ("mcp.list", json!({})),
+            ("policy.explain", json!({ "tool": "workspace_write", "arguments": { "path": "CLAUDE.md" } })),
+            ("policy.explain", json!({ "tool": "workspace_wrote" })),
+            ("policy.test", json!({})),
+            ("policy.replay", json!({ "last": 9 })),
+            ("trust.list", json!({})),
+            ("trust.show", json!({ "server": "git", "item": "x" })),
+            ("rules.check", json!({})),
+            ("rules.show", json!({})),
+            ("rules.test", json!({ "tool": "workspace_read", "arguments": { "path": "a" } })),
         ] {
-            let here = by_command.perform(operation, input.clone(), &admin::By::owner());
+            let (admin, given) = (by_command.clone(), input.clone());
+            let work = move || admin.perform(operation, given, &admin::By::owner());
+            let here = tokio::task::spawn_blocking(work).await.expect("it does not panic");
             let here =
                 here.map_or_else(|fault| json!({ "fault": fault }), |output| json!({ "output": output }));
             let request = json!({ "do": "operate", "operation": operation, "input": input });

@@ -120,7 +120,8 @@ pub struct Running {
     pub door: String,
     /// The files of its configuration, as they are shown.
     pub configuration: Vec<String>,
-    /// How its upstreams are doing, each an `upstream::Report` as JSON. One of another version may say more or less.
+    /// How its upstreams are doing, each an `upstream::Report` as JSON, with its `workspace` if that has a name. One of another
+    /// version may say more or less.
     pub upstreams: Vec<Value>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::shown::{excerpt, visible};
@@ -10,7 +11,7 @@ use crate::shown::{excerpt, visible};
 const EXCERPT_BYTES_MAX: usize = 160;
 
 /// How bad a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[derive(strum::Display)]
 #[strum(serialize_all = "lowercase")]
@@ -24,7 +25,7 @@ pub enum Severity {
 }
 
 /// Something that was found in a definition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// How bad it is.
     pub severity: Severity,

@@ -60,13 +60,13 @@ pub(crate) struct Replay {
     /// A configuration file whose policy decides; without it the one in effect.
     #[arg(long, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Only calls since then: a time, a date, or how long ago, such as `7d`.
+    /// Only calls since then: a time, a date, or how long ago, such as `7d`. At most 100,000 of the latest.
     #[arg(long, value_name = "TIME", conflicts_with = "last")]
     pub(crate) since: Option<String>,
     /// Only this many of the latest calls.
     #[arg(long, value_name = "COUNT", default_value_t = 1_000)]
     pub(crate) last: usize,
-    /// Do not look which tools there are now; what the audit log says of them decides.
+    /// Do not look which tools there are now by what is remembered of servers; what the audit log says of them decides.
     #[arg(long)]
     pub(crate) offline: bool,
 }

@@ -19,7 +19,7 @@ pub(crate) enum Rules {
         /// What the tool would give, to be held against the rules as well.
         #[arg(long, value_name = "TEXT")]
         result: Option<String>,
-        /// The server that the tool is on; without it, it is looked for.
+        /// The server that the tool is on; without it, it is looked for among what is remembered of servers.
         #[arg(long, value_name = "NAME")]
         upstream: Option<String>,
     },

@@ -3,7 +3,6 @@
 mod export;
 mod headers;
 mod tail;
-mod unreadable;
 mod verify;
 
 use admin::audit_log::{Acknowledge, AuditPart, Key, Prune, Verify};

@@ -1,5 +1,7 @@
 //! `config`: whether the configuration is right, what it may hold, and what is in effect.
 
+use admin::chain;
+use admin::secrets::{is_struck_out, weakness};
 use config::{self, Unfollowed};
 use daemon::assemble::open_workspace;
 use serde_json::json;
@@ -10,8 +12,6 @@ use super::load::{load_resting, load_with};
 use super::misplaced::misplaced;
 use super::trust;
 use crate::cli::{Cli, Config};
-use admin::chain;
-use admin::secrets::{is_struck_out, weakness};
 
 pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
     match command {

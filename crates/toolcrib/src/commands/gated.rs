@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use config::Loaded;
 use daemon::assemble::{Crib, assemble};
 use daemon::person;
 use daemon::upstreams::Start;
@@ -17,7 +16,7 @@ use super::approvals;
 use super::approvals::Here;
 use super::caller::caller;
 use super::mcp::ask;
-use super::start::{Asking, Log, start, start_nobody};
+use super::start::{Asking, Log, start};
 use crate::cli::Cli;
 
 /// Puts everything together, does the work with it, and closes it again.
@@ -25,26 +24,11 @@ pub(super) fn with_crib(
     cli: &Cli,
     work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
 ) -> Result<Ending, Trouble> {
-    with_loaded(start(cli, Log::Quiet, Asking::Here)?, Start::WhenWanted, work)
-}
-
-/// The same by what is remembered of servers: none is started.
-pub(super) fn with_remembered(
-    cli: &Cli,
-    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
-) -> Result<Ending, Trouble> {
-    with_loaded(start_nobody(cli)?, Start::Never, work)
-}
-
-fn with_loaded(
-    mut loaded: Loaded,
-    begin: Start,
-    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
-) -> Result<Ending, Trouble> {
+    let mut loaded = start(cli, Log::Quiet, Asking::Here)?;
     // Whoever is there to be asked is asked at once, and who waits for somebody else is told so at once.
     let patience = std::mem::take(&mut loaded.settings.approvals.wait);
     runtime::run(async {
-        let mut crib = assemble(loaded.settings, begin)?;
+        let mut crib = assemble(loaded.settings, Start::WhenWanted)?;
         crib.patience = patience;
         let ending = work(&crib).await;
         crib.close().await;

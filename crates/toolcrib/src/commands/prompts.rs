@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use admin::nearest;
 use bytes::Bytes;
 use daemon::assemble::Crib;
 use gate::{Action, Call, Failure, Payload, Refusal, Shown, Target};
@@ -13,7 +14,6 @@ use super::gated::{block, carry, failed, settled, with_crib};
 use super::resources::{ASKS, described, listing, visible};
 use super::troubles::{tell_troubles, unknown};
 use crate::cli::{Cli, Prompts};
-use admin::nearest;
 
 pub(super) fn run(cli: &Cli, command: Prompts) -> Result<Ending, Trouble> {
     // Before anything is started: what cannot be read is the caller's mistake.
@@ -129,7 +129,7 @@ fn fits(prompt: &str, takes: &[Argument], given: &BTreeMap<String, String>) -> R
 
 fn no_prompt(crib: &Crib, name: &str, known: &[&Shown]) -> Trouble {
     let known = known.iter().map(|one| &*one.item.key);
-    unknown(&crib.upstreams, ("prompt", "unknown_prompt"), name, known)
+    unknown(&crib.upstreams, "prompt", name, known)
 }
 
 /// A filled-in prompt for people: what is to be said alone, or with who says it if there are several.

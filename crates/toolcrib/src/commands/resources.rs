@@ -106,5 +106,5 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
 fn no_resource(crib: &Crib, uri: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
     let known = offer.resources.iter().map(|one| &*one.item.key);
-    unknown(&crib.upstreams, ("resource", UNKNOWN), uri, known)
+    unknown(&crib.upstreams, "resource", uri, known)
 }

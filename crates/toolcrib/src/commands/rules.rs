@@ -2,45 +2,43 @@
 
 mod test;
 
-use policy::Role;
-use rules::{Action, Found, Rule, Rules as InForce};
-use serde_json::{Value, json};
+use admin::rules::{Check, Checked, RuleReport, RulesPart, Show, Test};
+use admin::{By, Operation as _};
+use daemon::administration;
+use serde_json::json;
 use terminal::{Ending, Trouble, print};
 
-use super::load::load_resting;
+use super::start::start_nobody;
+use super::tools::arguments;
 use crate::cli::{Cli, Rules};
 
 pub(super) fn run(cli: &Cli, command: Rules) -> Result<Ending, Trouble> {
+    let part = || start_nobody(cli).map(|loaded| administration::rules(&loaded.settings));
     match command {
-        Rules::Check => check(cli),
-        Rules::Show => show(cli),
-        Rules::Test { tool, arguments, result, upstream } => {
-            let asked = test::Asked { tool: &tool, arguments: &arguments, result: result.as_deref() };
-            test::run(cli, &asked, upstream.as_deref())
+        Rules::Check => check(cli, &part()?),
+        Rules::Show => show(cli, &part()?),
+        Rules::Test { tool, arguments: given, result, upstream } => {
+            let given = arguments(&given)?;
+            let arguments = serde_json::from_slice(&given).expect("it has been read once");
+            test::run(cli, &part()?, Test { tool, arguments, result, upstream })
         }
     }
 }
 
-fn check(cli: &Cli) -> Result<Ending, Trouble> {
-    let rules = InForce::new(load_resting(cli)?.settings.rules);
-    let problems = rules.problems();
+fn check(cli: &Cli, part: &RulesPart) -> Result<Ending, Trouble> {
+    let checked = Check {}.perform(part, &By::owner())?;
+    let Checked { files, counts, problems, notes } = &checked;
     if !problems.is_empty() {
-        return wrong(cli, &problems);
+        return wrong(cli, problems);
     }
-    let (files, notes) = rules.show(|files, _| {
-        let counted = files.iter().map(|file| (shown(file), file.rules.as_ref().map_or(0, Vec::len)));
-        let notes = files.iter().flat_map(|file| rules_of(file).filter_map(|rule| note(file, rule)));
-        (counted.collect::<Vec<_>>(), notes.collect::<Vec<_>>())
-    });
-    print::notes("note", &notes);
-    let line = |(path, count): &(String, usize)| format!("{path}: good, {}", print::counted(*count, "rule"));
+    print::notes("note", notes);
+    let line = |(path, count): (&String, &usize)| format!("{path}: good, {}", print::counted(*count, "rule"));
     let words = match files.is_empty() {
         true => "there is no rules file, so no rule for AI; write .toolcrib/ai-rules.json in the workspace"
             .to_owned(),
-        false => files.iter().map(line).collect::<Vec<_>>().join("\n"),
+        false => files.iter().zip(counts).map(line).collect::<Vec<_>>().join("\n"),
     };
-    let files: Vec<&String> = files.iter().map(|(path, _)| path).collect();
-    print::found(cli.json, &json!({ "files": files, "problems": [], "notes": notes }), &words)
+    print::found(cli.json, &checked, &words)
 }
 
 /// Tells what is wrong with rules files.
@@ -52,65 +50,16 @@ pub(super) fn wrong(cli: &Cli, problems: &[String]) -> Result<Ending, Trouble> {
     Ok(Ending::Misused)
 }
 
-fn show(cli: &Cli) -> Result<Ending, Trouble> {
-    let rules = InForce::new(load_resting(cli)?.settings.rules);
-    let problems = rules.problems();
-    if !problems.is_empty() {
-        return wrong(cli, &problems);
-    }
-    rules.show(|files, concerns| {
-        let all = || files.iter().flat_map(|file| rules_of(file).map(move |rule| (file, rule)));
-        let facts = all().map(|(file, rule)| to_json(file, rule, concerns(rule, file.layer)));
-        let facts = json!({ "rules": facts.collect::<Vec<_>>() });
-        let row = |(file, rule): (&Found, &Rule)| {
-            let does = match concerns(rule, file.layer) {
-                true => rule.effect().into_owned(),
-                false => "nothing here: it is about other projects".to_owned(),
-            };
-            vec![file.layer.word().to_owned(), rule.id.to_string(), does, place(file, rule)]
+fn show(cli: &Cli, part: &RulesPart) -> Result<Ending, Trouble> {
+    let found = Show {}.perform(part, &By::owner())?;
+    let row = |rule: &RuleReport| {
+        let does = match rule.concerns_project {
+            true => rule.does.clone(),
+            false => "nothing here: it is about other projects".to_owned(),
         };
-        let rows: Vec<_> = all().map(row).collect();
-        let titles = ["FROM", "RULE", "DOES", "WHERE"];
-        print::list(cli.json, &facts, &print::Table::titled(titles, rows), "there is no rule for AI")
-    })
-}
-
-fn rules_of(file: &Found) -> impl Iterator<Item = &Rule> {
-    file.rules.iter().flatten()
-}
-
-fn shown(file: &Found) -> String {
-    file.path.display().to_string()
-}
-
-fn place(file: &Found, rule: &Rule) -> String {
-    format!("{}:{}:{}", file.path.display(), rule.place.line, rule.place.column)
-}
-
-fn to_json(file: &Found, rule: &Rule, is_concerned: bool) -> Value {
-    json!({
-        "from": file.layer.word(),
-        "id": &*rule.id,
-        "description": rule.description,
-        "action": rule.action.word(),
-        "mode": rule.mode.word(),
-        "concerns_project": is_concerned,
-        "file": shown(file),
-        "line": rule.place.line,
-        "column": rule.place.column,
-    })
-}
-
-/// What its author may not have meant.
-fn note(file: &Found, rule: &Rule) -> Option<String> {
-    let Action::RequireApproval(roles) = &rule.action else { return None };
-    let unknown: Vec<&str> =
-        roles.iter().map(|role| &**role).filter(|role| Role::parse(role).is_none()).collect();
-    let first = unknown.first()?;
-    let who = match unknown.len() == roles.len() {
-        true => "so the owner alone may answer",
-        false => "so the others that it names may answer",
+        let place = format!("{}:{}:{}", rule.file, rule.line, rule.column);
+        vec![rule.from.clone(), rule.id.clone(), does, place]
     };
-    let known = Role::ALL.map(Role::as_str).join(", ");
-    Some(format!("{}: nobody here has the role `{first}`, {who}; the roles are {known}", place(file, rule)))
+    let table = print::Table::titled(["FROM", "RULE", "DOES", "WHERE"], found.rules.iter().map(row));
+    print::list(cli.json, &found, &table, "there is no rule for AI")
 }

@@ -5,6 +5,7 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
+use admin::receipts::{self, Receipt};
 use config::{self, Loaded, Unfollowed};
 use daemon::person;
 use serde_json::json;
@@ -13,7 +14,6 @@ use terminal::{Ending, Trouble, print, runtime, times};
 use super::load::surroundings;
 use super::mcp::{ask, running};
 use crate::cli::{Cli, TrustFolder};
-use admin::receipts::{self, Receipt};
 
 pub(super) use agree::{ReceiptStore, agree_here, agree_to_written};
 pub(super) use show::{declarations, line, name as name_of, to_json};

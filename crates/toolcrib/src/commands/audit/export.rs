@@ -6,16 +6,15 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use admin::audit_log::unreadable;
 use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
 use sandbox::Client;
 use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
 use terminal::times::time_ms;
-use terminal::{Ending, Trouble};
-use terminal::{print, runtime};
+use terminal::{Ending, Trouble, print, runtime};
 
 use super::headers;
-use super::unreadable::unreadable;
 use crate::cli::{AuditExport, Format};
 
 /// Only the owner may read what they did.

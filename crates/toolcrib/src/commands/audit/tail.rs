@@ -3,14 +3,13 @@
 use std::thread;
 use std::time::Duration;
 
-use admin::audit_log::{self, AuditPart, Wanted, outcome_of};
+use admin::audit_log::{self, AuditPart, Wanted, outcome_of, unreadable};
 use admin::{By, Operation as _};
 use audit::Reader;
 use serde_json::Value;
 use terminal::times::time_ms;
 use terminal::{Ending, Trouble, print, times};
 
-use super::unreadable::unreadable;
 use crate::cli::{Cli, Filter};
 
 /// How often the end of the audit log is looked at. Its writer gathers for 20 ms.

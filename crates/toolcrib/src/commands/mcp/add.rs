@@ -2,7 +2,9 @@
 
 mod given;
 
-use config::Loaded;
+use admin::import::Target as _;
+use clients::Server;
+use config::{Draft, Loaded};
 use serde_json::json;
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use terminal::times::now_ms;
@@ -17,9 +19,6 @@ use crate::cli::{Add, Cli};
 use crate::commands::load::surroundings;
 use crate::commands::start::{Log, begin};
 use crate::commands::trust;
-use admin::import::Target as _;
-use clients::Server;
-use config::Draft;
 
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;

@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use admin::import;
+use clients::{self, Client, ClientFile, Origin, Server};
 use config::find;
 use jiff::Timestamp;
 use sandbox::text_file;
@@ -12,8 +14,6 @@ use terminal::{Ending, Trouble, print};
 use super::ask;
 use crate::cli::{Cli, Export};
 use crate::commands::load::surroundings;
-use admin::import;
-use clients::{self, Client, ClientFile, Origin, Server};
 
 pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;

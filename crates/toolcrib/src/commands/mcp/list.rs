@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use admin::servers::NO_SERVERS;
 use daemon::control;
 use oauth::Status as SignedIn;
 use serde::Serialize;
@@ -14,7 +15,7 @@ use terminal::{Ending, Trouble, print, runtime};
 use upstream::{State, Upstream};
 
 use super::reported::{ReportedServer, age, counted};
-use super::servers::{NO_SERVERS, world};
+use super::servers::world;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
@@ -31,8 +32,9 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
             let upstream = Upstream::new(settings.clone(), world.clone());
             let name = settings.name();
             let running = running.iter().filter_map(|one| {
-                let report = one.upstreams.iter().find(|report| report["name"] == name)?;
-                Some((one.pid, ReportedServer::of(report)))
+                let mut report = one.upstreams.iter().find(|report| report["name"] == name)?.clone();
+                report["pid"] = one.pid.into();
+                Some(report)
             });
             listed.push(Listed {
                 name: name.to_owned(),
@@ -45,8 +47,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
                 file: loaded.file_of_server(name).map(|file| file.display().to_string()),
             });
         }
-        let servers: Vec<Value> = listed.iter().map(Listed::to_json).collect();
-        let facts = json!({ "servers": servers, "waiting": trust::to_json(&loaded.held) });
+        let facts = json!({ "servers": listed, "waiting": trust::to_json(&loaded.held) });
         let words = if listed.is_empty() { NO_SERVERS.to_owned() } else { table(&listed) };
         print::found(cli.json, &facts, &words)?;
         trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
@@ -55,14 +56,18 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
 }
 
 /// One server, as it is listed.
+#[derive(Serialize)]
 struct Listed {
     name: String,
     transport: &'static str,
+    #[serde(rename = "where")]
     place: String,
+    #[serde(rename = "enabled")]
     is_enabled: bool,
-    /// How it is doing in each Toolcrib that is running and has it.
-    running: Vec<(u32, ReportedServer)>,
+    /// How it is doing in each Toolcrib that is running and has it, with the `pid` of that.
+    running: Vec<Value>,
     remembered: Option<Remembered>,
+    #[serde(rename = "signed_in")]
     is_signed_in: Option<bool>,
     file: Option<String>,
 }
@@ -75,24 +80,6 @@ struct Remembered {
 }
 
 impl Listed {
-    fn to_json(&self) -> Value {
-        let running = self.running.iter().map(|(pid, server)| {
-            let mut report = server.report.clone();
-            report["pid"] = (*pid).into();
-            report
-        });
-        json!({
-            "name": self.name,
-            "transport": self.transport,
-            "where": self.place,
-            "enabled": self.is_enabled,
-            "running": running.collect::<Vec<_>>(),
-            "remembered": self.remembered,
-            "signed_in": self.is_signed_in,
-            "file": self.file,
-        })
-    }
-
     /// How it is doing, for people.
     fn status(&self) -> String {
         if !self.is_enabled {
@@ -103,9 +90,10 @@ impl Listed {
         };
         let mut parts: Vec<String> = match self.running.as_slice() {
             [] => self.remembered.iter().map(remembered).collect(),
-            [(_, one)] => vec![one.in_short()],
+            [one] => vec![ReportedServer::of(one).in_short()],
             several => {
-                several.iter().map(|(pid, one)| format!("{} (process {pid})", one.in_short())).collect()
+                let in_short = |one| ReportedServer::of(one).in_short();
+                several.iter().map(|one| format!("{} (process {})", in_short(one), one["pid"])).collect()
             }
         };
         // Of one that is not, nothing is parts: whether it wants that is known when it was asked.
@@ -159,8 +147,9 @@ mod tests {
         }
     }
 
-    fn in_use(pid: u32, report: Value) -> (u32, ReportedServer) {
-        (pid, ReportedServer::of(&report))
+    fn in_use(pid: u32, mut report: Value) -> Value {
+        report["pid"] = pid.into();
+        report
     }
 
     #[test]

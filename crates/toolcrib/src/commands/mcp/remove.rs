@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use admin::servers::no_server;
 use config::{Loaded, files_of_server};
 use oauth::Session;
 use serde_json::json;
@@ -11,7 +12,7 @@ use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::running;
-use super::servers::{named, unknown, world};
+use super::servers::{named, world};
 use crate::cli::Cli;
 use crate::commands::load::surroundings;
 use crate::commands::start::{Asking, Log, start};
@@ -24,7 +25,7 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
     let loaded = start(cli, Log::Quiet, Asking::Nobody);
     let loaded = if purge || files.is_empty() { Some(loaded?) } else { loaded.ok() };
     if let (true, Some(loaded)) = (files.is_empty(), &loaded) {
-        return Err(unknown(&loaded.settings.upstreams, name));
+        return Err(no_server(&loaded.settings.upstreams, name).into());
     }
     // All of them can be changed, or none is.
     for file in &files {

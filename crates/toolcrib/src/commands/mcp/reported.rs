@@ -10,6 +10,7 @@ pub(super) struct ReportedServer {
     #[serde(skip)]
     pub(super) report: Value,
     name: String,
+    workspace: Option<String>,
     state: ReportedState,
     transport: String,
     tools: Option<u64>,
@@ -40,6 +41,14 @@ impl ReportedServer {
     /// Its name.
     pub(super) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The same with its workspace, unless that is the default one.
+    pub(super) fn label(&self) -> String {
+        match &self.workspace {
+            Some(workspace) => format!("{} ({workspace})", self.name),
+            None => self.name.clone(),
+        }
     }
 
     /// Whether it does otherwise than before, or was connected to anew meanwhile.
@@ -91,7 +100,7 @@ impl ReportedServer {
         let age = self.fetched_at_ms.map(|fetched| age(now_ms.saturating_sub(fetched)));
         let stale = if self.stale { ", stale" } else { "" };
         vec![
-            self.name.clone(),
+            self.label(),
             self.transport.clone(),
             self.status(),
             count(self.tools),

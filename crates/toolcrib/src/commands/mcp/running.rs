@@ -3,8 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use daemon::control::{self, Asked, Refused, Reloaded};
+use admin::Told;
+use serde::Serialize;
 use serde_json::{Value, json};
+
+use daemon::control::{self, Asked};
 use terminal::print;
 
 /// What the running Toolcribs made of a change.
@@ -30,51 +33,44 @@ impl RunningAnswers {
 
 /// Has them read the configuration again.
 pub(crate) async fn reload(state: &Path) -> RunningAnswers {
-    let processes = control::reload(state).await;
-    answers(&processes, |reloaded: &Reloaded| match reloaded {
-        all if all.added.is_empty() && all.removed.is_empty() && all.changed.is_empty() => {
-            "has another configuration, and nothing changed there".to_owned()
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    answers(control::reload(state).await, |reloaded| {
+        match ["added", "removed", "changed"].iter().all(|list| is_empty(&reloaded[*list])) {
+            true => "has another configuration, and nothing changed there".to_owned(),
+            false => "has taken it up".to_owned(),
         }
-        _ => "has taken it up".to_owned(),
     })
 }
 
 /// Has them connect to a server anew.
 pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
-    let processes = control::reconnect(state, name).await;
-    // Those that have no such server have nothing to do with it.
-    answers(&processes, |report: &Value| match report["state"]["status"].as_str() {
+    answers(control::reconnect(state, name).await, |report| match report["state"]["status"].as_str() {
         Some("connected") => "uses it from now on".to_owned(),
         Some(status) => format!("has connected to it anew: {status}"),
         None => "has connected to it anew".to_owned(),
     })
 }
 
-/// Has them take up what was decided about a server's definitions.
-pub(super) async fn take_up_decisions(state: &Path, name: &str) -> RunningAnswers {
-    let mut processes = control::take_up_decisions(state, name).await;
-    // Those that have no such server have nothing to do with it.
-    let has_none = |why: &Refused| matches!(why, Refused::Because(why) if why.contains("has no server"));
-    processes.retain(|one| !one.answer.as_ref().is_err_and(has_none));
-    answers(&processes, |report: &Value| match report["held_back"].as_u64() {
+/// How one has taken up what was decided about a server's definitions.
+pub(super) fn has_taken_up(report: &Value) -> String {
+    match report["held_back"].as_u64() {
         Some(0) => "goes by it now; nothing is held back any more".to_owned(),
         Some(held) => format!("goes by it now; held back: {held}"),
         None => "goes by it now".to_owned(),
-    })
+    }
 }
 
-fn answers<T: serde::Serialize>(processes: &[Asked<T>], good: impl Fn(&T) -> String) -> RunningAnswers {
-    let line = |one: &Asked<T>| {
-        let outcome = match &one.answer {
-            Ok(answer) => good(answer),
-            Err(refused) => format!("has not: {refused}"),
-        };
-        format!("the running Toolcrib (process {}) {outcome}", one.pid)
+/// A line for one that was told of a change.
+pub(super) fn line(told: &Told, good: impl Fn(&Value) -> String) -> String {
+    let outcome = match (&told.answer, &told.error) {
+        (Some(answer), None) => good(answer),
+        (_, why) => format!("has not: {}", why.as_deref().unwrap_or_default()),
     };
-    let object = |one: &Asked<T>| match &one.answer {
-        Ok(answer) => json!({ "pid": one.pid, "ok": true, "answer": answer }),
-        Err(refused) => json!({ "pid": one.pid, "ok": false, "error": refused.to_string() }),
-    };
-    let (lines, json) = (processes.iter().map(line).collect(), processes.iter().map(object).collect());
-    RunningAnswers { lines, json }
+    format!("the running Toolcrib (process {}) {outcome}", told.pid)
+}
+
+fn answers<T: Serialize>(processes: Vec<Asked<T>>, good: impl Fn(&Value) -> String) -> RunningAnswers {
+    let told = control::told(processes);
+    let lines = told.iter().map(|one| line(one, &good)).collect();
+    RunningAnswers { lines, json: told.iter().map(|one| json!(one)).collect() }
 }

@@ -4,6 +4,8 @@
 mod shown;
 mod watching;
 
+use admin::nearest;
+use admin::servers::unknown_server;
 use config::Loaded;
 use daemon::assemble::assemble;
 use daemon::control::{self, Running};
@@ -11,11 +13,10 @@ use daemon::upstreams::Start;
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime};
 
-use super::servers::{UNKNOWN_SERVER, picked};
+use super::servers::picked;
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
-use admin::nearest;
 use shown::{Section, is_wanted};
 
 pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Trouble> {
@@ -79,5 +80,5 @@ fn check_names(running: &[Running], sections: &[Section], names: &[String]) -> R
     let hint = nearest(unknown, known).map(|near| format!("did you mean `{near}`?"));
     let hint = hint.unwrap_or_else(|| "if it is new, run `toolcrib mcp reload`".to_owned());
     let said = format!("no running Toolcrib has a server `{unknown}`; {hint}");
-    Err(Trouble::Unknown { code: UNKNOWN_SERVER, said })
+    Err(unknown_server(said).into())
 }

@@ -3,12 +3,13 @@
 mod probe;
 mod programs;
 
+use admin::servers::NO_SERVERS;
 use futures_util::future::join_all;
 use serde_json::json;
 use terminal::signals::unless_stopped;
 use terminal::{Ending, Trouble, print, runtime};
 
-use super::servers::{NO_SERVERS, picked, world};
+use super::servers::{picked, world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
 use crate::commands::start::{Asking, Log, start};

@@ -1,179 +1,84 @@
 //! `policy explain`: which rule decides about a call, and why.
 
-use std::fmt::Write as _;
-
-use policy::{Caller, CallerKind, CaseCaller, Explanation, Finding, Looked};
-use sandbox::ObeyedFile;
-use serde_json::{Value, json};
+use admin::policy::{Explain, Explained};
+use admin::{By, Operation as _};
+use daemon::administration;
+use policy::{CallerKind, CaseCaller, Finding, Looked};
 use terminal::{Ending, Trouble, print};
-use tool_api::Definition;
 
 use crate::cli::{Cli, PolicyExplain as Asked};
-use crate::commands::gated::{settled, with_remembered};
-use crate::commands::load::load_resting;
+use crate::commands::start::start_nobody;
 use crate::commands::tools::arguments;
-use crate::commands::troubles::unknown_tool;
 
 pub(super) fn run(cli: &Cli, asked: &Asked) -> Result<Ending, Trouble> {
-    let policy = load_resting(cli)?.settings.policy;
-    let caller = caller(asked)?;
     let given = asked.arguments.as_deref().map(arguments).transpose()?;
-    let given: Option<Value> = match &given {
-        Some(text) => Some(serde_json::from_slice(text).map_err(Trouble::because)?),
-        None => None,
-    };
-    with_remembered(cli, async |crib| {
-        let offer = settled(crib).await?;
-        let Some(tool) = offer.get(&asked.tool) else { return Err(unknown_tool(crib, &asked.tool)) };
-        let definition = tool.definition();
-        let mut explained = policy.explain(&gate::facts(&caller, definition, None), given.as_ref(), None);
-        let missing: Vec<&str> = gate::missing_scopes(&caller, definition).collect();
-        if !missing.is_empty() {
-            let what = format!("give the caller the scope {}", missing.join(", "));
-            explained.advice.insert(0, policy::Advice { what, toml: None });
-        }
-        let named = given.as_ref();
-        let obeyed = named.map(|arguments| gate::obeyed_files(crib.guarded.files(), definition, arguments));
-        let obeyed = obeyed.unwrap_or_default();
-        explained.advice.extend(obeyed.iter().map(free));
-        let facts = to_json(&caller, definition, &missing, &explained, &obeyed);
-        print::found(cli.json, &facts, &page(&caller, definition, &missing, &explained, &obeyed))
-    })
+    let given = given.map(|text| serde_json::from_slice(&text).expect("it has been read once"));
+    let explain = Explain { tool: asked.tool.clone(), arguments: given, caller: caller(asked) };
+    let explained = explain.perform(&administration::policy(&start_nobody(cli)?), &By::owner())?;
+    print::found(cli.json, &explained, &page(&explained))
 }
 
 /// The caller that is meant: the local user, unless anything says that it is another.
-fn caller(asked: &Asked) -> Result<Caller, Trouble> {
+fn caller(asked: &Asked) -> CaseCaller {
     let is_other = asked.caller.is_some() || !asked.role.is_empty() || !asked.scope.is_empty();
     let local = CaseCaller::default();
     let kind = asked.kind.unwrap_or(if is_other { CallerKind::Key } else { local.kind });
-    let meant = CaseCaller {
+    CaseCaller {
         id: asked.caller.clone().unwrap_or(if kind == local.kind { local.id } else { "somebody".to_owned() }),
         kind,
         roles: (!asked.role.is_empty()).then(|| asked.role.clone()),
         scopes: (!asked.scope.is_empty()).then(|| asked.scope.clone()),
         via: asked.via,
-    };
-    meant.settle().map_err(|error| Trouble::Misused(error.to_string()))
-}
-
-/// What would have a file that others obey written without a question.
-fn free(file: &ObeyedFile) -> policy::Advice {
-    let path = Value::from(file.path.to_string_lossy());
-    policy::Advice {
-        what: "let tools write this file without asking, in your own file".to_owned(),
-        toml: Some(format!("[workspace]\nwritable = [{path}]")),
     }
 }
 
-fn from(definition: &Definition) -> &str {
-    definition.upstream().unwrap_or(policy::BUILT_IN)
-}
-
-fn page(
-    caller: &Caller,
-    definition: &Definition,
-    missing: &[&str],
-    explained: &Explanation,
-    obeyed: &[ObeyedFile],
-) -> String {
-    let roles: Vec<&str> = caller.roles().iter().map(policy::Role::as_str).collect();
-    let roles = if roles.is_empty() { "no role".to_owned() } else { roles.join(", ") };
-    let mut page = format!(
-        "{} ({}, {}), called by {} ({}, {roles}) through {}\n\n",
-        definition.name,
-        from(definition),
-        definition.effect.name(),
-        caller.id(),
-        caller.kind().as_str(),
-        caller.via().as_str()
-    );
-    // Memory takes every byte.
-    let _ = match missing {
-        [] => Ok(()),
-        missing => writeln!(page, "not shown to this caller: it lacks the scope {}", missing.join(", ")),
-    };
-    let _ = match &explained.decision {
-        Some(it) if it.why.is_empty() => writeln!(page, "{} by {}", it.verdict.as_str(), it.rule),
-        Some(it) => writeln!(page, "{} by {}: the tool {}", it.verdict.as_str(), it.rule, it.why),
-        None => writeln!(page, "it depends on the arguments; give them as JSON"),
-    };
-    for file in obeyed {
-        let _ =
-            writeln!(page, "ask by {}, whatever is allowed: the tool writes {file}", gate::obeyed_rule(file));
+fn page(explained: &Explained) -> String {
+    let Explained { tool, from, effect, caller, decision, missing_scopes: missing, .. } = explained;
+    let roles = if caller.roles.is_empty() { "no role".to_owned() } else { caller.roles.join(", ") };
+    let (id, kind, via) = (&caller.id, caller.kind.as_str(), caller.via.as_str());
+    let mut page = format!("{tool} ({from}, {effect}), called by {id} ({kind}, {roles}) through {via}\n\n");
+    if !missing.is_empty() {
+        page += &format!("not shown to this caller: it lacks the scope {}\n", missing.join(", "));
     }
-    if !explained.is_visible && missing.is_empty() {
-        page.push_str("not shown to this caller: no arguments could make it run\n");
-    }
-    let row = |looked: &Looked| {
-        let here = match &looked.finding {
-            Finding::Fits if explained.decision.is_none() => "fits".to_owned(),
-            finding => found(finding).2,
-        };
-        vec![looked.rule.clone(), looked.verdict.as_str().to_owned(), here]
+    page += &match decision {
+        Some(it) if it.why.is_empty() => format!("{} by {}\n", it.effect.as_str(), it.rule),
+        Some(it) => format!("{} by {}: the tool {}\n", it.effect.as_str(), it.rule, it.why),
+        None => "it depends on the arguments; give them as JSON\n".to_owned(),
     };
-    let table = print::Table::titled(["RULE", "SAYS", "HERE"], explained.looked.iter().map(row));
-    let _ = write!(page, "\n{table}\n");
+    for asking in &explained.asks {
+        page += &format!("ask by {}, whatever is allowed: the tool {}\n", asking.rule, asking.why);
+    }
+    if !explained.shown && missing.is_empty() {
+        page += "not shown to this caller: no arguments could make it run\n";
+    }
+    let row = |Looked { rule, verdict, finding }: &Looked| {
+        vec![rule.clone(), verdict.as_str().to_owned(), found(finding, decision.is_some())]
+    };
+    let table = print::Table::titled(["RULE", "SAYS", "HERE"], explained.rules.iter().map(row));
+    page += &format!("\n{table}\n");
     if !explained.advice.is_empty() {
-        page.push_str("\nWhat would change it:\n");
+        page += "\nWhat would change it:\n";
     }
     for advice in &explained.advice {
-        let _ = writeln!(page, "- {}{}", advice.what, if advice.toml.is_some() { ":" } else { "" });
-        for line in advice.toml.iter().flat_map(|toml| toml.lines()) {
-            let _ = writeln!(page, "    {line}");
-        }
+        page += &format!("- {}{}\n", advice.what, if advice.toml.is_some() { ":" } else { "" });
+        let lines = advice.toml.iter().flat_map(|toml| toml.lines());
+        lines.for_each(|line| page += &format!("    {line}\n"));
     }
     page
 }
 
-/// What was found of a rule: in a word for programs, with its detail, and for people.
-fn found(finding: &Finding) -> (&'static str, Option<String>, String) {
+/// What was found of a rule, in words.
+fn found(finding: &Finding, is_decided: bool) -> String {
     match finding {
-        Finding::Decides => ("decides", None, "decides".to_owned()),
-        Finding::Fits => ("fits", None, "fits, but another decides".to_owned()),
-        Finding::NothingToAskAbout => {
-            let words = "asks about what another rule permits, and none does";
-            ("nothing_to_ask_about", None, words.to_owned())
-        }
-        Finding::Misfit(key) => ("does_not_fit", Some((*key).into()), format!("does not fit: {key}")),
-        Finding::DoesNotHold => ("does_not_hold", None, "its condition does not hold".to_owned()),
-        Finding::DependsOnArguments => {
-            ("depends_on_arguments", None, "its condition depends on the arguments".to_owned())
-        }
-        Finding::Failed(why) => ("failed", Some(why.clone()), format!("its condition failed: {why}")),
+        Finding::Decides => "decides".to_owned(),
+        Finding::Fits if is_decided => "fits, but another decides".to_owned(),
+        Finding::Fits => "fits".to_owned(),
+        Finding::NothingToAskAbout => "asks about what another rule permits, and none does".to_owned(),
+        Finding::Misfit(key) => format!("does not fit: {key}"),
+        Finding::DoesNotHold => "its condition does not hold".to_owned(),
+        Finding::DependsOnArguments => "its condition depends on the arguments".to_owned(),
+        Finding::Failed(why) => format!("its condition failed: {why}"),
     }
-}
-
-fn to_json(
-    caller: &Caller,
-    definition: &Definition,
-    missing: &[&str],
-    explained: &Explanation,
-    obeyed: &[ObeyedFile],
-) -> Value {
-    let looked = |it: &Looked| {
-        let (finding, detail, _) = found(&it.finding);
-        json!({ "rule": it.rule, "effect": it.verdict.as_str(), "finding": finding, "detail": detail })
-    };
-    let advice = |it: &policy::Advice| json!({ "what": it.what, "toml": it.toml });
-    let asks =
-        |file: &ObeyedFile| json!({ "rule": &*gate::obeyed_rule(file), "why": format!("writes {file}") });
-    let decision = explained.decision.as_ref();
-    json!({
-        "tool": definition.name.as_str(),
-        "from": from(definition),
-        "caller": {
-            "id": &**caller.id(),
-            "kind": caller.kind().as_str(),
-            "roles": caller.roles().iter().map(policy::Role::as_str).collect::<Vec<_>>(),
-            "via": caller.via().as_str(),
-        },
-        "decision": decision.map(|it| json!({ "effect": it.verdict.as_str(), "rule": &*it.rule, "why": &*it.why })),
-        "asks": obeyed.iter().map(asks).collect::<Vec<_>>(),
-        "shown": explained.is_visible && missing.is_empty(),
-        "missing_scopes": missing,
-        "rules": explained.looked.iter().map(looked).collect::<Vec<_>>(),
-        "advice": explained.advice.iter().map(advice).collect::<Vec<_>>(),
-    })
 }
 
 #[cfg(test)]
@@ -191,9 +96,9 @@ mod tests {
             scope: Vec::new(),
             via: None,
         };
-        let shown = |asked: &Asked| match caller(asked) {
+        let shown = |asked: &Asked| match caller(asked).settle() {
             Ok(it) => format!("{} {} {:?} {}", it.id(), it.kind().as_str(), it.roles(), it.via().as_str()),
-            Err(trouble) => trouble.to_string(),
+            Err(error) => error.to_string(),
         };
         assert_eq!(shown(&asked), "local local_user {Owner} command_line");
         let role = vec![policy::RoleWord::Agent];

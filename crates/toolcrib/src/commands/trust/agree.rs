@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use admin::receipts::{self, Receipt};
 use config::{Agreement, Declaration, HeldBack, Loaded};
 use daemon::person;
 use gate::Approvals;
@@ -15,7 +16,6 @@ use super::show;
 use crate::cli::Cli;
 use crate::commands::load::load_resting;
 use crate::commands::mcp::ask;
-use admin::receipts::{self, Receipt};
 
 /// Asks about each that waits, one by one; gives how many were agreed to. They have been shown, and a person is present.
 ///

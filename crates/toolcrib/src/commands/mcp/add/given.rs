@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use clients::{Oauth, Server};
 use terminal::Trouble;
 
 use crate::cli::Add;
-use clients::{Oauth, Server};
 
 /// Parts of names whose values are mostly secret.
 const SECRET_WORDS: [&str; 7] =

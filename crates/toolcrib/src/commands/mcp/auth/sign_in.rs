@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
+use admin::diagnosis::sign_in::diagnose;
 use config::{Flags, Surroundings};
 use http::Uri;
 use oauth::{AuthError, Session, SignIn};
@@ -12,7 +13,6 @@ use terminal::{Trouble, print};
 use tokio::sync::mpsc;
 
 use crate::commands::mcp::ask;
-use admin::diagnosis::sign_in::diagnose;
 
 /// Set in a shell on another machine, whose browser nobody sees.
 const REMOTE: [&str; 2] = ["SSH_CONNECTION", "SSH_TTY"];

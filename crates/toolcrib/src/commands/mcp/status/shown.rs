@@ -1,12 +1,12 @@
 //! How the servers of one Toolcrib are doing, for people and for programs.
 
+use admin::servers::NO_SERVERS;
 use daemon::control::Running;
 use serde_json::{Value, json};
 use terminal::print;
 use terminal::times::now_ms;
 
 use crate::commands::mcp::reported::ReportedServer;
-use crate::commands::mcp::servers::NO_SERVERS;
 
 const HEAD: [&str; 9] =
     ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "HELD BACK", "AGE", "LAST ERROR"];
@@ -38,12 +38,18 @@ impl Section {
 
     /// The servers that are not as they were `before`, new ones and those that are gone among them.
     pub(super) fn changes(&self, before: &Section) -> impl Iterator<Item = ReportedServer> {
-        let find = |all: &Section, name: &str| all.servers.iter().position(|server| server.name() == name);
+        let find = |all: &Section, label: &str| all.servers.iter().position(|server| server.label() == label);
         let is_new = |server: &&ReportedServer| {
-            find(before, server.name()).is_none_or(|at| before.servers[at].is_other(server))
+            find(before, &server.label()).is_none_or(|at| before.servers[at].is_other(server))
         };
-        let gone = before.servers.iter().filter(|server| find(self, server.name()).is_none());
-        let gone = gone.map(|server| json!({ "name": server.name(), "state": { "status": "removed" } }));
+        let gone = before.servers.iter().filter(|server| find(self, &server.label()).is_none());
+        let gone = gone.map(|server| {
+            let mut gone = json!({ "name": server.name(), "state": { "status": "removed" } });
+            if let Some(workspace) = server.report.get("workspace") {
+                gone["workspace"] = workspace.clone();
+            }
+            gone
+        });
         let changed = self.servers.iter().filter(is_new).map(|server| server.report.clone());
         changed.chain(gone).map(|report| ReportedServer::of(&report)).collect::<Vec<_>>().into_iter()
     }
@@ -111,7 +117,7 @@ mod tests {
                 "prompts": 0, "resources": 0, "stale": false, "fetched_at_ms": null, "last_error": null }),
             // Of another version.
             json!({ "name": "odd", "state": { "status": "sleeping" }, "mood": "fine" }),
-            json!({ "name": "old", "state": { "status": "disabled" }, "transport": "http", "tools": 0 }),
+            json!({ "name": "old", "workspace": "docs", "state": { "status": "disabled" }, "transport": "http", "tools": 0 }),
         ]
     }
 
@@ -120,12 +126,12 @@ mod tests {
         let running = running(reports());
         expect![[r#"
             process 7, http://127.0.0.1:3000/mcp, /home/u/toolcrib.toml, /work/toolcrib.toml
-            NAME    TRANSPORT  STATUS      TOOLS  PROMPTS  RESOURCES  HELD BACK  AGE               LAST ERROR
-            fs      stdio      connected   14     0        2          1          5 min old         it ended
-            git     stdio      failed      3      0        0          -          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
-            linear  http       needs auth  0      0        0          -          -                 run `toolcrib mcp auth linear`
-            odd                sleeping    -      -        -          -          -
-            old     http       disabled    0      -        -          -          -"#]]
+            NAME        TRANSPORT  STATUS      TOOLS  PROMPTS  RESOURCES  HELD BACK  AGE               LAST ERROR
+            fs          stdio      connected   14     0        2          1          5 min old         it ended
+            git         stdio      failed      3      0        0          -          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
+            linear      http       needs auth  0      0        0          -          -                 run `toolcrib mcp auth linear`
+            odd                    sleeping    -      -        -          -          -
+            old (docs)  http       disabled    0      -        -          -          -"#]]
         .assert_eq(&Section::of(&running, &[]).to_text(true));
         assert_eq!(Section::of(&running, &["nobody".into()]).to_text(false), NO_SERVERS);
     }

@@ -64,7 +64,7 @@ fn change(pid: u32, server: &ReportedServer, json: bool) -> String {
     }
     let what = [server.status(), server.error()].join(": ");
     let what = what.trim_end_matches(": ");
-    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.name())
+    format!("{}  process {pid}  {}  {what}", times::shown(at_ms), server.label())
 }
 
 #[cfg(test)]
@@ -110,6 +110,13 @@ mod tests {
             json!([]),
             &["process 7  git  removed"],
             &[r#"{"name":"git","pid":7,"status":"removed"}"#],
+        );
+        let apart = json!({ "name": "git", "workspace": "docs", "state": good });
+        check(
+            json!([server("git", good.clone()), apart]),
+            json!([server("git", good.clone())]),
+            &["process 7  git (docs)  removed"],
+            &[r#"{"name":"git","pid":7,"status":"removed","workspace":"docs"}"#],
         );
         check(
             json!([]),

@@ -1,17 +1,15 @@
 //! `Item`: a definition as a person names it.
 
 use pins::{Decision, Hash, Pins, What, visible};
-use terminal::Trouble;
 use upstream::Settings;
 
-/// What programs are told of an item that is not there.
-pub(super) const UNKNOWN_ITEM: &str = "unknown_item";
+use crate::fault::Fault;
 
 /// Fewer digits do not say what was looked at.
 const DIGITS_MIN: usize = 8;
 
-/// The digits of a hash that are shown.
-pub(super) const DIGITS_SHOWN: usize = 12;
+/// The digits of a hash that are shown to people.
+pub const DIGITS_SHOWN: usize = 12;
 
 /// A definition as a person names it.
 #[derive(Debug)]
@@ -24,7 +22,7 @@ pub(super) struct Item {
 
 impl Item {
     /// The definition of this name: `NAME` or `KIND:NAME`, perhaps with `@DIGITS` behind it.
-    pub(super) fn find(pins: &Pins, server: &str, written: &str) -> Result<Item, Trouble> {
+    pub(super) fn find(pins: &Pins, server: &str, written: &str) -> Result<Item, Fault> {
         if let Some(item) = Item::named(pins, written)? {
             return Ok(item);
         }
@@ -34,13 +32,13 @@ impl Item {
         {
             return Ok(Item { looked_at: Some(digits.to_owned()), ..item });
         }
-        let said = format!(
+        let message = format!(
             "`{server}` has shown no `{written}`; `toolcrib mcp trust {server}` names what is held back"
         );
-        Err(Trouble::Unknown { code: UNKNOWN_ITEM, said })
+        Err(unknown_item(message))
     }
 
-    fn named(pins: &Pins, name: &str) -> Result<Option<Item>, Trouble> {
+    fn named(pins: &Pins, name: &str) -> Result<Option<Item>, Fault> {
         let of_kind = name.split_once(':').and_then(|(kind, key)| Some((kind.parse::<What>().ok()?, key)));
         // Nobody can type what is hidden, so it may be written as it is shown.
         let matches = |key: &str, name: &str| key == name || visible(key) == name;
@@ -48,13 +46,20 @@ impl Item {
             matches(key, name) || of_kind.is_some_and(|(kind, name)| kind == what && matches(key, name))
         };
         let all = pins.all().filter(|(what, key, _)| is_meant(*what, key));
-        let mut found: Vec<Item> =
-            all.map(|(what, key, _)| Item { what, key: key.to_owned(), looked_at: None }).collect();
+        let mut found: Vec<Item> = all.map(|(what, key, _)| Item::of(what, key)).collect();
         if found.len() > 1 {
             let kinds: Vec<String> = found.iter().map(|item| format!("{}:{}", item.what, item.key)).collect();
-            return Err(Trouble::Misused(format!("`{name}` could be {}; say which", kinds.join(" or "))));
+            return Err(Fault::misused(format!("`{name}` could be {}; say which", kinds.join(" or "))));
         }
         Ok(found.pop())
+    }
+
+    pub(super) fn of(what: What, key: &str) -> Item {
+        Item { what, key: key.to_owned(), looked_at: None }
+    }
+
+    pub(super) fn is_same(&self, other: &Item) -> bool {
+        (self.what, &self.key) == (other.what, &other.key)
     }
 
     /// The hash of what the decision is about.
@@ -63,24 +68,29 @@ impl Item {
         pins: &Pins,
         settings: &Settings,
         decision: Decision,
-    ) -> Result<Hash, Trouble> {
+    ) -> Result<Hash, Fault> {
         let Item { what, key, looked_at } = self;
         let definition = pins.get(*what, key).and_then(|pinned| {
             let accepted = pinned.accepted.as_ref().filter(|_| decision == Decision::Reject);
             pinned.shown.as_ref().or(accepted)
         });
         let Some(definition) = definition else {
-            return Err(Trouble::Failed(format!("{what} `{key}` of `{}` is not held back", settings.name())));
+            return Err(Fault::failed(format!("{what} `{key}` of `{}` is not held back", settings.name())));
         };
         if looked_at.as_ref().is_some_and(|digits| !definition.hash.as_str().starts_with(digits.as_str())) {
             let message = format!(
                 "{what} `{key}` is another one by now; look at it with `toolcrib mcp trust {} --show {what}:{key}`",
                 settings.name()
             );
-            return Err(Trouble::Failed(message));
+            return Err(Fault::failed(message));
         }
         Ok(definition.hash.clone())
     }
+}
+
+/// There is nothing of that name, or nothing at all, as this sentence says.
+pub(super) fn unknown_item(message: String) -> Fault {
+    Fault::unknown("unknown_item", message)
 }
 
 fn is_digits(text: &str) -> bool {
