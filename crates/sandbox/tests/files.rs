@@ -188,6 +188,15 @@ fn other_refusals_name_the_path_and_nothing_of_the_host() {
     let socket = std::os::unix::net::UnixListener::bind(folder.path().join("root/socket")).expect("a socket");
     assert_eq!(read(&root, "socket"), "socket is not a file but a socket");
     drop(socket);
+    std::os::unix::fs::symlink("x".repeat(256), folder.path().join("root/long")).expect("a link");
+    assert_eq!(read(&root, "long"), "a name in the path is larger than 255 bytes");
+    // As long as nothing of it is written, it takes no room.
+    let large = fs::File::create(folder.path().join("root/large")).expect("a file");
+    large.set_len((64 << 20) + 1).expect("its length");
+    assert_eq!(
+        write(&root, "large", &Expect::Sha256(SHA256_OF_OLD.to_owned())),
+        "the present file, which must be looked at first, is larger than 67108864 bytes"
+    );
 }
 
 #[test]

@@ -5,13 +5,14 @@
 
 #![expect(clippy::disallowed_methods, reason = "looks at /proc and starts itself anew as a victim")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use sandbox::{Exit, Launcher, Program, StartError, Tree};
+use sandbox::{Exit, Lasting, Launcher, Program, StartError, Tree, start_lasting};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::timeout;
 
@@ -363,6 +364,19 @@ async fn the_direct_child_does_not_survive_a_killed_guard() {
     rustix::process::kill_process(guard, rustix::process::Signal::KILL).expect("alive");
     assert_eq!(timeout(PATIENCE, tree.wait()).await.expect("in time"), Exit::Lost);
     wait_until("the child of a killed guard", || alive(&mark) == 0);
+}
+
+#[test]
+fn a_lasting_program_has_what_it_is_given_and_stands_in_the_root_folder() {
+    let environment = [("GIVEN".into(), "1".into())].into();
+    for (executable, args, expected) in [("env", &[][..], "GIVEN=1\n"), ("pwd", &[OsStr::new("-P")], "/\n")] {
+        let ((input, _), (mut output, theirs)) =
+            (std::io::pipe().expect("a pipe"), std::io::pipe().expect("a pipe"));
+        let streams = [input.into(), theirs.try_clone().expect("another").into(), theirs.into()];
+        let executable = &Path::new("/usr/bin").join(executable);
+        start_lasting(Lasting { executable, args, environment: &environment, streams }).expect("started");
+        assert_eq!(std::io::read_to_string(&mut output).expect("text"), expected, "{executable:?}");
+    }
 }
 
 /// What a terminal sends to the group of whoever sits at it reaches neither the guard nor the command.
