@@ -20,7 +20,7 @@ use wire::Lines;
 use crate::config::Loaded;
 use crate::control::next_line;
 use crate::ending::{Ending, Trouble};
-use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
+use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, line, send};
 use crate::signals::{Hangup, Hangups, Signals};
 use crate::{log, print};
 use reach::Starting;
@@ -101,12 +101,6 @@ fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
     let start = format!("{root:?} {}", loaded.sections().of_start());
     let place = Place::of(&loaded.surroundings, named, variables, start);
     line(&FromFront::Attach { door, place })
-}
-
-fn line(said: &FromFront) -> Vec<u8> {
-    let mut line = serde_json::to_vec(said).expect("frames are JSON");
-    line.push(b'\n');
-    line
 }
 
 /// Lets go of the client, whom the process serves.

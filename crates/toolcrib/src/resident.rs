@@ -16,4 +16,4 @@ pub(crate) use build::Build;
 pub(crate) use entering::GreetWith;
 pub(crate) use hand_over::send;
 pub(crate) use process::{main, socket_name};
-pub(crate) use words::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront};
+pub(crate) use words::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, line};

@@ -20,7 +20,7 @@ use wire::Lines;
 use super::entering::{Entered, Resident, unusable};
 use super::hand_over;
 use super::listeners::{FRAMES_WAITING_MAX, in_workspace};
-use super::words::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront};
+use super::words::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, line};
 use crate::control::next_line;
 use crate::ending::{Ending, Trouble};
 use crate::http_door::HttpDoor;
@@ -70,9 +70,7 @@ pub(super) async fn attached(resident: Arc<Resident>, stream: UnixStream) {
 /// Writes what a front is told until nobody tells it more, or it has gone.
 async fn write(mut writer: OwnedWriteHalf, mut waiting: mpsc::Receiver<ToFront>) {
     while let Some(frame) = waiting.recv().await {
-        let mut line = serde_json::to_vec(&frame).expect("frames are JSON");
-        line.push(b'\n');
-        if writer.write_all(&line).await.is_err() {
+        if writer.write_all(&line(&frame)).await.is_err() {
             return;
         }
     }

@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use super::attached::attached;
 use super::build::Build;
 use super::entering::{Greet, Resident};
-use super::words::ToFront;
+use super::words::{ToFront, line};
 use crate::control::{Control, Desk, Folder, Opening};
 use crate::ending::{Ending, Trouble};
 use crate::signals::{Hangups, Signals, outlive_large_files};
@@ -122,9 +122,7 @@ async fn run(state: PathBuf, [connection, lock]: [OwnedFd; 2], greet: Greet) -> 
 
 /// The only word to a front that is served elsewhere.
 async fn tell(front: &mut UnixStream, last: &ToFront) -> io::Result<()> {
-    let mut line = serde_json::to_vec(last).expect("frames are JSON");
-    line.push(b'\n');
-    front.write_all(&line).await
+    front.write_all(&line(last)).await
 }
 
 /// Takes in fronts until nobody needs the process any more.

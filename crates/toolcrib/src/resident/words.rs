@@ -100,6 +100,13 @@ pub(crate) enum ToFront {
     Done,
 }
 
+/// What either says, as it goes over the socket.
+pub(crate) fn line(said: &impl Serialize) -> Vec<u8> {
+    let mut line = serde_json::to_vec(said).expect("frames are JSON");
+    line.push(b'\n');
+    line
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt as _;
