@@ -44,8 +44,8 @@ impl Starting {
     pub(super) fn by(loaded: &Loaded) -> Starting {
         let inherited = InheritedNames::new([]);
         let is_given = |name: &OsStr| inherited.has(name) || ALSO_GIVEN.iter().any(|also| name == *also);
-        let given = loaded.surroundings.variables.iter().filter(|(name, _)| is_given(name));
-        let environment = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut environment = loaded.surroundings.variables.clone();
+        environment.retain(|name, _| is_given(name));
         Starting { state: loaded.settings.state.clone(), environment }
     }
 }
