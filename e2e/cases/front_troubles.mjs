@@ -140,8 +140,7 @@ oddOnes["a file in the place of its socket"] = async () => {
 oddOnes["its folder open to others"] = async () => {
   await stop();
   chmodSync(path.dirname(at), 0o755);
-  await servedAlone("chmod 700");
-  chmodSync(path.dirname(at), 0o700);
+  await servedAlone("chmod 700").finally(() => chmodSync(path.dirname(at), 0o700));
 };
 
 const strangers = {

@@ -62,21 +62,13 @@ pub async fn attach(
             Err(alone) => return Ok(Err(alone)),
         };
         let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX) };
-        let answer = timeout(READY_MAX, front.ask(&line, door)).await;
-        match answer {
+        match timeout(READY_MAX, front.ask(&line, door)).await {
             Ok(Ok(Some(ToFront::Ready))) => match front.say(&FromFront::Go).await {
-                Ok(()) => {
-                    if door == Door::Stdio {
-                        let_go()?;
-                    }
-                    return Ok(Ok(front));
-                }
+                Ok(()) => return Ok(Ok(front.let_go(door)?)),
                 // It has not heard that it may, so nobody but us has the client.
                 Err(error) => why = error.to_string(),
             },
-            Ok(Ok(Some(ToFront::Refused(said, code)))) => {
-                return Err(refused(said, code));
-            }
+            Ok(Ok(Some(ToFront::Refused(said, code)))) => return Err(refused(said, code)),
             Ok(Ok(Some(ToFront::Unable(said)))) => return Ok(Err(Alone(said))),
             Ok(Ok(Some(_) | None)) => {}
             Ok(Err(error)) => why = error.to_string(),
@@ -90,21 +82,12 @@ pub async fn attach(
 fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
     let upstreams = &loaded.settings.upstreams;
     let inherited = sandbox::InheritedNames::new(upstreams.iter().flat_map(upstream::Settings::inherit));
-    let are_wanted = |name: &str| inherited.has(name.as_ref());
-    let variables = loaded.surroundings.needed(are_wanted);
+    let variables = loaded.surroundings.needed(|name: &str| inherited.has(name.as_ref()));
     // A folder that has been made anew is another one: who has the old one open finds nothing there any more.
     let root = rustix::fs::stat(&loaded.settings.workspace).map(|found| (found.st_dev, found.st_ino));
     let start = format!("{root:?} {}", loaded.sections().of_start());
     let place = Place::of(&loaded.surroundings, named, variables, start);
     json_line(&FromFront::Attach { door, place })
-}
-
-/// Lets go of the client, whom the process serves.
-fn let_go() -> io::Result<()> {
-    let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::stdio::dup2_stdin(&nothing)?;
-    rustix::stdio::dup2_stdout(&nothing)?;
-    Ok(())
 }
 
 impl Front {
@@ -121,6 +104,16 @@ impl Front {
         let sent = send(&self.stream, opening, ends).await?;
         self.stream.write_all(&opening[sent..]).await?;
         self.hear().await
+    }
+
+    /// Lets go of the client, whom the process serves.
+    fn let_go(self, door: Door) -> io::Result<Front> {
+        if door == Door::Stdio {
+            let nothing = rustix::fs::open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+            rustix::stdio::dup2_stdin(&nothing)?;
+            rustix::stdio::dup2_stdout(&nothing)?;
+        }
+        Ok(self)
     }
 
     async fn say(&mut self, said: &FromFront) -> io::Result<()> {

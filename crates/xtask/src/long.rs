@@ -5,21 +5,9 @@ use crate::step::{self, Step};
 use crate::{e2e, fuzz, mutants, toolchain};
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "killed",
-        mend: "`cargo xtask long killed` repeats it",
-        run: |checkout| e2e::long(checkout, "killed"),
-    },
-    Step {
-        name: "crashing_neighbour",
-        mend: "`cargo xtask long crashing_neighbour` repeats it",
-        run: |checkout| e2e::long(checkout, "crashing_neighbour"),
-    },
-    Step {
-        name: "fronts",
-        mend: "`cargo xtask long fronts` repeats it",
-        run: |checkout| e2e::long(checkout, "fronts"),
-    },
+    case("killed", |checkout| e2e::long(checkout, "killed")),
+    case("crashing_neighbour", |checkout| e2e::long(checkout, "crashing_neighbour")),
+    case("fronts", |checkout| e2e::long(checkout, "fronts")),
     Step {
         name: "fuzz",
         mend: "`cargo xtask fuzz TARGET` repeats one target",
@@ -33,6 +21,11 @@ const STEPS: &[Step] = &[
     },
     Step { name: "toolchain", mend: "it says what is wrong", run: toolchain::newest },
 ];
+
+/// An end-to-end case, for as long as it takes to believe it.
+const fn case(name: &'static str, run: fn(&Checkout) -> anyhow::Result<()>) -> Step {
+    Step { name, mend: "`cargo xtask long CASE` repeats one case", run }
+}
 
 pub(crate) fn run(checkout: &Checkout, names: &[String]) -> anyhow::Result<()> {
     step::run_named(checkout, STEPS, names)

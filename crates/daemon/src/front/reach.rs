@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -76,10 +76,11 @@ async fn connect(folder: &Folder, name: &str) -> Result<Option<UnixStream>, Alon
     match connect_unix(&folder.path(name)).await {
         Ok(stream) if is_ours(&stream) => Ok(Some(stream)),
         Ok(_) => Err(Alone("its socket belongs to another user".to_owned())),
-        Err(error) if matches!(error.kind(), io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound) => {
-            Ok(None)
-        }
-        Err(error) => Err(Alone(format!("its socket cannot be reached: {error}"))),
+        Err(error) => match error.kind() {
+            // The last one: it died with us among those who waited to be taken in.
+            ErrorKind::NotFound | ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => Ok(None),
+            _ => Err(Alone(format!("its socket cannot be reached: {error}"))),
+        },
     }
 }
 

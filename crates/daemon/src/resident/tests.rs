@@ -17,11 +17,12 @@ use crate::upstreams::Start;
 /// As many as a process may see in a long life.
 const MANY: usize = 1_000;
 
-/// By then it has all that it keeps.
+/// By then it has nearly all that it keeps.
 const SOME: usize = 200;
 
-/// What it may grow by from some to many, in bytes: a kilobyte for each would be more, and was measured to be seen.
-const GROWTH_BYTES_MAX: usize = 512 * 1024;
+/// What it may grow by from some to many, in bytes. The allocator takes a third to a half of it before it has what it needs,
+/// and no more later; two kilobytes for each of them would be seen.
+const GROWTH_BYTES_MAX: usize = 1024 * 1024;
 
 struct Home(tempfile::TempDir);
 
