@@ -2,7 +2,7 @@
 //! serves listens on `STATE/run/PID.sock`; `toolcrib mcp status`, `reload` and others ask there.
 //!
 //! One JSON line asks, one answers, and then the connection ends. What a process does
-//! when it is asked is in [`desk`], what reloading means in [`mod@reload`].
+//! when it is asked is in `desk`, what reloading means in `reload`.
 
 mod client;
 mod desk;

@@ -1,5 +1,5 @@
 //! The upstreams of one workspace: which there are, how they come and go when the configuration is read again. The
-//! servers themselves are the process's, in [`servers`]; what a workspace has of one is in [`share`].
+//! servers themselves are the process's, in `servers`; what a workspace has of one is in `share`.
 
 mod leaving;
 mod remember;
