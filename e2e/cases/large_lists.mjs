@@ -26,8 +26,8 @@ const FLOOD_BYTES_MAX = 8 * 2 ** 20;
 /** 20,000 tools of 120 bytes, in the forms in which a gateway needs them, and as one answer. */
 const LISTS_BYTES_MAX = 128 * 2 ** 20;
 
-/** Calls that need nothing of a busy upstream: more than one is answered while it is busy, if they do not wait for it. */
-const UNDISTURBED_MIN = 2;
+/** Calls that need nothing of a busy upstream: one is answered while it is busy, if it does not wait for it. */
+const UNDISTURBED_MIN = 1;
 
 const LONG = "a_tool_whose_name_is_far_longer_than_what_models_and_their_hosts_take";
 const ODD = "names/with.dots and blanks";
@@ -172,7 +172,7 @@ await run({
     console.log(
       `        ${(grown / 2 ** 20).toFixed(1)} MiB more, ${calls} calls of another upstream in ${seconds.toFixed(1)} s`,
     );
-    check(calls >= UNDISTURBED_MIN, `at least ${UNDISTURBED_MIN} calls of another upstream meanwhile`, calls);
+    check(calls >= UNDISTURBED_MIN, `at least ${UNDISTURBED_MIN} call of another upstream meanwhile`, calls);
     check(grown < FLOOD_BYTES_MAX, `at most ${FLOOD_BYTES_MAX} bytes more`, grown);
     for (const name of ["loud", "new"]) {
       const { message } = await program.call(`${name}_asked`);
