@@ -10,7 +10,7 @@ use crate::approvals;
 use crate::audit_log::{self, AuditPart};
 use crate::by::By;
 use crate::fault::Fault;
-use crate::import::{self, ImportPart};
+use crate::import::{self, ImportSource};
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
@@ -30,7 +30,7 @@ pub struct Admin {
     /// The audit log.
     pub audit_log: AuditPart,
     /// What other clients have configured.
-    pub import: ImportPart,
+    pub import: ImportSource,
     /// The policy.
     pub policy: PolicyPart,
     /// The rules for AI.
@@ -140,7 +140,7 @@ parts! {
     Keys: keys,
     SecretPart: secrets,
     AuditPart: audit_log,
-    ImportPart: import,
+    ImportSource: import,
     PolicyPart: policy,
     RulesPart: rules,
     TrustPart: trust,

@@ -32,6 +32,9 @@ pub struct ImportPart {
     pub target: Box<dyn Target>,
 }
 
+/// Makes that part when it is wanted: whatever is wrong with it is in no other operation's way. Blocks on the disk.
+pub struct ImportSource(pub Box<dyn Fn() -> Result<ImportPart, Fault> + Send + Sync>);
+
 /// Looks for servers in the files of other clients, and tells which of them an import would add. Variables that they refer
 /// to are looked up in the environment of whoever does it.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -120,10 +123,11 @@ impl NewServer {
 
 impl Operation for Preview {
     const NAME: &'static str = "import.preview";
-    type Part = ImportPart;
+    type Part = ImportSource;
     type Output = PlanReport;
 
-    fn perform(self, part: &ImportPart, _by: &By) -> Result<PlanReport, Fault> {
+    fn perform(self, source: &ImportSource, _by: &By) -> Result<PlanReport, Fault> {
+        let part = (source.0)()?;
         let (gathered, plan) = part.plan(&self.from)?;
         Ok(part.report(&gathered, &plan))
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use admin::audit_log::{self, AuditPart};
-use admin::import::{self, ImportPart, Ourselves, Target};
+use admin::import::{self, ImportPart, ImportSource, Ourselves, Target};
 use admin::keys::{self, Keys};
 use admin::policy::{self as policies, Beside, PolicyPart};
 use admin::rules::{self as rules_for_ai, RulesPart};
@@ -149,12 +149,14 @@ fn sample() -> Sample {
             config: audit::Config::default(),
             redactor: Redactor::new(&redact::Config::default()),
         },
-        import: ImportPart {
-            surroundings: clients::Surroundings::default(),
-            configured: BTreeMap::new(),
-            ourselves: Ourselves::default(),
-            target: Box::new(File),
-        },
+        import: ImportSource(Box::new(|| {
+            Ok(ImportPart {
+                surroundings: clients::Surroundings::default(),
+                configured: BTreeMap::new(),
+                ourselves: Ourselves::default(),
+                target: Box::new(File),
+            })
+        })),
         policy: PolicyPart {
             policy: Policy::new(&policy::Config::default()).expect("the default is sound"),
             beside: Box::new(SampleBeside),

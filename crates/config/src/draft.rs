@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use admin::Fault;
 use admin::import::Target;
-use admin::{Fault, Kind};
 use clients::Server;
 use sandbox::text_file;
 
@@ -55,7 +55,7 @@ impl Draft {
             return Ok(());
         }
         let files = files_of_server(self.named.as_deref(), &self.surroundings, name)
-            .map_err(|problems| wrong(&problems))?;
+            .map_err(|problems| Fault::configuration(problems.to_string()))?;
         match files.first() {
             None => Ok(()),
             Some(file) => Err(Fault::misused(format!(
@@ -77,9 +77,10 @@ impl Draft {
             Ok(loaded) => loaded,
             Err(problems) => {
                 let known = self.loaded(text).err();
-                return Err(
-                    known.map_or_else(|| refused(&what(problems.lines()).join("\n")), |known| wrong(&known))
-                );
+                return Err(known.map_or_else(
+                    || refused(&what(problems.lines()).join("\n")),
+                    |known| Fault::configuration(known.to_string()),
+                ));
             }
         };
         let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == name);
@@ -136,11 +137,6 @@ impl Target for Draft {
         }
         Ok((after, what(&wrong)))
     }
-}
-
-/// As a command tells it whose configuration is wrong.
-fn wrong(problems: &Problems) -> Fault {
-    Fault { kind: Kind::Misused, code: "configuration".to_owned(), message: problems.to_string() }
 }
 
 fn lines(loaded: &Result<Loaded, Problems>) -> Vec<String> {

@@ -4,22 +4,22 @@
 mod beside_policy;
 mod remembered;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
 use admin::audit_log::AuditPart;
-use admin::import::{ImportPart, Ourselves};
+use admin::import::{ImportPart, ImportSource, Ourselves};
 use admin::keys::Keys;
 use admin::policy::PolicyPart;
 use admin::rules::RulesPart;
 use admin::secrets::SecretPart;
 use admin::trust::TrustPart;
-use admin::{Admin, Running};
-use config::{self, Draft, Kept, Loaded, Settings, Surroundings, Unfollowed, Uses};
+use admin::{Admin, Fault, Running};
+use config::{self, Draft, Kept, Loaded, Problems, Settings, Surroundings, Unfollowed, Uses};
 use gate::Approvals;
 use pins::PinStore;
 use redact::Redactor;
-use terminal::Trouble;
 use terminal::times::now_ms;
 
 use crate::shared::own_tools;
@@ -37,7 +37,7 @@ pub fn all(
     surroundings: &Surroundings,
     redactor: &Redactor,
     running: impl FnOnce(&Path) -> Arc<dyn Running>,
-) -> Result<Admin, Trouble> {
+) -> Result<Admin, Problems> {
     let loaded = config::load(named, surroundings, Unfollowed::IsPassedOver)?;
     let settings = &loaded.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
@@ -47,7 +47,7 @@ pub fn all(
         keys,
         secrets: secrets(&kept, &uses, running.clone()),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
-        import: import(named, surroundings, Some(settings))?,
+        import: import_later(named, surroundings, settings),
         policy: policy(&loaded),
         rules: rules(settings),
         trust: trust(&loaded, running),
@@ -114,21 +114,27 @@ pub fn waiting(loaded: &Loaded) -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
-/// What an import from other clients works on. Without settings, the address is taken to be the one that is served by
-/// default. Blocks on the disk.
+/// What an import from other clients works on, for whoever carries all operations.
+fn import_later(named: Option<&Path>, surroundings: &Surroundings, settings: &Settings) -> ImportSource {
+    let (named, surroundings) = (named.map(Path::to_owned), surroundings.clone());
+    let bind = settings.server.bind;
+    ImportSource(Box::new(move || import(named.as_deref(), &surroundings, bind)))
+}
+
+/// The same for a command. `bind` is the address that is served. Blocks on the disk.
 ///
 /// # Errors
 /// What is wrong with the files of the configuration.
 pub fn import(
     named: Option<&Path>,
     surroundings: &Surroundings,
-    settings: Option<&Settings>,
-) -> Result<ImportPart, Trouble> {
-    let bind = settings.map_or(server::Config::default().bind, |settings| settings.server.bind);
+    bind: SocketAddr,
+) -> Result<ImportPart, Fault> {
+    let configured = config::servers(named, surroundings);
     let doors = vec![bind.to_string(), format!("localhost:{}", bind.port())];
     Ok(ImportPart {
         surroundings: surroundings.for_clients(),
-        configured: config::servers(named, surroundings)?,
+        configured: configured.map_err(|problems| Fault::configuration(problems.to_string()))?,
         ourselves: Ourselves { program: std::env::current_exe().ok(), doors },
         target: Box::new(Draft::new(named, surroundings.clone())?),
     })

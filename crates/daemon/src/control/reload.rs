@@ -225,10 +225,7 @@ impl Reloader {
         let redactor = self.redactor().clone();
         let work = move || {
             let admin = administration::all(named.as_deref(), &surroundings, &redactor, Neighbours::on);
-            let admin = admin.map_err(|trouble| match trouble {
-                Trouble::Config(problems) => Refused::Problems(problems.lines().to_vec()),
-                other => Refused::Because(other.to_string()),
-            })?;
+            let admin = admin.map_err(|problems| Refused::Problems(problems.lines().to_vec()))?;
             let done = admin.perform(&operation, input, &By::owner());
             Ok(done.map_or_else(Operated::Fault, Operated::Output))
         };

@@ -395,3 +395,21 @@ fn an_operation_comes_to_the_same_by_socket_and_by_command() {
         process.end().await;
     });
 }
+
+#[test]
+fn what_an_import_lacks_is_in_no_other_operations_way() {
+    let home = tempfile::tempdir().expect("a folder");
+    let project = home.path().join("project");
+    std::fs::create_dir(&project).expect("a folder");
+    // Somebody else's, and wrong.
+    std::fs::write(project.join("toolcrib.toml"), "[mcp.x\n").expect("written");
+    let variables = [("HOME".into(), home.path().into())].into();
+    let surroundings = Surroundings { current_dir: project, variables, ..Surroundings::default() };
+    let redactor = redact::Redactor::new(&redact::Config::default());
+    let admin = crate::administration::all(None, &surroundings, &redactor, Neighbours::on);
+    let admin = admin.expect("the person's own configuration is sound");
+    let by = admin::By::owner();
+    assert!(admin.perform("keys.list", json!({}), &by).is_ok());
+    let fault = admin.perform("import.preview", json!({}), &by).expect_err("it cannot be read");
+    assert_eq!(fault.code, "configuration", "{fault}");
+}

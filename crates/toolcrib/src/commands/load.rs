@@ -1,6 +1,6 @@
 //! Loading the configuration that a command goes by.
 
-use config::{self as configuration, Loaded, Surroundings, Unfollowed};
+use config::{Loaded, Surroundings, Unfollowed};
 use terminal::Trouble;
 
 use crate::cli::Cli;
@@ -16,7 +16,7 @@ pub(super) fn load_resting(cli: &Cli) -> Result<Loaded, Trouble> {
 }
 
 pub(super) fn load_with(cli: &Cli, unfollowed: Unfollowed) -> Result<Loaded, Trouble> {
-    Ok(configuration::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
+    Ok(config::load(cli.config.as_deref(), &surroundings(cli)?, unfollowed)?)
 }
 
 /// The process's surroundings, with what the command line says of the configuration.

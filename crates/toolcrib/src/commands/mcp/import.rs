@@ -18,8 +18,9 @@ use crate::commands::trust;
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     let (named, surroundings) = (cli.config.as_deref(), surroundings(cli)?);
     let loaded = load(cli).ok();
-    let settings = loaded.as_ref().map(|loaded| &loaded.settings);
-    let part = administration::import(named, &surroundings, settings)?;
+    // With nothing else known, where we serve by default.
+    let bind = loaded.as_ref().map_or(server::Config::default().bind, |loaded| loaded.settings.server.bind);
+    let part = administration::import(named, &surroundings, bind)?;
     let (gathered, mut plan) = part.plan(&import.from)?;
     let mut report = serde_json::to_value(part.report(&gathered, &plan)).expect("a report has text for keys");
     let target = part.target.path();
