@@ -4,6 +4,7 @@
 mod samples;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -149,4 +150,23 @@ async fn a_list_waits_for_sources_but_not_for_ever() {
     assert_eq!(names(&*settling.await), ["own", "x"]);
     catalog.replace("slow", tools(&["y"]), none());
     assert_eq!(names(&catalog.settled().now_or_never().expect("all have reported")), ["own", "x", "y"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_hangs_costs_one_list_a_second() {
+    let catalog = Catalog::new(tools(&["own"]));
+    catalog.expect("hangs");
+    let waited = async || {
+        let begun = tokio::time::Instant::now();
+        let names = names(&*catalog.soon().await);
+        (begun.elapsed(), names)
+    };
+    assert_eq!(waited().await, (Duration::from_secs(1), vec!["own".to_owned()]));
+    assert_eq!(waited().await.0, Duration::ZERO, "it has been waited for");
+    tokio::time::advance(Duration::from_secs(60)).await;
+    catalog.expect("new");
+    assert_eq!(waited().await.0, Duration::from_secs(1), "the other one has not");
+    catalog.replace("hangs", tools(&["x"]), none());
+    catalog.replace("new", tools(&["y"]), none());
+    assert_eq!(waited().await, (Duration::ZERO, ["own", "x", "y"].map(str::to_owned).to_vec()));
 }

@@ -1,4 +1,4 @@
-//! The four lists. One that can be given at once is; else it waits for sources that have not reported.
+//! The four lists. One that can be given at once is; else it waits a moment for sources that have not reported.
 
 use wire::{WireError, paging};
 
@@ -29,7 +29,7 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
         let offer = tokio::select! {
             biased;
             () = in_flight.cancel.cancelled() => return None,
-            offer = catalog.settled() => offer,
+            offer = catalog.soon() => offer,
         };
         let page = page(&offer);
         tracing::debug!(target: "mcp", %id, "sending response");

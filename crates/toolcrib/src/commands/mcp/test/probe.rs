@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use admin::diagnosis::{Diagnosis, Failed, Seen, Step, trace};
+use config::Loaded;
 use serde_json::{Value, json};
+use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
+use terminal::times::now_ms;
 use upstream::{Offer, Settings, State, Upstream, World};
 
 use super::programs::on_path;
@@ -78,6 +81,23 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
 impl Tested {
     pub(crate) fn is_good(&self) -> bool {
         self.problem.is_none()
+    }
+
+    /// Keeps what was listed, so that it is on offer before the server is connected to. What cannot be remembered is listed
+    /// anew.
+    pub(crate) fn remember(&self, loaded: &Loaded, settings: &Settings) {
+        let listed = self.offer.definitions.as_ref().filter(|_| self.is_good());
+        let listed = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX);
+        let is_clean = |text: &str| loaded.settings.redactor.json(text.as_bytes()).is_none();
+        if let Some(definitions) = listed.filter(|definitions| is_clean(definitions)) {
+            let definitions = Definitions {
+                upstream: settings.name().to_owned(),
+                fingerprint: settings.fingerprint(),
+                tools_json: definitions.to_string(),
+                fetched_at_ms: now_ms(),
+            };
+            let _ = wait(loaded.settings.kept.store().keep_definitions(definitions));
+        }
     }
 
     /// Adds what is to be said of words that were meant from another folder.

@@ -1,0 +1,75 @@
+// What clients are listed: at once and whatever one server does, in the servers' own order, no longer than the servers
+// say, and before a server was ever connected to.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER, NODE, fixture } from "../support/environment.mjs";
+import { speakStdio } from "../support/modern_wire.mjs";
+import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { openWire } from "../support/wire_stdio.mjs";
+
+/** What Claude Code waits for a list. */
+const CLIENT_MS_MAX = 5_000;
+
+const tool = (name, description = name) => ({ name, description, inputSchema: { type: "object" } });
+
+/** A server of which only the lists matter: its `table`, `show(definitions)`, and how often it `wasAsked(method)`. */
+const listing = (name, definitions, table = {}) => {
+  const [file, log] = ["json", "log"].map((ending) => path.join(FOLDER, `${name}.${ending}`));
+  const show = (all) => writeFileSync(file, JSON.stringify(all));
+  show(definitions);
+  // There from the start: files that a command line names are part of what was accepted.
+  writeFileSync(log, "");
+  return {
+    show,
+    wasAsked: (method) =>
+      readFileSync(log, "utf8")
+        .split("\n")
+        .filter((line) => line === method).length,
+    table: { command: NODE, args: [fixture("listing_server.mjs"), file, log], ...table },
+  };
+};
+
+const namesOf = ({ message }) =>
+  message.result.tools.map(({ name }) => name).filter((name) => !name.startsWith("workspace_"));
+const listed = async (wire) => namesOf(await wire.request("tools/list", {}, CLIENT_MS_MAX));
+
+await run({
+  "a server that hangs delays nobody's list, and comes as a change of it": async () => {
+    const key = path.join(FOLDER, "key");
+    const hanging = listing("hanging", { tools: [tool("late")], waitsFor: key });
+    const good = listing("good", { tools: [tool("fine")] });
+    const config = configure({ upstreams: { hanging: hanging.table, good: good.table } });
+    const wire = await openWire(config);
+    // On a busy machine the good one may be in a later list.
+    await eventually("the good one's tool", async () => (await listed(wire)).includes("good_fine"));
+    checkSame("the tools", ["good_fine"], await listed(wire));
+    checkHolds("a call", JSON.stringify((await wire.call("good_fine")).message), "fine was called");
+    const news = wire.next("a changed list", ({ method }) => method === "notifications/tools/list_changed");
+    writeFileSync(key, "");
+    await news;
+    checkSame("the tools after that", ["good_fine", "hanging_late"], (await listed(wire)).toSorted());
+    await wire.end();
+  },
+
+  "a server that hangs keeps nothing from being ready": async () => {
+    const hanging = listing("never", { tools: [tool("late")], waitsFor: path.join(FOLDER, "no_key") });
+    const { url } = await serve(configure({ upstreams: { hanging: hanging.table } }));
+    const answer = await fetch(url.replace(/mcp$/, "ready"));
+    checkSame("whether it is ready", [200, { status: "ok" }], [answer.status, await answer.json()]);
+  },
+
+  "what `mcp test` has listed is listed before the server is connected to": async () => {
+    const key = path.join(FOLDER, "second_key");
+    const tested = listing("tested", { tools: [tool("one")] });
+    const config = configure({ upstreams: { tested: tested.table } });
+    await expectExit(0, ["mcp", "test", "--config", config.file]);
+    tested.show({ tools: [tool("one")], waitsFor: key });
+    const wire = await openWire(config);
+    checkSame("the tools", ["tested_one"], await listed(wire));
+    writeFileSync(key, "");
+    checkHolds("a call", JSON.stringify((await wire.call("tested_one")).message), "one was called");
+    await wire.end();
+  },
+});
