@@ -4,9 +4,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
-import { FOLDER, NODE, fixture } from "../support/environment.mjs";
+import { CHECKOUT, FOLDER, NODE, fixture } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
-import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { configure, expectExit, runToEnd, serve } from "../support/toolcrib.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
 /** What Claude Code waits for a list. */
@@ -71,5 +71,27 @@ await run({
     writeFileSync(key, "");
     checkHolds("a call", JSON.stringify((await wire.call("tested_one")).message), "one was called");
     await wire.end();
+  },
+
+  "the README's example starts as pasted, and what it lacks stops one server": async () => {
+    const readme = readFileSync(path.join(CHECKOUT, "README.md"), "utf8");
+    const pasted = /```toml\n(\[mcp\.everything\][^]*?)```/.exec(readme)[1];
+    const missing = '[mcp.keyed]\ncommand = "none"\nenv = { A = { env = "E2E_NONE" }, B = { file = "none" } }\n';
+    const config = configure({ more: `${missing}${pasted}` });
+    const wire = await openWire(config);
+    check((await wire.request("tools/list", {}, CLIENT_MS_MAX)).message.result, "a list", wire.stderr());
+    const status = async () => {
+      const { stdout } = await runToEnd(["mcp", "status", "--json", "--config", config.file]);
+      return JSON.parse(stdout).toolcribs[0].servers;
+    };
+    const lacking = ["keyed", "tickets"];
+    const stateOf = async (name) => (await status()).find((server) => server.name === name);
+    for (const name of lacking)
+      await eventually(`${name} to have failed`, async () => (await stateOf(name)).status === "failed");
+    checkHolds("what one lacks", (await stateOf("keyed")).error, "mcp.keyed.env.A: the environment variable E2E_NONE is not set");
+    checkHolds("what the other lacks", (await stateOf("tickets")).error, "no secret TICKETS_KEY is kept");
+    await wire.end();
+    const { stderr } = await expectExit(2, ["config", "check", "--config", config.file]);
+    checkHolds("the check", stderr, "mcp.keyed.env.A: ", "mcp.keyed.env.B: there is no file", "mcp.tickets.headers.X-API-Key: ");
   },
 });
