@@ -94,4 +94,60 @@ await run({
     const { stderr } = await expectExit(2, ["config", "check", "--config", config.file]);
     checkHolds("the check", stderr, "mcp.keyed.env.A: ", "mcp.keyed.env.B: there is no file", "mcp.tickets.headers.X-API-Key: ");
   },
+
+  "each server's tools stand in its own order, behind ours in ours": async () => {
+    const [one, other] = [["z", "a", "m"], ["y", "b"]].map((names) => names.map((name) => tool(name)));
+    const config = configure({
+      upstreams: { second: listing("second", { tools: one }).table, first: listing("first", { tools: other }).table },
+    });
+    const wire = await openWire(config);
+    const named = async () => (await wire.request("tools/list")).message.result.tools.map(({ name }) => name);
+    await eventually("all tools", async () => (await named()).length === 8);
+    checkSame(
+      "the tools",
+      ["workspace_read", "workspace_write", "workspace_list", "first_y", "first_b", "second_z", "second_a", "second_m"],
+      await named(),
+    );
+    await wire.end();
+  },
+
+  "lists that are never good for long are asked for again when a client lists": async () => {
+    const fickle = listing("fickle", { tools: [tool("one")], ttlMs: 0 });
+    const config = configure({ upstreams: { fickle: fickle.table } });
+    const wire = await openWire(config);
+    const speak = speakStdio(wire);
+    await eventually("the first tool", async () => (await listed(wire)).includes("fickle_one"));
+    const before = fickle.wasAsked("tools/list");
+    fickle.show({ tools: [], ttlMs: 0 });
+    const { message } = await speak("tools/list");
+    checkSame("what a modern client is told", [[], 0], [namesOf({ message }), message.result.ttlMs]);
+    fickle.show({ tools: [tool("one")], ttlMs: 0 });
+    checkSame("what a legacy client is told", ["fickle_one"], await listed(wire));
+    checkSame("how often it was asked", before + 2, fickle.wasAsked("tools/list"));
+    await wire.end();
+  },
+
+  "clients are told no longer than the servers say": async () => {
+    const config = configure({
+      upstreams: {
+        short: listing("short", { tools: [tool("one")], ttlMs: 30_000 }).table,
+        long: listing("long", { tools: [tool("one")], ttlMs: 3_600_000 }).table,
+      },
+    });
+    const wire = await openWire(config, { revision: undefined });
+    const speak = speakStdio(wire);
+    const told = async () => (await speak("tools/list")).message;
+    await eventually("both", async () => namesOf({ message: await told() }).length === 2);
+    const { ttlMs } = (await told()).result;
+    check(ttlMs > 0 && ttlMs <= 30_000, "at most what the server says that says least", ttlMs);
+    await wire.end();
+  },
+
+  "a cursor that goes stale while a list is first read costs nothing": async () => {
+    const forgets = listing("forgets", { tools: ["a", "b", "c"].map((name) => tool(name)), forgets: true });
+    const wire = await openWire(configure({ upstreams: { forgets: forgets.table } }));
+    const all = ["forgets_a", "forgets_b", "forgets_c"];
+    await eventually("all pages", async () => (await listed(wire)).join() === all.join());
+    await wire.end();
+  },
 });

@@ -186,8 +186,10 @@ impl Catalog {
         self.offer()
     }
 
-    /// The offer for a list: it waits for less long, and not again for a source that others have waited for in vain.
+    /// The offer for a list, whose sources have been asked again where it is not good any more. It waits for less long, and
+    /// not again for a source that others have waited for in vain.
     pub async fn soon(&self) -> Arc<Offer> {
+        self.offer().renewed().await;
         if let Some(since) = self.waited_for_since() {
             let _ = timeout_at(since + LIST_WAIT_MAX, self.reported()).await;
         }
@@ -245,6 +247,12 @@ fn build(sources: &[Expected], shows: &Shows) -> Offer {
     offer
 }
 
+/// Some servers list the same tools in another order each time, which is no news to anybody.
 fn read_alike(before: &[Arc<Offered>], now: &[Arc<Offered>]) -> bool {
-    before.iter().map(|tool| tool.listed()).eq(now.iter().map(|tool| tool.listed()))
+    let sorted = |tools: &'_ [Arc<Offered>]| {
+        let mut tools = tools.to_vec();
+        tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        tools
+    };
+    sorted(before).iter().map(|tool| tool.listed()).eq(sorted(now).iter().map(|tool| tool.listed()))
 }

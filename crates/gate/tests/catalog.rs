@@ -50,10 +50,10 @@ fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
     let refused = catalog.replace("first", tools(&["x", "a", "shared"]), none());
     assert_eq!(refused, [shared, collision("second")], "`shared` is ours, `x` is now the first's");
     assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"]), none()), [], "that is known");
-    assert_eq!(names(&catalog.offer()), ["a", "b", "own", "shared", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "shared", "x", "a", "b"]);
     assert!(catalog.offer().collisions.contains(&collision("second")), "`x` went to the first source");
     catalog.replace("first", Vec::new(), none());
-    assert_eq!(names(&catalog.offer()), ["b", "own", "shared", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "shared", "x", "b"]);
     assert_eq!(catalog.offer().collisions, []);
 }
 
@@ -87,6 +87,11 @@ fn a_change_is_told_and_has_a_version() {
     assert!(after.tools > before.tools && after.prompts == before.prompts);
     catalog.replace("late", tools(&["x"]), none());
     assert_eq!(catalog.offer().versions.tools, after.tools, "the same list again is no news");
+    catalog.replace("late", tools(&["y", "x"]), none());
+    let after = catalog.offer().versions;
+    catalog.replace("late", tools(&["x", "y"]), none());
+    assert_eq!(catalog.offer().versions.tools, after.tools, "nor is another order");
+    assert_eq!(names(&catalog.offer()), ["own", "x", "y"]);
 }
 
 #[test]
@@ -96,7 +101,7 @@ fn a_source_that_is_removed_takes_its_tools_along_and_frees_their_names() {
     catalog.replace("second", tools(&["x", "b"]), none());
     let before = catalog.offer().versions;
     catalog.remove("first");
-    assert_eq!(names(&catalog.offer()), ["b", "own", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "x", "b"]);
     assert_eq!(catalog.offer().collisions, []);
     let after = catalog.offer().versions;
     assert!(after.all > before.all && after.tools > before.tools && after.prompts == before.prompts);

@@ -70,6 +70,7 @@ pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
         abilities,
         instructions,
         held: Vec::new(),
+        freshness: Some(upstream.clone()),
     }
 }
 

@@ -1,4 +1,7 @@
-//! The four lists. One that can be given at once is; else it waits a moment for sources that have not reported.
+//! The four lists. One that can be given at once is; else it waits a moment for sources that have not reported, or whose
+//! lists are not good any more.
+
+use std::time::Duration;
 
 use wire::{WireError, paging};
 
@@ -21,7 +24,7 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
     };
     let catalog = request.server.gate.catalog();
     let offer = catalog.offer();
-    if offer.is_settled {
+    if offer.is_settled && offer.good_for() != Some(Duration::ZERO) {
         return request.answer(&page(&offer)?);
     }
     let (in_flight, catalog, id) = (request.begin()?, catalog.clone(), request.id.clone());

@@ -278,12 +278,12 @@ fn a_list_has_the_form_of_its_revision_and_pages() {
     expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","description":"a sample""#]]
         .assert_eq(&first(Revision::V2024_11_05));
     expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"Sample","description":"a sample""#]].assert_eq(&first(Revision::V2025_11_25));
-    let after = wire::cursor::after("shout");
+    let after = wire::cursor::after("steps");
     let page = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"cursor":"{after}"}}}}"#);
     let told = Talk::new(Revision::LATEST_LEGACY).say(&page);
     let names: Vec<_> = told.matches(r#""name":""#).collect();
     assert!(
-        names.len() == 2 && told.contains(r#""name":"steps""#) && told.contains(r#""name":"wait""#),
+        names.len() == 2 && told.contains(r#""name":"wait""#) && told.contains(r#""name":"fail""#),
         "{told}"
     );
     check(

@@ -182,6 +182,7 @@ async fn lists_go_on_where_a_cursor_says() {
     for (method, params) in [
         ("resources/list", after("note:gone")),
         ("prompts/list", after("nobody")),
+        ("tools/list", after("nobody")),
         ("tools/list", r#"{"cursor":""}"#.to_owned()),
         ("prompts/list", r#"{"cursor":7}"#.to_owned()),
     ] {
