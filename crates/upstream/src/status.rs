@@ -43,6 +43,9 @@ pub struct Report {
     pub withheld: usize,
     /// How many things are not offered before a person accepts them; those that were rejected do not count.
     pub held_back: usize,
+    /// How many and why, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_back_why: Option<String>,
     /// True if what it offers was read longer ago than it stays good.
     pub stale: bool,
     /// When that was read, in milliseconds since 1970.

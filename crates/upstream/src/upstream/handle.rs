@@ -221,6 +221,7 @@ impl Upstream {
             resources: offer.features.resources.len() + offer.features.templates.len(),
             withheld: offer.withheld.len(),
             held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
+            held_back_why: pins::held_in_short(&offer.held),
             stale: offer.fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
             fetched_at_ms: offer.fetched_at_ms,
             restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),

@@ -134,13 +134,17 @@ impl Tested {
             return all;
         }
         let (revision, server) = self.server();
-        let Offer { tools, features, withheld, .. } = &self.offer;
+        let Offer { tools, features, withheld, held, .. } = &self.offer;
         all["server"] = server.into();
         all["revision"] = revision.into();
         all["tools"] = tools.len().into();
         all["prompts"] = features.prompts.len().into();
         all["resources"] = features.resources.len().into();
         all["templates"] = features.templates.len().into();
+        let held = held.iter().filter(|item| item.why.awaits());
+        all["held_back"] = held
+            .map(|item| json!({ "kind": item.what, "name": item.name, "why": item.why.word() }))
+            .collect();
         let withheld = withheld.iter();
         all["withheld"] =
             withheld.map(|item| json!({ "kind": item.kind, "name": item.name, "why": item.why })).collect();
@@ -157,6 +161,9 @@ impl Tested {
         let rows: Vec<Vec<String>> = self.steps.iter().map(|step| self.row(step)).collect();
         if !rows.is_empty() {
             lines.push(terminal::print::Table::plain(rows).to_string());
+        }
+        if let Some(held) = pins::held_in_short(&self.offer.held).filter(|_| self.is_good()) {
+            lines.push(format!("  {held}; `toolcrib mcp trust {}` shows more", self.name));
         }
         for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
             lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));
