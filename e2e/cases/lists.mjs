@@ -6,7 +6,8 @@ import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { CHECKOUT, FOLDER, NODE, fixture } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
-import { configure, expectExit, runToEnd, serve } from "../support/toolcrib.mjs";
+import { ALONE, configure, expectExit, runToEnd, serve, stopAtEnd } from "../support/toolcrib.mjs";
+import { openSession } from "../support/wire_http.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
 /** What Claude Code waits for a list. */
@@ -149,5 +150,27 @@ await run({
     const all = ["forgets_a", "forgets_b", "forgets_c"];
     await eventually("all pages", async () => (await listed(wire)).join() === all.join());
     await wire.end();
+  },
+
+  "what a server tells models reaches each client at once, and what is declared is there": async () => {
+    const telling = listing("telling", { tools: [tool("one")], instructions: "Use one before all else." });
+    const config = configure({ upstreams: { telling: telling.table } });
+    await expectExit(0, ["mcp", "test", "--config", config.file]);
+    const checkTold = ({ instructions, capabilities }) => {
+      const ours = ["a person's word", "[REDACTED:NAME]", "relative to the workspace"];
+      checkHolds("the instructions", instructions ?? "none", ...ours, "telling_NAME", "Use one before all else.");
+      checkSame("the capabilities", { tools: { listChanged: true } }, capabilities);
+    };
+    for (const spell of [["stdio", ALONE], ["stdio"]]) {
+      const wire = await openWire(config, { revision: undefined, spell });
+      checkTold(await wire.handshake("2025-11-25"));
+      await wire.end();
+    }
+    stopAtEnd(config);
+    const wire = await openWire(config, { revision: undefined });
+    checkTold((await speakStdio(wire)("server/discover")).message.result);
+    await wire.end();
+    const { url } = await serve(config);
+    checkTold((await openSession(url)).result);
   },
 });

@@ -186,10 +186,14 @@ impl Catalog {
         self.offer()
     }
 
-    /// The offer for a list, whose sources have been asked again where it is not good any more. It waits for less long, and
-    /// not again for a source that others have waited for in vain.
-    pub async fn soon(&self) -> Arc<Offer> {
+    /// The offer for a list: sources have been asked again where it is not good any more.
+    pub async fn listed(&self) -> Arc<Offer> {
         self.offer().renewed().await;
+        self.soon().await
+    }
+
+    /// The offer for whoever waits for less long, and not again for a source that others have waited for in vain.
+    pub async fn soon(&self) -> Arc<Offer> {
         if let Some(since) = self.waited_for_since() {
             let _ = timeout_at(since + LIST_WAIT_MAX, self.reported()).await;
         }

@@ -3,11 +3,12 @@
 
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use wire::{WireError, paging};
 
 use super::request::Request;
 use crate::list_kind::ListKind;
-use crate::outgoing::{Now, Reply};
+use crate::outgoing::Now;
 
 /// Answers a list request.
 pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, WireError> {
@@ -22,23 +23,10 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
         }
         page
     };
-    let catalog = request.server.gate.catalog();
+    let catalog = request.server.gate.catalog().clone();
     let offer = catalog.offer();
     if offer.is_settled && offer.good_for() != Some(Duration::ZERO) {
         return request.answer(&page(&offer)?);
     }
-    let (in_flight, catalog, id) = (request.begin()?, catalog.clone(), request.id.clone());
-    Ok(Now::Later(Box::pin(async move {
-        let offer = tokio::select! {
-            biased;
-            () = in_flight.cancel.cancelled() => return None,
-            offer = catalog.soon() => offer,
-        };
-        let page = page(&offer);
-        tracing::debug!(target: "mcp", %id, "sending response");
-        Some(match page {
-            Ok(page) => Reply::result(&id, &page),
-            Err(error) => Reply::error(&id, &error),
-        })
-    })))
+    request.answer_by(async move { catalog.listed().await }.boxed(), page)
 }

@@ -140,7 +140,8 @@ async fn everything_is_offered_under_names_of_its_own() {
                 "resource file:///a.txt: an earlier entry of the list has the same",
             ]
         );
-        assert_eq!(offer.features.instructions.as_deref(), Some("Be kind.\nAlways."));
+        let instructions = "What this calls NAME is offered as `my_all_NAME`.\n\nBe kind.\nAlways.";
+        assert_eq!(offer.features.instructions.as_deref(), Some(instructions));
         let abilities = &offer.features.abilities;
         assert!(abilities.logging && abilities.completions && abilities.prompts);
         assert!(abilities.resources && abilities.subscribe);
