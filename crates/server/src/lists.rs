@@ -94,8 +94,9 @@ impl Lists {
             // It is not told.
             _ if !revision.is_modern() => GOOD_FOR,
             _ if !offer.is_settled => Duration::ZERO,
-            Some(good_for) => good_for.min(GOOD_FOR),
-            None => GOOD_FOR,
+            // In whole seconds, so that a page is written once a second at most.
+            Some(good_for) if good_for < GOOD_FOR => Duration::from_secs(good_for.as_secs()),
+            Some(_) | None => GOOD_FOR,
         };
         let view = View { gate, offer, caller, revision, kind, good_for };
         if let Some(cursor) = cursor {

@@ -13,7 +13,7 @@ use crate::outgoing::Now;
 /// Answers a list request.
 pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, WireError> {
     let cursor = paging::list_cursor(request.params.as_ref())?;
-    let revision = request.revision();
+    let (revision, goes_on) = (request.revision(), cursor.is_some());
     let (server, session) = (request.server.clone(), request.session.clone());
     let page = move |offer: &gate::Offer| {
         let page = server.lists.page(&server.gate, offer, &session.caller, revision, kind, cursor.as_deref());
@@ -25,7 +25,8 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
     };
     let catalog = request.server.gate.catalog().clone();
     let offer = catalog.offer();
-    if offer.is_settled && offer.good_for() != Some(Duration::ZERO) {
+    // Whoever goes on has been waited for, and goes on in the list as it was.
+    if goes_on || (offer.is_settled && offer.good_for() != Some(Duration::ZERO)) {
         return request.answer(&page(&offer)?);
     }
     request.answer_by(async move { catalog.listed().await }.boxed(), page)
