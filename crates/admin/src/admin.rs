@@ -46,6 +46,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<approvals::Answer>(),
     Listed::of::<approvals::Grants>(),
     Listed::of::<approvals::Revoke>(),
+    Listed::of::<approvals::Reset>(),
     Listed::of::<keys::Create>(),
     Listed::of::<keys::List>(),
     Listed::of::<keys::Revoke>(),

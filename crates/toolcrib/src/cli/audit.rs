@@ -55,7 +55,7 @@ pub(crate) struct Filter {
     /// Only calls of this tool; `*` stands for any part of a name.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only calls that ended so: result, tool_error, refused, internal, cancelled, abandoned or
+    /// Only calls that ended so: result, tool_error, asked, refused, internal, cancelled, abandoned or
     /// unknown_after_crash.
     #[arg(long, value_name = "OUTCOME")]
     pub(crate) outcome: Option<String>,
