@@ -58,6 +58,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Acknowledge>(),
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
+    Listed::of::<audit_log::Export>(),
     Listed::of::<import::Preview>(),
     Listed::of::<policy::Explain>(),
     Listed::of::<policy::Test>(),
