@@ -98,3 +98,13 @@ pub(crate) enum Format {
     /// OpenTelemetry logs as JSON.
     Otlp,
 }
+
+impl From<Format> for admin::audit_log::Format {
+    fn from(format: Format) -> admin::audit_log::Format {
+        match format {
+            Format::Jsonl => admin::audit_log::Format::Jsonl,
+            Format::Csv => admin::audit_log::Format::Csv,
+            Format::Otlp => admin::audit_log::Format::Otlp,
+        }
+    }
+}
