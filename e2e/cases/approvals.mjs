@@ -7,7 +7,7 @@ import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
 import { filesystem, importPackage } from "../support/environment.mjs";
-import { clientApart, expectAtATerminal } from "../support/person.mjs";
+import { clientApart, expectAtATerminal, typingAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { configure, expectExit, runToEnd, serve, start, stdioCommand } from "../support/toolcrib.mjs";
 
@@ -16,6 +16,12 @@ const { workspace } = configure();
 const files = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "0s"\n` });
 /** The same, for the clients that the case itself is. */
 const own = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "0s"\n` });
+/** One of another folder on the same state folder. */
+const elsewhere = configure({
+  upstreams: { files: filesystem(workspace) },
+  state: path.join(files.folder, "state"),
+  more: `[approvals]\nwait = "0s"\n`,
+});
 /** The same, but a call waits. */
 const patient = configure({ upstreams: { files: filesystem(workspace) }, more: `[approvals]\nwait = "50s"\n` });
 
@@ -182,6 +188,84 @@ await run({
       check(!(await session.call(...write(name))).isError, "it to run", name);
     checkSame("how often the user of a session was asked", 1, session.asked.length);
     check((await plain.call(...write("j.txt"))).isError, "another session to be asked", "j.txt");
+  },
+
+  "a form that is dismissed leaves the question to others": async () => {
+    const dismissing = await withUser(clientApart(files), () => ({ action: "cancel" }));
+    checkSame("the code", "approval_required", details(await dismissing.call(...write("u.txt"))).code);
+    await person(0, "approve", await askedAbout("u.txt"));
+    const done = await dismissing.call(...write("u.txt"));
+    check(!done.isError && wrote("u.txt"), "the call to run", done);
+    checkSame("how often its user was asked", 1, dismissing.asked.length);
+  },
+
+  "a denial concerns its own folder and can be taken back, and the log has no result of it": async () => {
+    const no = await withUser(clientApart(files), () => ({ action: "decline" }));
+    checkSame("the code", "approval_denied", details(await no.call(...write("v.txt"))).code);
+    const refused = await plain.call(...write("v.txt"));
+    checkSame("to another client in this folder", "approval_denied", details(refused).code);
+    const there = await connect("v1", clientApart(elsewhere));
+    checkSame("to one in another", "approval_required", details(await there.call(...write("v.txt"))).code);
+    const { stdout } = await expectExit(0, ["audit", "tail", "-n", "20", "--json", "--config", files.file]);
+    const outcomes = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter((it) => JSON.stringify(it.arguments ?? "").includes("v.txt"))
+      .map((it) => it.outcome);
+    checkSame("what the log says of the first", ["asked", "refused"], outcomes.slice(0, 2));
+    check(!outcomes.includes("result"), "no result", outcomes);
+
+    await approvals(3, "reset");
+    const { approvals: all } = await json(0, "list", "--all");
+    const denied = all.find((it) => it.state === "denied" && it.arguments.includes("v.txt"));
+    checkHolds("taken back", (await person(0, "reset", denied.id)).stdout, `taken back ${denied.id}`);
+    await person(2, "reset", denied.id);
+    checkSame("it asks again", "approval_required", details(await plain.call(...write("v.txt"))).code);
+  },
+
+  "for this session is for this session": async () => {
+    await plain.call(...write("w.txt"));
+    await person(0, "approve", await askedAbout("w.txt"), "--session");
+    for (const name of ["w.txt", "w2.txt", "w3.txt"])
+      check(!(await plain.call(...write(name))).isError, "it to run", name);
+    const other = await connect("v1", clientApart(files));
+    checkSame("to another client", "approval_required", details(await other.call(...write("w4.txt"))).code);
+    checkHolds("until when", (await approvals(0, "grants")).stdout, "its session ends, at the latest");
+    const { grants } = await json(0, "grants");
+    for (const grant of grants) await approvals(0, "revoke", grant.id);
+  },
+
+  "whoever watches is asked about the newest call whose client is still there": async () => {
+    const gone = await connect("v1", clientApart(files));
+    await gone.call(...write("x1.txt"));
+    const stale = await askedAbout("x1.txt");
+    await gone.close();
+    await plain.call(...write("x2.txt"));
+    await plain.call(...write("x3.txt"));
+    const [older, newest] = [await askedAbout("x2.txt"), await askedAbout("x3.txt")];
+    const watching = typingAtATerminal(["approvals", "watch", "--config", files.file]);
+    await eventually("the newest", () => watching.screen().includes(`approval     ${newest}`));
+    check(!watching.screen().includes(`approval     ${older}`), "nothing else yet", watching.screen());
+    check(watching.screen().includes("\x07"), "a bell", watching.screen());
+    // What is typed at once was not typed for this question.
+    watching.type("y");
+    await eventually("the answer to be passed over", () => watching.screen().includes("has only just come"));
+    let seen = 0;
+    await eventually("the answer", () => {
+      const screen = watching.screen();
+      if (screen.length > seen && screen.endsWith("later: ")) {
+        seen = screen.length;
+        watching.type("y");
+      }
+      return screen.includes(`approved ${newest}`);
+    });
+    await eventually("the older one", () => watching.screen().includes(`approval     ${older}`));
+    checkSame("its exit code", 0, await watching.end());
+    check(!watching.screen().includes(`approval     ${stale}`), "nothing of who has gone", watching.screen());
+    check(!(await plain.call(...write("x3.txt"))).isError && wrote("x3.txt"), "the call to run", "x3.txt");
+    check(!wrote("x1.txt") && !wrote("x2.txt"), "nothing else to run", "x1.txt, x2.txt");
+    await person(0, "deny", older);
   },
 
   "over HTTP a client without a key is not asked, and nobody answers for themselves": async () => {

@@ -48,3 +48,27 @@ export const expectAtATerminal = async (code, args, typed) => {
   check(came.code === code, `\`toolcrib ${args.join(" ")}\` to exit with ${code} at a terminal`, came);
   return came;
 };
+
+/**
+ * Starts a program at a terminal that is typed at by and by: `{screen(), type(line), end()}`. `end` is the end of what is
+ * typed, and resolves with the exit code.
+ */
+export const typingAtATerminal = (args) => {
+  const command = [PROGRAM, ...args].map(quoted).join(" ");
+  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: FOLDER, stdio: ["pipe", "pipe", "inherit"] });
+  atEnd(() => child.kill("SIGKILL"));
+  let shown = "";
+  child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
+  child.stdout.setEncoding("utf8").on("data", (text) => {
+    shown += text.replaceAll("\r", "");
+  });
+  const ended = new Promise((resolve) => child.on("close", resolve));
+  return {
+    screen: () => shown,
+    type: (line) => child.stdin.write(`${line}\n`),
+    end: () => {
+      child.stdin.end();
+      return within(`\`toolcrib ${args.join(" ")}\` to end at a terminal`, ended);
+    },
+  };
+};

@@ -16,7 +16,7 @@ let folders = 0;
  * Writes a configuration and its workspace into a folder of their own. `upstreams` maps a name to
  * its table; `more` is TOML text added as it stands. Returns `{file, folder, workspace}`.
  */
-export const configure = ({ upstreams = {}, bind = "127.0.0.1:0", more = "" } = {}) => {
+export const configure = ({ upstreams = {}, bind = "127.0.0.1:0", state = "state", more = "" } = {}) => {
   const folder = path.join(FOLDER, `crib${(folders += 1)}`);
   const workspace = path.join(folder, "ws");
   mkdirSync(workspace, { recursive: true });
@@ -27,7 +27,7 @@ export const configure = ({ upstreams = {}, bind = "127.0.0.1:0", more = "" } = 
     [
       `[server]\nbind = ${toml(bind)}`,
       `[workspace]\nroot = "ws"`,
-      `[state]\ndir = "state"`,
+      `[state]\ndir = ${toml(state)}`,
       `[limits.rate]\nper_second = 0`,
       ...tables,
       more,

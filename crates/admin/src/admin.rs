@@ -10,6 +10,7 @@ use crate::approvals;
 use crate::audit_log::{self, AuditPart};
 use crate::by::By;
 use crate::fault::Fault;
+use crate::folders::{self, FoldersPart};
 use crate::import::{self, ImportSource};
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
@@ -17,6 +18,7 @@ use crate::operation::Operation;
 use crate::policy::{self, PolicyPart};
 use crate::rules::{self, RulesPart};
 use crate::secrets::{self, SecretPart};
+use crate::servers::{self, ServersPart};
 use crate::trust::{self, TrustPart};
 
 /// Everything that operations work on, for whoever carries all of them.
@@ -29,6 +31,10 @@ pub struct Admin {
     pub secrets: SecretPart,
     /// The audit log.
     pub audit_log: AuditPart,
+    /// The servers that are configured, and those that run.
+    pub servers: ServersPart,
+    /// What folders declare, and what was agreed to of it.
+    pub folders: FoldersPart,
     /// What other clients have configured.
     pub import: ImportSource,
     /// The policy.
@@ -46,6 +52,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<approvals::Answer>(),
     Listed::of::<approvals::Grants>(),
     Listed::of::<approvals::Revoke>(),
+    Listed::of::<approvals::Reset>(),
     Listed::of::<keys::Create>(),
     Listed::of::<keys::List>(),
     Listed::of::<keys::Revoke>(),
@@ -58,6 +65,16 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<audit_log::Acknowledge>(),
     Listed::of::<audit_log::Prune>(),
     Listed::of::<audit_log::Key>(),
+    Listed::of::<audit_log::Export>(),
+    Listed::of::<servers::List>(),
+    Listed::of::<servers::Status>(),
+    Listed::of::<servers::Reload>(),
+    Listed::of::<servers::Reconnect>(),
+    Listed::of::<servers::Stderr>(),
+    Listed::of::<folders::List>(),
+    Listed::of::<folders::Show>(),
+    Listed::of::<folders::Agree>(),
+    Listed::of::<folders::Revoke>(),
     Listed::of::<import::Preview>(),
     Listed::of::<policy::Explain>(),
     Listed::of::<policy::Test>(),
@@ -140,6 +157,8 @@ parts! {
     Keys: keys,
     SecretPart: secrets,
     AuditPart: audit_log,
+    ServersPart: servers,
+    FoldersPart: folders,
     ImportSource: import,
     PolicyPart: policy,
     RulesPart: rules,

@@ -68,6 +68,14 @@ pub struct Revoke {
     pub id: String,
 }
 
+/// Takes back the denial of an id, or all that still hold: the same calls ask anew.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Reset {
+    /// Which denial.
+    pub id: Option<String>,
+}
+
 impl Operation for List {
     const NAME: &'static str = "approvals.list";
     type Part = Approvals;
@@ -133,6 +141,19 @@ impl Operation for Revoke {
     fn perform(self, kept: &Approvals, by: &By) -> Result<GrantReport, Fault> {
         let revoked = kept.revoke(&self.id, by.caller());
         Ok(revoked.map_err(|fault| with_nearest(fault, kept, by))?.report())
+    }
+}
+
+impl Operation for Reset {
+    const NAME: &'static str = "approvals.reset";
+    type Part = Approvals;
+    type Output = ApprovalList;
+
+    fn perform(self, kept: &Approvals, by: &By) -> Result<ApprovalList, Fault> {
+        by.in_person()?;
+        let now_ms = kept.now_ms();
+        let reset = kept.reset(self.id.as_deref(), by.caller())?;
+        Ok(ApprovalList { approvals: reset.iter().map(|approval| approval.report(now_ms)).collect() })
     }
 }
 

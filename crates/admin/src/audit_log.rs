@@ -1,5 +1,6 @@
 //! The audit log of calls: its records, whether it is as it was written, and what an operator signs into it.
 
+mod export;
 mod filter;
 mod loss;
 mod tail;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
+pub use export::{Export, ExportPage, Format, Pages};
 pub use filter::{Filter, Wanted, outcome_of};
 pub use loss::LossReport;
 pub(crate) use tail::latest;

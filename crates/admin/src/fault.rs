@@ -94,7 +94,9 @@ impl From<AnswerFault> for Fault {
     fn from(fault: AnswerFault) -> Fault {
         let (code, message) = (fault.code(), fault.to_string());
         match fault {
-            AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => Fault::unknown(code, message),
+            AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) | AnswerFault::NotDenied(_) => {
+                Fault::unknown(code, message)
+            }
             AnswerFault::NoMember { .. } => Fault::misused(message),
             AnswerFault::Store(error) => Fault::because(error),
             AnswerFault::WrongRole { .. }

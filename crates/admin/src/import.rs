@@ -32,16 +32,22 @@ pub struct ImportPart {
     pub target: Box<dyn Target>,
 }
 
-/// Makes that part when it is wanted: whatever is wrong with it is in no other operation's way. Blocks on the disk.
-pub struct ImportSource(pub Box<dyn Fn() -> Result<ImportPart, Fault> + Send + Sync>);
+/// An environment, by the names of its variables.
+pub type Environment = BTreeMap<String, String>;
 
-/// Looks for servers in the files of other clients, and tells which of them an import would add. Variables that they refer
-/// to are looked up in the environment of whoever does it.
+/// Makes that part when it is wanted, for this environment if there is one: whatever is wrong with it is in no other
+/// operation's way. Blocks on the disk.
+pub struct ImportSource(pub Box<dyn Fn(Option<Environment>) -> Result<ImportPart, Fault> + Send + Sync>);
+
+/// Looks for servers in the files of other clients, and tells which of them an import would add.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Preview {
     /// The clients and files to look at; all clients if there is none.
     pub from: Vec<String>,
+    /// The environment by which these files are found, and in which variables that they refer to are looked up. If nothing
+    /// is said, it is that of whoever does it: of a running Toolcrib it has the variables alone that its configuration names.
+    pub environment: Option<Environment>,
 }
 
 /// What an import would do, without values that may be secret.
@@ -127,7 +133,7 @@ impl Operation for Preview {
     type Output = PlanReport;
 
     fn perform(self, source: &ImportSource, _by: &By) -> Result<PlanReport, Fault> {
-        let part = (source.0)()?;
+        let part = (source.0)(self.environment)?;
         let (gathered, plan) = part.plan(&self.from)?;
         Ok(part.report(&gathered, &plan))
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::{Cell, Kind, Query, Store, every, wait};
 
@@ -17,7 +18,7 @@ const WHAT: &str = "what you have agreed to";
 pub type Receipts = BTreeMap<String, Receipt>;
 
 /// One agreement.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// The hash of what was agreed to.
     pub sha256: String,

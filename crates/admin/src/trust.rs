@@ -15,6 +15,7 @@ use upstream::Settings;
 
 use crate::by::By;
 use crate::fault::Fault;
+use crate::folders::HeldBack;
 use crate::operation::Operation;
 use crate::running::{Running, Told};
 use crate::servers::named;
@@ -28,8 +29,8 @@ use known_pins::KnownPins;
 pub struct TrustPart {
     /// The servers.
     pub servers: Vec<Settings>,
-    /// Those that folders declare and nobody has agreed to.
-    pub waiting: Vec<String>,
+    /// What a folder declares and nobody has agreed to.
+    pub held: Vec<HeldBack>,
     /// What is known of their definitions.
     pub store: PinStore,
     /// Our own tools, with whose they are, beside which definitions are searched.
@@ -122,7 +123,7 @@ impl TrustPart {
     /// # Errors
     /// There is none.
     pub fn named(&self, name: &str) -> Result<&Settings, Fault> {
-        named(&self.servers, &self.waiting, name)
+        named(&self.servers, &self.held, name)
     }
 
     fn known(&self) -> Result<KnownPins<'_>, Fault> {

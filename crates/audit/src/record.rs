@@ -127,6 +127,8 @@ pub enum Outcome {
     Result,
     /// The tool ran and reported that it could not do its work.
     ToolError,
+    /// The client was asked for a person's answer. What comes of the call is in the record of the round that brings it.
+    Asked,
     /// A check did not let the call through.
     Refused,
     /// We could not do our part.

@@ -2,29 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use admin::folders::{Agreement, Declaration};
 use admin::receipts::{self, Receipts};
 use store::SqliteStore;
-
-use crate::declaration::Declaration;
-
-/// What is known of a person's agreement.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Agreement {
-    /// They have agreed, and to the use of these kept secrets.
-    Given {
-        /// Their names.
-        secrets: Vec<String>,
-    },
-    /// They have not been asked.
-    Unknown,
-    /// They have agreed to something else, which was kept in these lines.
-    Changed {
-        /// What it did, without values.
-        before: Vec<String>,
-    },
-    /// It cannot be found out, for this reason.
-    Unreadable(String),
-}
 
 /// Where agreements are looked up.
 pub(crate) enum Consent {

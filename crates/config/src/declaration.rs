@@ -2,8 +2,8 @@
 //! matters in it, and shown whole; what is kept of it names variables and headers, and no values.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
+use admin::folders::Line;
 use data_encoding::HEXLOWER;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -31,45 +31,6 @@ const SWITCHES: [&str; 12] = [
 /// The one key of a reference that stands alone.
 const REFERENCES: [&str; 3] = ["env", "file", "store"];
 
-/// One thing that a folder's file declares.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Declaration {
-    /// The folder, without links.
-    pub folder: PathBuf,
-    /// Which it is there, such as `toolcrib.toml mcp.git`.
-    pub key: String,
-    /// Where it stands, as `toolcrib.toml:3:1`.
-    pub place: String,
-    /// The SHA-256 of what matters in it, as 64 hexadecimal digits.
-    pub sha256: String,
-    /// What it does, one thing to a line.
-    pub lines: Vec<Line>,
-    /// The kept secrets that it names.
-    pub secrets: Vec<String>,
-}
-
-/// One thing that a declaration does.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
-    /// As a person sees it who is asked.
-    pub shown: String,
-    /// As it is kept: without values of variables and headers.
-    pub kept: String,
-}
-
-impl Line {
-    fn plain(text: String) -> Line {
-        Line { shown: text.clone(), kept: text }
-    }
-}
-
-impl Declaration {
-    /// The server that it declares, if it is one.
-    pub fn server(&self) -> Option<&str> {
-        self.key.split_once(" mcp.").map(|(_, name)| name)
-    }
-}
-
 /// What is declared by the table of a server of the folder's own.
 pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<String>) {
     let nothing = Map::new();
@@ -80,12 +41,12 @@ pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<St
     if let Some(command) = table.get("command") {
         let words =
             std::iter::once(command).chain(table.get("args").and_then(Value::as_array).into_iter().flatten());
-        lines.push(Line::plain(format!("starts {}", words.map(word).collect::<Vec<_>>().join(" "))));
+        lines.push(plain(format!("starts {}", words.map(word).collect::<Vec<_>>().join(" "))));
     }
     for key in ["url", "socket"] {
         if let Some(address) = table.get(key) {
             let address = address.as_str().map(|address| Value::from(without_credentials(address)));
-            lines.push(Line::plain(format!("connects to {}", word(&address.unwrap_or_default()))));
+            lines.push(plain(format!("connects to {}", word(&address.unwrap_or_default()))));
         }
     }
     for (key, value) in &what {
@@ -97,7 +58,7 @@ pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<St
             ("headers", Value::Object(headers)) => {
                 lines.extend(headers.iter().map(|(header, value)| of_header(header, value)));
             }
-            (key, value) => lines.push(Line::plain(format!("{key} = {}", masked(name, &[key], value)))),
+            (key, value) => lines.push(plain(format!("{key} = {}", masked(name, &[key], value)))),
         }
     }
     let mut secrets = Vec::new();
@@ -105,6 +66,10 @@ pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<St
     secrets.sort_unstable();
     secrets.dedup();
     (digest(&what), lines, secrets)
+}
+
+fn plain(text: String) -> Line {
+    Line { shown: text.clone(), kept: text }
 }
 
 fn digest(what: &impl serde::Serialize) -> String {
@@ -115,7 +80,7 @@ fn digest(what: &impl serde::Serialize) -> String {
 /// A variable's value may decide what a program runs, so it is shown.
 fn of_variable(name: &str, value: &Value) -> Line {
     match origin(value) {
-        Some(origin) => Line::plain(format!("sets the variable {name} from {origin}")),
+        Some(origin) => plain(format!("sets the variable {name} from {origin}")),
         None => Line {
             shown: format!("sets the variable {name} to {}", word(value)),
             kept: format!("sets the variable {name}"),
@@ -125,8 +90,8 @@ fn of_variable(name: &str, value: &Value) -> Line {
 
 fn of_header(name: &str, value: &Value) -> Line {
     match origin(value) {
-        Some(origin) => Line::plain(format!("sends the header {name} from {origin}")),
-        None => Line::plain(format!("sends the header {name}")),
+        Some(origin) => plain(format!("sends the header {name} from {origin}")),
+        None => plain(format!("sends the header {name}")),
     }
 }
 

@@ -4,23 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::consent::{Agreement, FolderConsent};
-use crate::declaration::{self, Declaration, Line};
+use admin::folders::{Agreement, Declaration, HeldBack, Line};
+
+use crate::consent::FolderConsent;
+use crate::declaration;
 use crate::find::FILE;
 use crate::tighten::tightened;
 use crate::tree::{Member, Node, Place, Written};
 
 /// Servers of one file that are read; a file with more was not written by a person, and each is shown to one.
 const SERVERS_MAX: usize = 200;
-
-/// A declaration that is not in force.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HeldBack {
-    /// What it is.
-    pub declaration: Declaration,
-    /// Never [`Agreement::Given`].
-    pub why: Agreement,
-}
 
 /// What the folders' files come to.
 #[derive(Debug, Default)]

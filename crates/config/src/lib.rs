@@ -29,11 +29,8 @@ mod uses;
 mod workspaces;
 mod written;
 
-pub use consent::Agreement;
-pub use declaration::{Declaration, Line};
 pub use draft::Draft;
 pub use edit::remove_server;
-pub use folder::HeldBack;
 pub use held::{Held, hold};
 pub use kept::{Kept, Learner, known};
 pub use load::{Loaded, kept, load, schema};

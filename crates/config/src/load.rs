@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use admin::folders::HeldBack;
 use serde_json::Value;
 
 use crate::consent::Consent;
-use crate::folder::HeldBack;
 use crate::kept::{Kept, Learner};
 use crate::problem::{self, Problem, Problems, Source};
 use crate::reference::Unfollowed;

@@ -2,18 +2,21 @@
 //! channel everything.
 
 mod beside_policy;
+mod configured;
 mod remembered;
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use admin::audit_log::AuditPart;
-use admin::import::{ImportPart, ImportSource, Ourselves};
+use admin::folders::{DeclaringFolder, FoldersPart};
+use admin::import::{Environment, ImportPart, ImportSource, Ourselves};
 use admin::keys::Keys;
 use admin::policy::PolicyPart;
 use admin::rules::RulesPart;
 use admin::secrets::SecretPart;
+use admin::servers::ServersPart;
 use admin::trust::TrustPart;
 use admin::{Admin, Fault, Running};
 use config::{self, Draft, Kept, Loaded, Problems, Settings, Surroundings, Unfollowed, Uses};
@@ -25,6 +28,7 @@ use terminal::times::now_ms;
 use crate::shared::own_tools;
 use beside_policy::BesidePolicy;
 pub use beside_policy::cases_of;
+use configured::Configured;
 use remembered::Remembered;
 
 /// Everything, by the configuration as it is now: the file that the command line `named`, or those that are found. What
@@ -47,6 +51,8 @@ pub fn all(
         keys,
         secrets: secrets(&kept, &uses, running.clone()),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
+        servers: servers(&loaded, running.clone()),
+        folders: folders(&loaded, running.clone()),
         import: import_later(named, surroundings, settings),
         policy: policy(&loaded),
         rules: rules(settings),
@@ -100,7 +106,7 @@ pub fn trust(loaded: &Loaded, running: Arc<dyn Running>) -> TrustPart {
     let settings = &loaded.settings;
     TrustPart {
         servers: settings.upstreams.clone(),
-        waiting: waiting(loaded),
+        held: loaded.held.clone(),
         store: PinStore::new(settings.kept.store().clone(), &settings.redactor),
         own: own_tools(),
         running,
@@ -108,17 +114,64 @@ pub fn trust(loaded: &Loaded, running: Arc<dyn Running>) -> TrustPart {
     }
 }
 
-/// The servers that folders declare and nobody has agreed to.
-pub fn waiting(loaded: &Loaded) -> Vec<String> {
-    let names = loaded.held.iter().filter_map(|held| held.declaration.server());
-    names.map(str::to_owned).collect()
+/// What operations on servers work on.
+pub fn servers(loaded: &Loaded, running: Arc<dyn Running>) -> ServersPart {
+    let settings = &loaded.settings;
+    let shown = |file: &Path| file.display().to_string();
+    let files = settings.upstreams.iter().map(|one| loaded.file_of_server(one.name()).map(shown));
+    ServersPart {
+        servers: settings.upstreams.clone(),
+        held: loaded.held.clone(),
+        known: Box::new(Configured { files: files.collect(), remembered: Remembered(settings.clone()) }),
+        running,
+    }
+}
+
+/// What operations on folders work on.
+pub fn folders(loaded: &Loaded, running: Arc<dyn Running>) -> FoldersPart {
+    let surroundings = loaded.surroundings.clone();
+    FoldersPart {
+        store: loaded.settings.kept.store().clone(),
+        look: Box::new(move |folder| look(folder, &surroundings)),
+        redactor: loaded.settings.redactor.clone(),
+        running,
+        now_ms,
+    }
+}
+
+/// Looks at what a folder declares, by the user's own file and its own.
+fn look(folder: &Path, surroundings: &Surroundings) -> Result<DeclaringFolder, Fault> {
+    let folder = existing(&surroundings.absolute(folder))?;
+    let surroundings = Surroundings { current_dir: folder.clone(), ..surroundings.clone() };
+    let loaded = config::load(None, &surroundings, Unfollowed::IsPassedOver);
+    let loaded = loaded.map_err(|problems| Fault::configuration(problems.to_string()))?;
+    let store = loaded.settings.kept.store().clone();
+    let Loaded { folders: read, held, passed_over: notes, .. } = loaded;
+    Ok(DeclaringFolder { folder, read, held, notes, store })
+}
+
+/// The folder, without links.
+#[expect(clippy::disallowed_methods, reason = "a person names the folder")]
+fn existing(folder: &Path) -> Result<PathBuf, Fault> {
+    match folder.canonicalize() {
+        Ok(folder) if folder.is_dir() => Ok(folder),
+        Ok(file) => Err(Fault::misused(format!("{} is no folder; name the one it lies in", file.display()))),
+        Err(error) => Err(Fault::misused(format!("{} cannot be found: {error}", folder.display()))),
+    }
 }
 
 /// What an import from other clients works on, for whoever carries all operations.
 fn import_later(named: Option<&Path>, surroundings: &Surroundings, settings: &Settings) -> ImportSource {
     let (named, surroundings) = (named.map(Path::to_owned), surroundings.clone());
     let bind = settings.server.bind;
-    ImportSource(Box::new(move || import(named.as_deref(), &surroundings, bind)))
+    ImportSource(Box::new(move |environment: Option<Environment>| {
+        let mut surroundings = surroundings.clone();
+        if let Some(given) = environment {
+            let given = given.into_iter().map(|(name, value)| (name.into(), value.into()));
+            surroundings.variables = given.collect();
+        }
+        import(named.as_deref(), &surroundings, bind)
+    }))
 }
 
 /// The same for a command. `bind` is the address that is served. Blocks on the disk.

@@ -15,11 +15,10 @@ mod reload;
 mod tests;
 mod words;
 
-pub use client::{Asked, reconnect, reload, running, stderr, stop, told_apart};
+pub use client::stop;
 pub use desk::{Desk, Seat};
 pub use folder::{Folder, serving};
 pub use line::{json_line, next_line};
 pub use listener::{Control, Opening, is_ours};
-pub use neighbours::{Neighbours, told};
+pub use neighbours::Neighbours;
 pub use reload::{Reloader, in_turn, read};
-pub use words::{Refused, Reloaded, Running};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::path::Path;
 
-use admin::{Fault, Person};
+use admin::Person;
 use gate::Approvals;
 use gate::approvals::{self, Asker, CODE_BYTES_MAX, Code};
 use rustix::fs::{Mode, OFlags};
@@ -62,15 +62,6 @@ pub fn code(kept: &Approvals) -> Result<Option<Code>, Trouble> {
         true => typed_code("Code for approvals (it is not shown):").map(Some),
         false => Ok(None),
     }
-}
-
-/// Has the person at the terminal give the code for approvals, if there is one, for something else than an approval.
-///
-/// # Errors
-/// It is not the code, or nobody types one.
-pub fn pass_code(kept: &Approvals) -> Result<(), Trouble> {
-    let code = code(kept)?;
-    Ok(kept.check_code(code.as_ref()).map_err(Fault::from)?)
 }
 
 /// A code that is typed at the terminal.

@@ -19,6 +19,7 @@ mod form_wait;
 mod presence;
 mod record;
 mod report;
+mod reset;
 mod step;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -31,7 +32,7 @@ use tokio::time::Instant;
 
 use crate::clock::{Clock, now_ms};
 pub use answer::{Answer, Forgotten, NOTE_CHARS_MAX, Pattern, Scope};
-use approval_store::{ApprovalStore, Standing};
+use approval_store::{ApprovalStore, Kept, Standing};
 pub use approval_store::{GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX};
 pub(crate) use call::ExactCall;
 pub(crate) use carried::{Brought, Carried, ClientQuestion};
@@ -39,7 +40,7 @@ pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
 pub use form::{is_question, unanswered};
-pub use presence::{Asker, NotAPerson, is_below, present};
+pub use presence::{Asker, NotAPerson, is_below, is_there, present};
 pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Through};
 pub use report::{AnswerReport, ApprovalReport, GrantReport};

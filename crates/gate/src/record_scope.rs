@@ -47,6 +47,8 @@ pub(crate) struct RecordScope<'b> {
     decisions: Vec<Decided>,
     approval: Option<Approved>,
     redactions: u32,
+    /// True once the client is to ask its user; nothing has run then.
+    is_asked: bool,
     /// The check that did not let the call pass.
     refused_by: Option<&'static str>,
     intent: Option<IntentId>,
@@ -102,6 +104,7 @@ impl<'b> RecordScope<'b> {
             decisions: Vec::new(),
             approval: None,
             redactions: 0,
+            is_asked: false,
             refused_by: None,
             intent: None,
             has_effect: false,
@@ -161,6 +164,7 @@ impl<'b> RecordScope<'b> {
     /// Notes a check whose question the caller's client must answer first.
     pub(crate) fn asks(&mut self, check: &'static str) {
         self.note(check, ASK);
+        self.is_asked = true;
     }
 
     fn note(&mut self, check: &'static str, word: &'static str) {
@@ -231,6 +235,7 @@ impl<'b> RecordScope<'b> {
     /// Closes the record with what came of the call.
     pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
         let (outcome, code, bytes) = match result {
+            Ok(outcome) if self.is_asked => (audit::Outcome::Asked, None, outcome.payload.bytes()),
             Ok(outcome) if outcome.is_error => (audit::Outcome::ToolError, None, outcome.payload.bytes()),
             Ok(outcome) => (audit::Outcome::Result, None, outcome.payload.bytes()),
             Err(failure) => (ending(failure), Some(code_of(failure)), 0),
@@ -293,6 +298,7 @@ fn word(outcome: audit::Outcome) -> &'static str {
     match outcome {
         audit::Outcome::Result => "result",
         audit::Outcome::ToolError => "tool_error",
+        audit::Outcome::Asked => "asked",
         audit::Outcome::Refused => "refused",
         audit::Outcome::Cancelled => "cancelled",
         audit::Outcome::Abandoned => "abandoned",

@@ -57,7 +57,7 @@ type Environment<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 fn open_with(url: &Uri, environment: Environment<'_>) -> Result<(), BrowserError> {
     let address = checked(url)?;
     let opener = opener(environment).ok_or(BrowserError::NotFound)?;
-    start_detached(&opener, OsStr::new(&address)).map_err(BrowserError::Start)
+    start_detached(&opener, &[OsStr::new(&address)]).map_err(BrowserError::Start)
 }
 
 /// The address, if it is one to be opened.

@@ -10,6 +10,7 @@ pub mod guard;
 mod lineage;
 mod memory;
 mod net;
+mod notification;
 mod process;
 pub mod text_file;
 mod words;
@@ -23,6 +24,7 @@ pub use files::{
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{CONNECT_TIMEOUT, Client, NetError, connect_unix, is_public};
+pub use notification::notify;
 pub use process::{
     END_TIMEOUT, Exit, InheritedNames, Lasting, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo,
     Variables, ask_program, start_lasting,

@@ -113,6 +113,11 @@ pub fn question(text: &str) {
     to_stderr(&clean(text), " ");
 }
 
+/// Rings the bell of the terminal.
+pub fn bell() {
+    let _ = io::stderr().write_all(b"\x07");
+}
+
 fn to_stderr(text: &str, end: &str) {
     // With stderr gone there is nobody to tell or ask, and the answers will end.
     let _ = io::stderr().write_all(format!("{}{end}", harmless(text)).as_bytes());

@@ -24,6 +24,20 @@ pub fn shown(ms: i64) -> String {
     gate::approvals::time(ms)
 }
 
+/// The same with the time of the clock on this person's wall, unless that goes by UTC.
+pub fn shown_here(ms: i64) -> String {
+    shown_in(ms, &TimeZone::system())
+}
+
+fn shown_in(ms: i64, here: &TimeZone) -> String {
+    let Ok(time) = Timestamp::from_millisecond(ms) else { return shown(ms) };
+    let local = time.to_zoned(here.clone());
+    match local.offset().is_zero() {
+        true => shown(ms),
+        false => format!("{} ({} here)", shown(ms), local.strftime("%H:%M:%S")),
+    }
+}
+
 /// A time as people write it, in milliseconds since 1970.
 ///
 /// # Errors
@@ -50,6 +64,18 @@ fn parse_time(text: &str, now_ms: i64) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_told_by_the_clock_on_the_wall_too() {
+        let ms = 1_700_000_000_000;
+        for (zone, expected) in [
+            (TimeZone::UTC, "2023-11-14T22:13:20Z"),
+            (TimeZone::fixed(jiff::tz::offset(2)), "2023-11-14T22:13:20Z (00:13:20 here)"),
+            (TimeZone::fixed(jiff::tz::offset(-5)), "2023-11-14T22:13:20Z (17:13:20 here)"),
+        ] {
+            assert_eq!(shown_in(ms, &zone), expected);
+        }
+    }
 
     #[test]
     fn times_as_people_write_them() {

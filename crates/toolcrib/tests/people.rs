@@ -243,3 +243,29 @@ fn a_code_is_typed_unseen_and_asked_for() {
     let said = client.at_a_terminal(&["approvals", "pin", "--remove"], &[("Present", "k33n")]);
     assert!(said.contains("take no code any more"), "{said}");
 }
+
+/// What is agreed to is what was shown, and no agent agrees.
+#[test]
+fn a_folder_is_agreed_to_at_a_terminal() {
+    let mut client = ClientProcess::start();
+    client.run(&format!(
+        "mkfifo in; {TOOLCRIB} stdio --config toolcrib.toml <in >out & exec 3>in; cat requests >&3"
+    ));
+    client.run("while [ ! -S state/run/$!.sock ]; do sleep 0.05; done");
+    let project = client.folder.path().join("project");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("toolcrib.toml"), "[mcp.own]\ncommand = \"x\"\nenv = { A = { store = \"T\" } }\n")
+        .unwrap();
+    let said = client.answer(From::Beside, &["trust", "project"]);
+    assert!(said.contains("starts x") && said.contains("nobody can be asked here"), "{said}");
+    let said = client.at_a_terminal(&["trust", "project"], &[("agree to mcp.own?", "n")]);
+    assert!(said.contains("your kept secret T"), "{said}");
+    assert!(!client.beside(&["trust", "project", "--json"]).contains("agreed_at_ms"));
+    let typed = [("agree to mcp.own?", "y"), ("may mcp.own use your kept secret T?", "y")];
+    client.at_a_terminal(&["trust", "project"], &typed);
+    let shown = client.beside(&["trust", "project", "--json"]);
+    assert!(shown.contains("agreed_at_ms") && shown.contains("\"waiting\": []"), "{shown}");
+    let said = client.beside(&["trust", "project", "--revoke"]);
+    assert!(said.contains("what you had agreed to is taken back"), "{said}");
+    assert!(client.beside(&["trust", "project"]).contains("starts x"), "it waits again");
+}

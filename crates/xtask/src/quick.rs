@@ -16,5 +16,6 @@ pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
 }
 
 fn unit(checkout: &Checkout) -> anyhow::Result<()> {
-    step::run(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--lib", "--locked"]))
+    let words = ["nextest", "run", "--workspace", "--lib", "--locked"];
+    step::run(test::linting(&mut checkout.command("cargo", &words)))
 }

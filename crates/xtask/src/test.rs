@@ -1,6 +1,8 @@
 //! `cargo xtask test [STEP…]`: everything CI runs, in the order of [`STEPS`], from the quickest refusal to the
 //! slowest. Each step brings what it needs, so any of them may be run alone.
 
+use std::process::Command;
+
 use crate::checkout::Checkout;
 use crate::program::{self, Program};
 use crate::step::{self, Step};
@@ -34,10 +36,15 @@ pub(crate) fn fmt(checkout: &Checkout) -> anyhow::Result<()> {
     step::run(&mut checkout.command("cargo", &["fmt", "--all", "--check"]))
 }
 
+/// Builds all that is tested, with clippy as the compiler, so that what is linted need not be compiled a second time.
 pub(crate) fn clippy(checkout: &Checkout) -> anyhow::Result<()> {
-    let words = ["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"];
-    step::run(&mut checkout.command("cargo", &words))?;
-    bench(checkout, &["clippy", "--all-targets"], &["--", "-D", "warnings"])
+    step::run(linting(&mut checkout.command("cargo", &["test", "--no-run", "--workspace", "--locked"])))?;
+    step::run(linting(&mut bench(checkout, &["test", "--no-run"])))
+}
+
+/// A warning of clippy, or of the compiler, is an error. This is how `cargo clippy` does it; it only never builds anything.
+pub(crate) fn linting(cargo: &mut Command) -> &mut Command {
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", "clippy-driver").env("CLIPPY_ARGS", "-Dwarnings__CLIPPY_HACKERY__")
 }
 
 fn release(checkout: &Checkout) -> anyhow::Result<()> {
@@ -45,15 +52,16 @@ fn release(checkout: &Checkout) -> anyhow::Result<()> {
 }
 
 fn nextest(checkout: &Checkout) -> anyhow::Result<()> {
-    step::run(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--locked"]))?;
-    bench(checkout, &["nextest", "run"], &[])
+    step::run(linting(&mut checkout.command("cargo", &["nextest", "run", "--workspace", "--locked"])))?;
+    step::run(linting(&mut bench(checkout, &["nextest", "run"])))
 }
 
-/// The same for what drives the benchmarks, a workspace of its own.
-fn bench(checkout: &Checkout, words: &[&str], rest: &[&str]) -> anyhow::Result<()> {
+/// Cargo on what drives the benchmarks, a workspace of its own.
+fn bench(checkout: &Checkout, words: &[&str]) -> Command {
     let which = ["--manifest-path=bench/Cargo.toml", "--package=driver", "--locked"];
-    let mut command = checkout.command("cargo", &[words, &which, rest].concat());
-    step::run(command.env("CARGO_TARGET_DIR", checkout.root.join("bench").join("target")))
+    let mut command = checkout.command("cargo", &[words, &which].concat());
+    command.env("CARGO_TARGET_DIR", checkout.root.join("bench").join("target"));
+    command
 }
 
 /// Public items only: a private item's comment is read in its file, where a broken link is no harm.

@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::fault::Fault;
 
 /// The words for how a call ends.
-const OUTCOMES: [&str; 7] =
-    ["result", "tool_error", "refused", "internal", "cancelled", "abandoned", "unknown_after_crash"];
+const OUTCOMES: [&str; 8] =
+    ["result", "tool_error", "asked", "refused", "internal", "cancelled", "abandoned", "unknown_after_crash"];
 
 /// What a record must be. Lines that are no records of calls are none of them.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct Filter {
     pub caller: Option<String>,
     /// Of which tool; `*` stands for any part of a name.
     pub tool: Option<String>,
-    /// How it ended: `result`, `tool_error`, `refused`, `internal`, `cancelled`, `abandoned` or `unknown_after_crash`.
+    /// How it ended: `result`, `tool_error`, `asked`, `refused`, `internal`, `cancelled`, `abandoned` or `unknown_after_crash`.
     pub outcome: Option<String>,
     /// Since when, in milliseconds since 1970.
     pub since_ms: Option<i64>,

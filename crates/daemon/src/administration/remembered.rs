@@ -12,7 +12,7 @@ pub(super) struct Remembered(pub(super) Settings);
 
 impl Remembered {
     /// Looks at everything put together, on a runtime of its own.
-    fn look<T>(&self, look: impl FnOnce(&Crib) -> T) -> Result<T, Fault> {
+    pub(super) fn look<T>(&self, look: impl FnOnce(&Crib) -> T) -> Result<T, Fault> {
         let looked = runtime::run(async {
             let crib = assemble(self.0.clone(), Start::Never);
             let crib = crib.map_err(|trouble| Fault::failed(trouble.to_string()))?;

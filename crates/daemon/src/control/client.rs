@@ -4,14 +4,14 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Duration;
 
+use admin::{Answered, Refused};
 use futures_util::future::join_all;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::time::timeout;
 
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{ANSWER_BYTES_MAX, Answer, Answers, RECONNECT_MAX, Refused, Reloaded, Request, Running};
+use super::words::{ANSWER_BYTES_MAX, Answer, Answers, RECONNECT_MAX, Request};
 
 /// A process that is not stuck has said how it is doing by then.
 const STATUS_MAX: Duration = Duration::from_secs(2);
@@ -22,67 +22,13 @@ const ANSWER_MAX: Duration = Duration::from_secs(10);
 /// A process that connects to a server anew answers when that is done.
 const RECONNECTED_MAX: Duration = RECONNECT_MAX.saturating_add(ANSWER_MAX);
 
-/// One process, and what it answered for one of the configurations that it serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked<T> {
-    /// The process.
-    pub pid: u32,
-    /// What it said.
-    pub answer: Result<T, Refused>,
-}
-
-/// Every Toolcrib that is running on this state folder.
-pub async fn running(state: &Path) -> Vec<Asked<Running>> {
-    ask(state, &Request::Status).await
-}
-
-/// Those that say how they are doing, and a sentence for each of the others.
-pub fn told_apart(asked: Vec<Asked<Running>>) -> (Vec<Running>, Vec<String>) {
-    let (mut running, mut silent) = (Vec::new(), Vec::new());
-    for Asked { pid, answer } in asked {
-        match answer {
-            Ok(one) => running.push(one),
-            Err(why) => {
-                silent.push(format!("the Toolcrib of process {pid} does not say how it is doing: {why}"))
-            }
-        }
-    }
-    (running, silent)
-}
-
-/// Has each of them read its configuration again.
-pub async fn reload(state: &Path) -> Vec<Asked<Reloaded>> {
-    ask(state, &Request::Reload).await
-}
-
 /// Has those end that serve all of a user's clients. Who serves by itself refuses.
-pub async fn stop(state: &Path) -> Vec<Asked<()>> {
+pub async fn stop(state: &Path) -> Vec<Answered<()>> {
     ask(state, &Request::Stop).await
 }
 
-/// Has each of them read again which secrets are kept.
-pub(super) async fn learn(state: &Path) -> Vec<Asked<()>> {
-    ask(state, &Request::Learn).await
-}
-
-/// Has each of them let go of an upstream and connect to it anew: how that one is doing then, as JSON. One that has no
-/// upstream of this name refuses.
-pub async fn reconnect(state: &Path, name: &str) -> Vec<Asked<Value>> {
-    ask(state, &Request::Reconnect { name: name.to_owned() }).await
-}
-
-/// Has each of them take up what was decided about the definitions of an upstream: how that one is doing then, as JSON.
-pub(super) async fn take_up_decisions(state: &Path, name: &str) -> Vec<Asked<Value>> {
-    ask(state, &Request::Trust { name: name.to_owned() }).await
-}
-
-/// The end of what an upstream's program wrote on its stderr, from each of them.
-pub async fn stderr(state: &Path, name: &str) -> Vec<Asked<String>> {
-    ask(state, &Request::Stderr { name: name.to_owned() }).await
-}
-
 /// Asks every process, side by side. Sockets of dead ones are removed.
-async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Asked<T>> {
+pub(super) async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Answered<T>> {
     // A folder that is not there, or not private, holds no process of ours.
     let Ok(folder) = Folder::open(state) else { return Vec::new() };
     let pids = folder.pids().unwrap_or_default();
@@ -91,8 +37,12 @@ async fn ask<T: DeserializeOwned>(state: &Path, request: &Request) -> Vec<Asked<
 }
 
 /// Asks one process; nothing if it is dead.
-async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Request) -> Option<Vec<Asked<T>>> {
-    let refused = |refused| Some(vec![Asked { pid, answer: Err(refused) }]);
+async fn ask_one<T: DeserializeOwned>(
+    folder: &Folder,
+    pid: u32,
+    request: &Request,
+) -> Option<Vec<Answered<T>>> {
+    let refused = |refused| Some(vec![Answered { pid, answer: Err(refused) }]);
     // One that is stuck must not be waited for as long as one that has something to do.
     if !matches!(request, Request::Status)
         && let Err(why) = exchange(folder, pid, &Request::Status).await?
@@ -107,7 +57,7 @@ async fn ask_one<T: DeserializeOwned>(folder: &Folder, pid: u32, request: &Reque
         Answer::Ok(value) => serde_json::from_value(value).map_err(|_| Refused::Because(STRANGE.to_owned())),
         Answer::Refused(why) => Err(why),
     };
-    Some(answers.into_iter().map(|answer| Asked { pid, answer: read(answer) }).collect())
+    Some(answers.into_iter().map(|answer| Answered { pid, answer: read(answer) }).collect())
 }
 
 /// What a process answers; nothing if it is dead.

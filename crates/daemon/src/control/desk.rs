@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
+use admin::servers::ServerReport;
+use admin::{Refused, Toolcrib};
 use futures_util::future::join_all;
 use gate::Cancel;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use upstream::{Report, Upstream};
 
 use super::reload::Reloader;
-use super::words::{Answer, RECONNECT_MAX, Refused, Request, Running};
+use super::words::{Answer, RECONNECT_MAX, Request};
 
 /// One configuration of this process that is served.
 pub struct Seat {
@@ -128,7 +130,7 @@ impl Seat {
     }
 
     fn running(&self) -> Answer {
-        ok(&Running {
+        ok(&Toolcrib {
             pid: std::process::id(),
             door: self.door.clone(),
             configuration: self.reloader.files().iter().map(|file| file.display().to_string()).collect(),
@@ -138,11 +140,9 @@ impl Seat {
 }
 
 /// How a server is doing, and in which workspace if it has a name.
-fn reported((workspace, upstream): &(Option<String>, Arc<Upstream>)) -> Value {
-    let mut report = json!(upstream.status());
-    if let Some(workspace) = workspace {
-        report["workspace"] = json!(workspace);
-    }
+fn reported((workspace, upstream): &(Option<String>, Arc<Upstream>)) -> ServerReport {
+    let mut report = ServerReport::of(json!(upstream.status()));
+    report.facts.workspace.clone_from(workspace);
     report
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use admin::Refused;
 use rustix::process::geteuid;
 use server::unix::{self, BindError, Socket};
 use tokio::net::UnixStream;
@@ -13,7 +14,7 @@ use tokio::time::{sleep, timeout};
 use super::desk::Desk;
 use super::folder::Folder;
 use super::line::Talk;
-use super::words::{Answer, REQUEST_BYTES_MAX, Refused};
+use super::words::{Answer, REQUEST_BYTES_MAX};
 
 /// Who asks at once; more are told to come again.
 const CLIENTS_MAX: usize = 32;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use admin::By;
+use admin::{By, Refused, Reloaded};
 use config::{self, Kept, Learner, Loaded, Reading, Sections, Surroundings, Unfollowed};
 use redact::{Known, Redactor};
 use serde_json::Value;
@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use upstream::Upstream;
 
 use super::neighbours::Neighbours;
-use super::words::{Operated, Refused, Reloaded};
+use super::words::Operated;
 use crate::administration;
 use crate::assemble::{self, Crib, assemble_in};
 use crate::named_workspaces::NamedWorkspaces;

@@ -1,6 +1,7 @@
 //! The channel over real sockets: what is answered, what is refused, what disturbs nobody.
 #![expect(clippy::disallowed_methods, reason = "the configuration that is read, and what stands in the way")]
 
+mod operations;
 mod taken_up;
 
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use admin::{Answered, Refused, Reloaded, Toolcrib};
 use config::{self, Surroundings, Unfollowed};
 use expect_test::expect;
 use gate::{Call, Caller, Via};
@@ -17,7 +19,9 @@ use server::identity::Identity;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
+use super::client::ask;
 use super::folder::Folder;
+use super::words::Request;
 use super::*;
 use crate::assemble::{Crib, identity};
 use crate::named_workspaces::NamedWorkspaces;
@@ -41,7 +45,7 @@ impl Process {
     async fn start(folder: tempfile::TempDir, text: &str) -> Process {
         std::fs::create_dir(folder.path().join("ws")).expect("a folder");
         let file = write(folder.path(), text);
-        let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
+        let surroundings = surroundings(folder.path());
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
         let identity = identity(&loaded.settings);
@@ -80,6 +84,11 @@ impl Process {
     }
 }
 
+/// A home in that folder, and nothing else.
+fn surroundings(folder: &Path) -> Surroundings {
+    Surroundings::new("/".into(), [("HOME".into(), folder.into())].into(), config::Flags::default())
+}
+
 /// Writes the configuration, and says where.
 fn write(folder: &Path, text: &str) -> PathBuf {
     let file = folder.join("toolcrib.toml");
@@ -90,6 +99,14 @@ fn write(folder: &Path, text: &str) -> PathBuf {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder")
+}
+
+async fn running(state: &Path) -> Vec<Answered<Toolcrib>> {
+    ask(state, &Request::Status).await
+}
+
+async fn reload(state: &Path) -> Vec<Answered<Reloaded>> {
+    ask(state, &Request::Reload).await
 }
 
 fn run<T>(work: impl Future<Output = T>) -> T {
@@ -189,11 +206,9 @@ fn one_too_many_is_told_to_come_again() {
         for _ in 0..32 {
             silent.push(UnixStream::connect(process.path()).await.expect("it listens"));
         }
-        let (running, refused) = told_apart(running(&process.state()).await);
-        assert_eq!(running, []);
-        let expected = "the Toolcrib of process PID does not say how it is doing: too many others ask at the same time; \
-                        try again";
-        assert_eq!(refused, [expected.replace("PID", &std::process::id().to_string())]);
+        let asked = running(&process.state()).await;
+        let refused = asked[0].answer.as_ref().expect_err("one too many").to_string();
+        assert_eq!(refused, "too many others ask at the same time; try again");
         process.end().await;
     });
 }
@@ -218,14 +233,14 @@ fn a_reload_exchanges_what_changed_and_says_so() {
             next_start: names(&["[log]"]),
             ..Reloaded::default()
         };
-        assert_eq!(asked, [Asked { pid: std::process::id(), answer: Ok(expected) }]);
+        assert_eq!(asked, [Answered { pid: std::process::id(), answer: Ok(expected) }]);
         // Somebody has asked for lists, so it is connected to at once.
         let mut two = process.crib.upstreams.get("two").expect("it is there").offers();
         let connected = two.wait_for(|offer| matches!(offer.state, upstream::State::Connected { .. }));
         tokio::time::timeout(PATIENCE, connected).await.expect("in time").expect("it lives");
         let now = running(&process.state()).await;
         let servers = &now[0].answer.as_ref().expect("it says so").upstreams;
-        assert_eq!(servers[1]["state"]["status"], "connected", "{servers:?}");
+        assert_eq!(servers[1].state.status, "connected", "{servers:?}");
 
         // What is wrong changes nothing, and all of it is said.
         write(process.folder.path(), "[mcp.two]\nsokcet = \"x\"\n[log]\nlevel = \"louder\"\n");
@@ -289,13 +304,18 @@ fn connecting_anew_is_asked_of_every_process() {
         let one = SmallServer::new(folder.path(), "one");
         let text = format!("[mcp.one]\nsocket = {:?}\n", one.path().display().to_string());
         let process = Process::start(folder, &text).await;
-        let asked = reconnect(&process.state(), "one").await;
+        let reconnect = |state: PathBuf, name: &str| {
+            let request = Request::Reconnect { name: name.to_owned() };
+            async move { ask::<Value>(&state, &request).await }
+        };
+        let asked = reconnect(process.state(), "one").await;
         assert_eq!(asked[0].answer.as_ref().expect("it is there")["state"]["status"], "connected");
-        assert_eq!(stderr(&process.state(), "one").await[0].answer.as_deref(), Ok(""));
-        let asked = reconnect(&process.state(), "two").await;
+        let stderr = Request::Stderr { name: "one".to_owned() };
+        assert_eq!(ask::<String>(&process.state(), &stderr).await[0].answer.as_deref(), Ok(""));
+        let asked = reconnect(process.state(), "two").await;
         assert_eq!(asked[0].answer.as_ref().expect_err("not there").to_string(), "it has no server `two`");
-        let nobody = Arc::new(tempfile::tempdir().expect("a folder"));
-        assert_eq!(reconnect(nobody.path(), "one").await, []);
+        let nobody = tempfile::tempdir().expect("a folder");
+        assert_eq!(reconnect(nobody.path().to_owned(), "one").await, []);
         process.end().await;
     });
 }
@@ -319,7 +339,8 @@ fn servers_of_every_workspace_are_told_and_hear_of_decisions() {
         let told = async || {
             let running = running(&process.state()).await;
             let all = running[0].answer.clone().expect("it says so").upstreams;
-            all.iter().map(|one| json!([one["name"], one["workspace"], one["held_back"]])).collect::<Vec<_>>()
+            let told = all.iter().map(|one| &one.facts);
+            told.map(|one| json!([one.name, one.workspace, one.held_back])).collect::<Vec<_>>()
         };
         process.crib.gate.catalog().settled().await;
         assert_eq!(told().await, [json!(["own", null, 0]), json!(["shared", null, 0])]);
@@ -346,70 +367,4 @@ fn servers_of_every_workspace_are_told_and_hear_of_decisions() {
         assert!(refused.contains("not_a_person"), "{refused}");
         process.end().await;
     });
-}
-
-#[test]
-fn an_operation_comes_to_the_same_by_socket_and_by_command() {
-    run(async {
-        let process = Process::start(folder(), "").await;
-        let file = process.folder.path().join("toolcrib.toml");
-        let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };
-        let redactor = redact::Redactor::new(&redact::Config::default());
-        let by_command = crate::administration::all(Some(&file), &surroundings, &redactor, Neighbours::on);
-        let by_command = Arc::new(by_command.expect("a sound configuration"));
-        for (operation, input) in [
-            ("approvals.list", json!({ "all": true })),
-            ("approvals.show", json!({ "id": "nobody" })),
-            ("keys.list", json!({})),
-            ("keys.create", json!({ "name": "anna", "person": true })),
-            ("secrets.list", json!({})),
-            ("audit.verify", json!({})),
-            ("audit.tail", json!({ "lines": 3 })),
-            ("import.preview", json!({ "from": ["nobody"] })),
-            ("import.preview", json!({})),
-            ("mcp.list", json!({})),
-            ("policy.explain", json!({ "tool": "workspace_write", "arguments": { "path": "CLAUDE.md" } })),
-            ("policy.explain", json!({ "tool": "workspace_wrote" })),
-            ("policy.test", json!({})),
-            ("policy.replay", json!({ "last": 9 })),
-            ("trust.list", json!({})),
-            ("trust.show", json!({ "server": "git", "item": "x" })),
-            ("rules.check", json!({})),
-            ("rules.show", json!({})),
-            ("rules.test", json!({ "tool": "workspace_read", "arguments": { "path": "a" } })),
-        ] {
-            let (admin, given) = (by_command.clone(), input.clone());
-            let work = move || admin.perform(operation, given, &admin::By::owner());
-            let here = tokio::task::spawn_blocking(work).await.expect("it does not panic");
-            let here =
-                here.map_or_else(|fault| json!({ "fault": fault }), |output| json!({ "output": output }));
-            let request = json!({ "do": "operate", "operation": operation, "input": input });
-            let there = process.ask(format!("{request}\n").as_bytes()).await;
-            assert_eq!(serde_json::from_str::<Value>(&there).expect("JSON"), json!([{ "ok": here }]));
-        }
-        let request = json!({ "do": "operate", "operation": "keys.create", "input": { "name": "ci" } });
-        let created: Value =
-            serde_json::from_str(&process.ask(format!("{request}\n").as_bytes()).await).expect("JSON");
-        let key = created[0]["ok"]["output"]["key"].as_str().expect("shown this once");
-        assert!(key.starts_with("tc_") && key.len() == 59, "{created}");
-        process.end().await;
-    });
-}
-
-#[test]
-fn what_an_import_lacks_is_in_no_other_operations_way() {
-    let home = tempfile::tempdir().expect("a folder");
-    let project = home.path().join("project");
-    std::fs::create_dir(&project).expect("a folder");
-    // Somebody else's, and wrong.
-    std::fs::write(project.join("toolcrib.toml"), "[mcp.x\n").expect("written");
-    let variables = [("HOME".into(), home.path().into())].into();
-    let surroundings = Surroundings { current_dir: project, variables, ..Surroundings::default() };
-    let redactor = redact::Redactor::new(&redact::Config::default());
-    let admin = crate::administration::all(None, &surroundings, &redactor, Neighbours::on);
-    let admin = admin.expect("the person's own configuration is sound");
-    let by = admin::By::owner();
-    assert!(admin.perform("keys.list", json!({}), &by).is_ok());
-    let fault = admin.perform("import.preview", json!({}), &by).expect_err("it cannot be read");
-    assert_eq!(fault.code, "configuration", "{fault}");
 }

@@ -1,8 +1,8 @@
 //! What is said on the control channel, as types.
 
-use std::fmt;
 use std::time::Duration;
 
+use admin::Refused;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,9 +19,9 @@ pub(super) const RECONNECT_MAX: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase")]
 pub(super) enum Request {
-    /// Who it is, and how its servers are doing: a [`Running`].
+    /// Who it is, and how its servers are doing: an [`admin::Toolcrib`].
     Status,
-    /// To read its configuration again: a [`Reloaded`].
+    /// To read its configuration again: an [`admin::Reloaded`].
     Reload,
     /// To end, if it is the process that serves all of a user's clients: nothing.
     Stop,
@@ -89,58 +89,6 @@ impl From<Answers> for Vec<Answer> {
             Answers::Only(answer) => vec![answer],
         }
     }
-}
-
-/// Why a process did not do what it was asked. Prints for people.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Refused {
-    /// Something is in the way.
-    #[serde(rename = "error")]
-    Because(String),
-    /// Its configuration has these problems.
-    Problems(Vec<String>),
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Refused::Because(why) => out.write_str(why),
-            Refused::Problems(problems) => out.write_str(&problems.join("\n")),
-        }
-    }
-}
-
-/// A Toolcrib that is running.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Running {
-    /// Its process.
-    pub pid: u32,
-    /// Where its clients come in: an address, or `stdio`.
-    pub door: String,
-    /// The files of its configuration, as they are shown.
-    pub configuration: Vec<String>,
-    /// How its upstreams are doing, each an `upstream::Report` as JSON, with its `workspace` if that has a name. One of another
-    /// version may say more or less.
-    pub upstreams: Vec<Value>,
-}
-
-/// What reading the configuration again has changed, by the names of the upstreams.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reloaded {
-    /// New ones.
-    pub added: Vec<String>,
-    /// Ones that are gone.
-    pub removed: Vec<String>,
-    /// Ones that were connected anew, switched on or switched off.
-    pub changed: Vec<String>,
-    /// Ones that were left alone.
-    pub unchanged: Vec<String>,
-    /// Sections and keys that read differently than before and are in force now.
-    #[serde(default)]
-    pub in_force: Vec<String>,
-    /// Sections that read differently than at the start, and take effect at the next one.
-    pub next_start: Vec<String>,
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use admin::Refused;
 use config::Loaded;
 use gate::Cancel;
 use oauth::Unfinished;
@@ -13,7 +14,7 @@ use tokio::sync::Semaphore;
 use super::listeners::Listeners;
 use super::words::{Place, ToFront};
 use super::workspaces::{Use, WORKSPACES_MAX, Workspaces};
-use crate::control::{Folder, Refused, Reloader, in_turn, read};
+use crate::control::{Folder, Reloader, in_turn, read};
 use crate::person;
 use crate::shared::Shared;
 use crate::upstreams::Start;

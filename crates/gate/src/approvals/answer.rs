@@ -156,6 +156,7 @@ impl Approvals {
             key: approval.key.clone(),
             tool: approval.tool.clone(),
             upstream: approval.upstream.clone(),
+            workspace: approval.workspace.clone(),
             definition_sha256: approval.definition_sha256,
             target: approval.target.clone(),
             beside_sha256: approval.beside.as_ref().map(|beside| beside.sha256),
@@ -268,18 +269,18 @@ impl Approvals {
         put_off.map(drop)
     }
 
-    /// Ends a question, or the permission that was its answer, before its time, if it is in one of these states.
-    fn end(&self, id: &str, states: &[State]) -> Result<bool, AnswerFault> {
+    /// Ends a question, or what was its answer, before its time, if it is in one of these states.
+    pub(super) fn end(&self, id: &str, states: &[State]) -> Result<bool, AnswerFault> {
         let now_ms = self.now_ms();
         let ended = self.store.change(id, |approval| {
             let ended = match (approval.state, &approval.answered) {
                 (state, _) if !states.contains(&state) => None,
-                (State::Pending, _) => Some(Approval { expires_at_ms: now_ms, ..approval }),
+                (State::Pending | State::Denied, _) => Some(Approval { expires_at_ms: now_ms, ..approval }),
                 (State::Approved, Some(answered)) => {
                     let answered = Some(Answered { use_until_ms: now_ms, ..answered.clone() });
                     Some(Approval { answered, ..approval })
                 }
-                (State::Approved | State::Denied | State::Used | State::Expired, _) => None,
+                (State::Approved | State::Used | State::Expired, _) => None,
             };
             Ok::<_, AnswerFault>(ended.map(|ended| (ended, None)))
         });
@@ -339,7 +340,7 @@ pub(super) fn holds_roles(roles: Roles, approvers: &[Roles]) -> bool {
     approvers.iter().all(|needed| needed.meets(roles))
 }
 
-fn rules_here(by: &Caller) -> bool {
+pub(super) fn rules_here(by: &Caller) -> bool {
     by.roles().contains(policy::Role::Owner) || by.roles().contains(policy::Role::Maintainer)
 }
 

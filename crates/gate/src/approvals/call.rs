@@ -47,7 +47,7 @@ impl ExactCall {
     /// Of a call that the checks have questions about.
     pub(crate) fn of(
         candidate: &Candidate,
-        (conversation, askers): (Option<u64>, &Arc<[Asker]>),
+        (conversation, askers, workspace): (Option<u64>, &Arc<[Asker]>, &str),
         redactor: &Redactor,
         config: &Config,
     ) -> ExactCall {
@@ -75,6 +75,7 @@ impl ExactCall {
             &*candidate.target,
             key.as_deref().unwrap_or_default(),
             definition_hash.as_str(),
+            workspace,
             written.as_str(),
         ];
         parts.extend(beside_hash.as_deref());
@@ -86,6 +87,7 @@ impl ExactCall {
             via: candidate.caller.via().as_str().to_owned(),
             tool,
             upstream,
+            workspace: workspace.to_owned(),
             definition_sha256: hashed,
             target: acted(candidate, redactor),
             arguments,
@@ -129,6 +131,7 @@ impl ExactCall {
             && grant.key == question.key
             && grant.tool == question.tool
             && grant.upstream == question.upstream
+            && (grant.upstream.is_some() || grant.workspace == question.workspace)
             && grant.definition_sha256 == question.definition_sha256
             && grant.target.as_ref().map(|target| target.sha256)
                 == question.target.as_ref().map(|target| target.sha256)

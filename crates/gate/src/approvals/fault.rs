@@ -13,6 +13,11 @@ pub enum AnswerFault {
     /// There is no such question, or none that this caller may know of.
     #[error("there is no approval `{0}`; `toolcrib approvals list --all` shows those there are")]
     Unknown(String),
+    /// There is no such denial, or it holds no longer.
+    #[error(
+        "there is no denial `{0}` that still holds; `toolcrib approvals list --all` shows what was answered"
+    )]
+    NotDenied(String),
     /// There is no such permission, or none that this caller may revoke.
     #[error("there is no grant `{0}`; `toolcrib approvals grants` shows those there are")]
     UnknownGrant(String),
@@ -84,6 +89,7 @@ impl AnswerFault {
     pub fn code(&self) -> &'static str {
         match self {
             AnswerFault::Unknown(_) => "unknown_approval",
+            AnswerFault::NotDenied(_) => "not_denied",
             AnswerFault::UnknownGrant(_) => "unknown_grant",
             AnswerFault::WrongRole { .. } => "wrong_role",
             AnswerFault::OwnQuestion(_) => "own_question",

@@ -93,7 +93,7 @@ pub fn unanswered() -> Bytes {
 }
 
 /// What the `inputResponses` object says of an approval: the user's answer, and the code given with it. Nothing if the
-/// client could not ask, or brings something that is no answer.
+/// client could not ask, its user dismissed the form, or it brings something that is no answer.
 pub(super) fn answer(responses: &[u8], id: &str) -> Option<(Answer, Option<Code>)> {
     let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
     let response = &responses[key(id)];
@@ -106,7 +106,7 @@ pub(super) fn answer(responses: &[u8], id: &str) -> Option<(Answer, Option<Code>
         (Some("accept"), Some("always")) => approve(Scope::Always(Pattern::Same)),
         (Some("accept"), Some("deny")) => deny("denied in the client"),
         (Some("decline"), _) => deny("declined in the client"),
-        (Some("cancel"), _) => deny("dismissed in the client"),
+        // Dismissed, or what is no answer: a client without a person at it does that by itself, so it says nothing.
         _ => None,
     }
 }
@@ -140,7 +140,7 @@ mod tests {
             (r#"{"action":"accept","content":{"answer":"always"}}"#, approve(Scope::Always(Pattern::Same))),
             (r#"{"action":"accept","content":{"answer":"deny"}}"#, deny("denied in the client")),
             (r#"{"action":"decline","content":{"answer":"once"}}"#, deny("declined in the client")),
-            (r#"{"action":"cancel"}"#, deny("dismissed in the client")),
+            (r#"{"action":"cancel"}"#, None),
             (r#"{"action":"accept","content":{"answer":"yes"}}"#, None),
             (r#"{"action":"accept","content":{"answer":true}}"#, None),
             (r#"{"action":"accept"}"#, None),

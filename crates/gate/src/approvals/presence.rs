@@ -78,6 +78,12 @@ pub fn is_below(processes: &dyn Processes, askers: &[Asker], clients: &[Asker]) 
         .any(|process| clients.iter().filter(is_other).any(|client| is(client, &process)))
 }
 
+/// Whether the client that asked is still there, by the first of these processes; true for one that no process is known of.
+pub fn is_there(processes: &dyn Processes, askers: &[Asker]) -> bool {
+    let Some(client) = askers.first() else { return true };
+    processes.process(client.pid).is_some_and(|process| is(client, &process))
+}
+
 fn is(asker: &Asker, process: &Process) -> bool {
     (process.pid, process.started) == (asker.pid, asker.started)
 }
@@ -170,6 +176,23 @@ mod tests {
             let of = |pid: &u32| table.process(*pid).expect("in the table").into();
             let clients: Vec<Asker> = clients.iter().map(of).collect();
             assert_eq!(is_below(&table, &[of(&asker)], &clients), expected, "{asker} of {clients:?}");
+        }
+    }
+
+    #[test]
+    fn a_client_is_there_as_long_as_its_process() {
+        let table = Table(MACHINE);
+        let of = |pid: u32| Asker::from(table.process(pid).expect("in the table"));
+        let later = Asker { started: 5, ..of(20) };
+        let gone = Asker { pid: 77, ..of(20) };
+        for (askers, expected) in [
+            (&[][..], true),
+            (&[of(11)], true),
+            (&[later], false),
+            (&[gone], false),
+            (&[gone, of(11)], false),
+        ] {
+            assert_eq!(is_there(&table, askers), expected, "{askers:?}");
         }
     }
 

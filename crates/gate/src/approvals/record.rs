@@ -35,6 +35,9 @@ pub struct Approval {
     pub tool: String,
     /// Whose it is; nothing for ours.
     pub upstream: Option<String>,
+    /// The folder of the workspace that it was made in.
+    #[serde(default)]
+    pub workspace: String,
     /// The definition that the call would be admitted by.
     pub definition_sha256: Hash,
     /// What it acts on, if it is no call of a tool.
@@ -171,6 +174,9 @@ pub struct Grant {
     pub tool: String,
     /// Whose it is; nothing for ours.
     pub upstream: Option<String>,
+    /// The folder of the workspace that it was given in: one for a tool of ours is good there alone.
+    #[serde(default)]
+    pub workspace: String,
     /// Of which definition: another one voids the permission.
     pub definition_sha256: Hash,
     /// On what, if it is for something else than calls of a tool: it is good for that alone.

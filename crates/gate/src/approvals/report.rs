@@ -23,6 +23,8 @@ pub struct ApprovalReport {
     pub tool: String,
     /// Whose it is; nothing for ours.
     pub upstream: Option<String>,
+    /// The folder of the workspace that it was made in.
+    pub workspace: String,
     /// What it acts on, if it is no call of a tool.
     pub target: Option<String>,
     /// The arguments as JSON text, without secrets.
@@ -87,6 +89,8 @@ pub struct GrantReport {
     pub tool: String,
     /// Whose it is; nothing for ours.
     pub upstream: Option<String>,
+    /// The only workspace that it is good in, by its folder; nothing for a server's tool.
+    pub workspace: Option<String>,
     /// On what, if it is for something else than calls of a tool.
     pub target: Option<String>,
     /// The hash of the definition that it is for.
@@ -121,6 +125,7 @@ impl Approval {
             via: self.via.clone(),
             tool: self.tool.clone(),
             upstream: self.upstream.clone(),
+            workspace: self.workspace.clone(),
             target: shown(&self.target),
             arguments: self.arguments.clone(),
             arguments_bytes: self.arguments_bytes,
@@ -160,6 +165,7 @@ impl Grant {
             caller: self.caller.clone(),
             tool: self.tool.clone(),
             upstream: self.upstream.clone(),
+            workspace: self.upstream.is_none().then(|| self.workspace.clone()),
             target: shown(&self.target),
             definition_sha256: self.definition_sha256.to_string(),
             rules: self.rules.clone(),

@@ -360,8 +360,10 @@ impl Gate {
         let bytes = candidate.bytes();
         let conversation = call.client.over.is_some().then_some(call.client.conversation);
         let (askers, ruleset, redactor) = (call.askers.clone(), ruleset.clone(), self.redactor.clone());
+        let workspace = self.files.path().to_string_lossy().into_owned();
         let read = move || {
-            let exact = ExactCall::of(&candidate, (conversation, &askers), &redactor, &ruleset.approvals);
+            let from = (conversation, &askers, &*workspace);
+            let exact = ExactCall::of(&candidate, from, &redactor, &ruleset.approvals);
             (candidate, exact)
         };
         Ok(self.large.sized(bytes, id, read).await?)

@@ -44,7 +44,7 @@ async fn a_client_asks_its_user() {
         (said("accept", "always"), "ran"),
         (said("accept", "deny"), "approval_denied"),
         (said("decline", ""), "approval_denied"),
-        (said("cancel", "once"), "approval_denied"),
+        (said("cancel", "once"), "approval_required"),
         (said("accept", "perhaps"), "approval_required"),
         (String::from_utf8(unanswered().to_vec()).unwrap(), "approval_required"),
         ("{}".to_owned(), "approval_required"),
@@ -65,6 +65,19 @@ async fn a_client_asks_its_user() {
         let again = with(&process, r#"{"a":"b"}"#, &responses, &state).await;
         assert_eq!(again.unwrap_err().code(), "bad_request_state");
     }
+}
+
+#[tokio::test]
+async fn a_dismissed_form_is_no_answer() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let (_, state) = form(&process, &local(), "{}").await;
+    let dismissed = r#"{"toolcrib_approval_ID":{"action":"cancel"}}"#;
+    let refused = with(&process, "{}", dismissed, &state).await.expect_err("nobody has answered");
+    assert_eq!(refused.code(), "approval_required");
+    let id = process.ask(&local(), "{}").await;
+    assert_eq!(process.answer(&id, &once(), &terminal()), "approved", "it is still open for others");
+    assert_eq!(process.call(&local(), "{}").await, "ran");
 }
 
 #[tokio::test]

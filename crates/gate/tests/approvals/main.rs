@@ -15,3 +15,4 @@ mod limits;
 mod meanwhile;
 mod race;
 mod waiting;
+mod workspaces;

@@ -64,12 +64,19 @@ impl AnyTool for Burn {
 }
 
 pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
+    burn_of(Some("u"), description, ran)
+}
+
+/// The same of a server, or our own.
+fn burn_of(upstream: Option<&str>, description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
+    // Tools of ours that run programs are asked about by nobody.
+    let effect = if upstream.is_some() { Effect::Executes } else { Effect::Destroys };
     let definition = Definition {
         description: description.into(),
         marked_destructive: true,
         // So that it says what it writes.
         listing: Listing::Ours(&ABOUT),
-        ..crate::definition::definition(Some("u"), "burn", Effect::Executes)
+        ..crate::definition::definition(upstream, "burn", effect)
     };
     Arc::new(Burn(definition, ran.clone()))
 }
@@ -106,6 +113,30 @@ impl Scene {
     pub(crate) fn process_over(&self, store: Arc<dyn store::Store>) -> Process {
         let catalog = Catalog::new(Vec::new());
         catalog.replace("u", vec![burn("burns", &self.ran)], Features::default());
+        self.process_of(store, catalog, self.folder.path())
+    }
+
+    /// One with a workspace of its own; the tool is ours if it is of no server.
+    pub(crate) fn process_in(&self, workspace: &std::path::Path, upstream: Option<&str>) -> Process {
+        let store = Arc::new(SqliteStore::at(&self.folder.path().join("state")));
+        let tool = burn_of(upstream, "burns", &self.ran);
+        let catalog = match upstream {
+            None => Catalog::new(vec![tool]),
+            Some(upstream) => {
+                let catalog = Catalog::new(Vec::new());
+                catalog.replace(upstream, vec![tool], Features::default());
+                catalog
+            }
+        };
+        self.process_of(store, catalog, workspace)
+    }
+
+    fn process_of(
+        &self,
+        store: Arc<dyn store::Store>,
+        catalog: Arc<Catalog>,
+        workspace: &std::path::Path,
+    ) -> Process {
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();
         let state = self.folder.path().join("state");
         let gate = Gate::new(Parts {
@@ -117,7 +148,7 @@ impl Scene {
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::with_clock(store.clone(), now_ms),
             audit_log: Arc::new(audit::AuditLog::at(&state, || 0)),
-            files: tool_api::Root::open(self.folder.path(), tool_api::Access::Read).unwrap(),
+            files: tool_api::Root::open(workspace, tool_api::Access::Read).unwrap(),
         });
         let secrets = Arc::new(store::Secrets::new(store, &state));
         Process { gate: gate.unwrap().with_secrets(&secrets), catalog }

@@ -66,6 +66,11 @@ impl Root {
         Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default() })
     }
 
+    /// Where it really is.
+    pub fn path(&self) -> &Path {
+        &self.opened.canonical
+    }
+
     /// From now on these files, and all below these folders, are left alone too: the program's own state, its
     /// configuration and its secrets. They take the place of those that were protected before, in this handle and every
     /// other that was made from the same [`Root::open`]. Paths are followed to where they really are as far as they

@@ -25,13 +25,13 @@ pub(crate) fn find_in(path: Option<OsString>, command: &str) -> Option<PathBuf> 
 
 /// Starts `executable` with our own environment, away from our streams, our terminal's signals and our end, and
 /// sees to it that nothing is left of it in the process table. Does not wait for it.
-pub(crate) fn start_detached(executable: &Path, argument: &OsStr) -> io::Result<()> {
+pub(crate) fn start_detached(executable: &Path, arguments: &[&OsStr]) -> io::Result<()> {
     let mut command = Command::new(executable);
-    command.arg(argument).process_group(0);
+    command.args(arguments).process_group(0);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn()?;
     // A browser that is started anew may run for days; the thread sleeps meanwhile, and ends with us.
-    std::thread::Builder::new().name("browser".to_owned()).spawn(move || child.wait())?;
+    std::thread::Builder::new().name("detached".to_owned()).spawn(move || child.wait())?;
     Ok(())
 }
 

@@ -223,7 +223,9 @@ async fn on_disk(
 
 fn status(fault: &AnswerFault) -> StatusCode {
     match fault {
-        AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) => StatusCode::NOT_FOUND,
+        AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) | AnswerFault::NotDenied(_) => {
+            StatusCode::NOT_FOUND
+        }
         AnswerFault::WrongRole { .. }
         | AnswerFault::OwnQuestion(_)
         | AnswerFault::Nobody(_)

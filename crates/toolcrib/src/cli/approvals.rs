@@ -61,6 +61,12 @@ pub(crate) enum Approvals {
         #[arg(value_parser = as_kept)]
         id: String,
     },
+    /// Take back what was denied, so that the same calls ask again.
+    Reset {
+        /// The id of a denial; without one, all that still hold.
+        #[arg(value_parser = as_kept)]
+        id: Option<String>,
+    },
     /// Show each call that begins to wait; at a terminal, ask what to answer.
     Watch,
     /// Set or change a code that only you know: from then on nothing is allowed without it.

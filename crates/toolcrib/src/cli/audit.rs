@@ -55,7 +55,7 @@ pub(crate) struct Filter {
     /// Only calls of this tool; `*` stands for any part of a name.
     #[arg(long, value_name = "NAME")]
     pub(crate) tool: Option<String>,
-    /// Only calls that ended so: result, tool_error, refused, internal, cancelled, abandoned or
+    /// Only calls that ended so: result, tool_error, asked, refused, internal, cancelled, abandoned or
     /// unknown_after_crash.
     #[arg(long, value_name = "OUTCOME")]
     pub(crate) outcome: Option<String>,
@@ -97,4 +97,14 @@ pub(crate) enum Format {
     Csv,
     /// OpenTelemetry logs as JSON.
     Otlp,
+}
+
+impl From<Format> for admin::audit_log::Format {
+    fn from(format: Format) -> admin::audit_log::Format {
+        match format {
+            Format::Jsonl => admin::audit_log::Format::Jsonl,
+            Format::Csv => admin::audit_log::Format::Csv,
+            Format::Otlp => admin::audit_log::Format::Otlp,
+        }
+    }
 }

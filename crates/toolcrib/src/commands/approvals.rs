@@ -55,6 +55,11 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             let words = format!("revoked {}: `{}` asks again", grant.id, grant.tool);
             print::found(cli.json, &grant, &words)
         }
+        Approvals::Reset { id } => {
+            let by = By::person(person::present(&loaded.settings.state, &[])?);
+            let reset = operations::Reset { id }.perform(&kept, &by)?;
+            print::found(cli.json, &reset, &shown::reset(&reset.approvals))
+        }
         Approvals::Watch => watch::run(cli, &here),
         Approvals::Pin { remove } => {
             person::present(&loaded.settings.state, &[])?;

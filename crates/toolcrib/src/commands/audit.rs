@@ -22,7 +22,7 @@ pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
             verify::run(cli, &part, Verify { folder, keys, from })
         }
         Audit::Acknowledge { because } => acknowledge(cli, &part, because),
-        Audit::Export(export) => export::run(&part.state, &export),
+        Audit::Export(export) => export::run(&part, &export),
         Audit::Prune => prune(cli, &part),
         Audit::Key => {
             let key = Key {}.perform(&part, &By::owner())?;

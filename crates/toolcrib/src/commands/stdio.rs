@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use config::Loaded;
-use daemon::control::{Control, Desk, Opening, Reloader};
+use daemon::administration;
+use daemon::control::{Control, Desk, Neighbours, Opening, Reloader};
 use daemon::front::{self, Alone};
 use daemon::person;
 use daemon::resident::{Door, GreetWith};
@@ -17,7 +18,6 @@ use terminal::signals::Signals;
 use terminal::{Ending, Trouble};
 
 use super::start::{Asking, Log, start};
-use super::trust::ReceiptStore;
 use crate::cli::{Cli, Serving};
 use greeting::FolderGreeting;
 
@@ -59,9 +59,10 @@ async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
 
 /// What the person behind a client is asked about what the folder declares.
 pub(crate) fn greet(loaded: &Loaded) -> GreetWith {
-    let (held, keeper) = (loaded.held.clone(), ReceiptStore::of(loaded));
+    let folders = administration::folders(loaded, Neighbours::on(&loaded.settings.state));
+    let held = loaded.held.clone();
     Box::new(move |reloader| {
-        let greeting = FolderGreeting::new(&held, keeper, reloader);
+        let greeting = FolderGreeting::new(&held, Arc::new(folders), reloader);
         greeting.map(|greeting| Arc::new(greeting) as Arc<dyn Greeting>)
     })
 }

@@ -14,6 +14,8 @@ pub struct Tool {
     pub version: &'static str,
     /// Whether another version on the machine counts as missing.
     pub exact: bool,
+    /// What else `cargo install` is told.
+    pub words: &'static [&'static str],
 }
 
 /// Checks that the toolchain can format and lint, which only its owner can change.
@@ -38,7 +40,8 @@ pub fn cargo_tool(checkout: &Checkout, tool: &Tool) -> anyhow::Result<String> {
         let wanted = format!("{}@{}", tool.name, tool.version);
         // Unoptimised and without debug information: a minute on two cores instead of ten, and fast enough.
         let mut install = checkout.command("cargo", &["install", "--locked", "--debug", &wanted, "--root"]);
-        install.arg(&folder).env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_STRIP", "symbols");
+        install.arg(&folder).args(tool.words);
+        install.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_PROFILE_DEV_STRIP", "symbols");
         step::run(&mut install)?;
     }
     Ok(program)
@@ -62,7 +65,7 @@ mod tests {
     use super::*;
 
     fn check(exact: bool, answer: &str, expected: bool) {
-        let tool = Tool { name: "cargo-deny", version: "0.20.2", exact };
+        let tool = Tool { name: "cargo-deny", version: "0.20.2", exact, words: &[] };
         assert_eq!(is_wanted(&tool, answer), expected, "{exact} {answer}");
     }
 

@@ -4,7 +4,10 @@ use config::Kept;
 use store::{KeySource, SecretName, SecretValue, StoreError};
 
 use super::*;
-use crate::control::client::learn;
+
+async fn learn(state: &Path) -> Vec<Answered<()>> {
+    ask(state, &Request::Learn).await
+}
 
 impl Process {
     /// What a reload changes when the configuration says this: what is in force, and what waits for the next start.

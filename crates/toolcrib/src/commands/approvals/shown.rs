@@ -3,7 +3,7 @@
 
 use gate::approvals::{ApprovalReport, GrantReport, Through};
 use terminal::print::Table;
-use terminal::times::shown;
+use terminal::times::{shown, shown_here};
 
 /// How much of the arguments stands in a table, in characters.
 const ARGUMENTS_CHARS_MAX: usize = 60;
@@ -42,7 +42,9 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
         format!("tool         {}{server}", approval.tool),
         format!("caller       {} over {}", approval.caller, approval.via),
         format!("arguments    {}{cut}", approval.arguments),
-        format!("asked        {}, until {}", shown(approval.asked_at_ms), shown(approval.expires_at_ms)),
+        format!("workspace    {}", approval.workspace),
+        format!("asked        {}", shown_here(approval.asked_at_ms)),
+        format!("open until   {}", shown_here(approval.expires_at_ms)),
         format!("answered by  {}", approval.roles.join(" or ")),
     ];
     if let Some(meta) = &approval.meta {
@@ -53,7 +55,7 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
     lines.extend(reasons);
     if let Some(answered) = &approval.answered {
         let note = answered.note.as_deref().map_or(String::new(), |note| format!(": {note}"));
-        let (by, at) = (&answered.by, shown(answered.at_ms));
+        let (by, at) = (&answered.by, shown_here(answered.at_ms));
         let place = match answered.through {
             Through::Terminal => "on the command line",
             Through::Rest => "over HTTP",
@@ -65,7 +67,7 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
         lines.push(format!("to answer    toolcrib approvals approve {id}, or deny {id}", id = approval.id));
     }
     if let Some(used_at_ms) = approval.used_at_ms {
-        lines.push(format!("used         {}", shown(used_at_ms)));
+        lines.push(format!("used         {}", shown_here(used_at_ms)));
     }
     lines.join("\n")
 }
@@ -74,15 +76,27 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
 pub(super) fn answered(approval: &ApprovalReport) -> String {
     let (id, tool) = (&approval.id, &approval.tool);
     if approval.state == "denied" {
-        return format!("denied {id}: `{tool}` does not run");
+        return format!(
+            "denied {id}: `{tool}` does not run; to take that back: toolcrib approvals reset {id}"
+        );
     }
     let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());
-    let until = approval.answered.as_ref().and_then(|it| it.use_until_ms).map_or_else(String::new, shown);
+    let until =
+        approval.answered.as_ref().and_then(|it| it.use_until_ms).map_or_else(String::new, shown_here);
     match grant {
         Some(grant) => {
             format!("approved {id}: `{tool}` runs; to take that back: toolcrib approvals revoke {grant}")
         }
         None => format!("approved {id}: this call of `{tool}` runs once, until {until}"),
+    }
+}
+
+/// Which denials were taken back.
+pub(super) fn reset(reset: &[ApprovalReport]) -> String {
+    let line = |it: &ApprovalReport| format!("taken back {}: such a call of `{}` asks again", it.id, it.tool);
+    match reset {
+        [] => "no denial holds that could be taken back".to_owned(),
+        some => some.iter().map(line).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -92,8 +106,8 @@ pub(super) fn grants(grants: &[GrantReport]) -> Table {
 
 fn grant_row(grant: &GrantReport) -> Vec<String> {
     let until = match grant.until_ms {
-        Some(until_ms) => format!("the session ends, at most {}", shown(until_ms)),
-        None => "revoked".to_owned(),
+        Some(until_ms) => format!("its session ends, at the latest {}", shown_here(until_ms)),
+        None => "you revoke it".to_owned(),
     };
     let (by, caller) = (grant.by.to_string(), grant.caller.to_string());
     vec![grant.id.to_string(), caller, grant.tool.clone(), until, by, grant.arguments.clone()]

@@ -1,11 +1,16 @@
-//! `approvals watch`: each call that begins to wait, and at a terminal the question what to answer.
+//! `approvals watch`: each call that begins to wait, and at a terminal the question what to answer, of the newest whose
+//! client is still there.
 
 use std::collections::HashSet;
+use std::io;
 use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use admin::{Operation as _, Person, approvals as operations};
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope};
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_there};
+use sandbox::Machine;
 use serde_json::json;
 use terminal::{Ending, Trouble, print};
 
@@ -15,6 +20,9 @@ use crate::commands::mcp::ask;
 
 /// What can be typed.
 const QUESTION: &str = "[y] once, [s] this session, [a] always these arguments, [n] deny, [Enter] later:";
+
+/// A line that comes so soon after a question was shown was typed for another one, or for none.
+const READ_MIN: Duration = Duration::from_millis(700);
 
 /// What a person types.
 #[derive(Debug, PartialEq, Eq)]
@@ -28,34 +36,109 @@ enum Typed {
 
 /// Shows what waits, and then what begins to wait, until it is interrupted or there are no more answers.
 pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
-    let (kept, asks) = (here.kept, !cli.json && ask::is_possible());
-    let mut known: HashSet<Arc<str>> = HashSet::new();
+    let (asks, mut known, mut settled) = (!cli.json && ask::is_possible(), HashSet::new(), HashSet::new());
+    let (mut typing, mut asked) = (Typing::default(), None::<Shown>);
     loop {
-        let now_ms = kept.now_ms();
-        let all = kept.approvals(&caller()).map_err(Trouble::because)?;
-        for approval in all.iter().filter(|approval| here.is_open(approval)) {
-            if !known.insert(approval.id.clone()) {
-                continue;
+        let living = living(here)?;
+        for approval in living.iter().rev().filter(|approval| known.insert(approval.id.clone())) {
+            tell(cli.json, asks, here, approval)?;
+        }
+        // What is over for good is not asked about again.
+        known.retain(|id| living.iter().any(|approval| approval.id == *id));
+        settled.retain(|id| known.contains(id));
+        if !asks {
+            thread::sleep(LOOK_EVERY);
+            continue;
+        }
+        let next = living.into_iter().find(|approval| !settled.contains(&approval.id));
+        if next.as_ref().map(|next| &next.id) != asked.as_ref().map(|asked| &asked.approval.id) {
+            asked = next.and_then(|next| Shown::now(here, next, &mut settled));
+        }
+        let Some(shown) = &asked else {
+            thread::sleep(LOOK_EVERY);
+            continue;
+        };
+        let Some(line) = typing.line() else { continue };
+        let Some(line) = line? else { return Ok(Ending::Good) };
+        if shown.since.elapsed() < READ_MIN {
+            print::remark("this question has only just come; answer it once you have read it");
+            print::question(QUESTION);
+        } else if take(here, &shown.approval, &shown.person, &line)?.is_some() {
+            settled.insert(shown.approval.id.clone());
+        } else {
+            print::question(QUESTION);
+        }
+    }
+}
+
+/// A question that a person is looking at.
+struct Shown {
+    approval: Approval,
+    person: Person,
+    since: Instant,
+}
+
+impl Shown {
+    /// Asks it, unless this is not the place to answer it.
+    fn now(here: &Here<'_>, approval: Approval, settled: &mut HashSet<Arc<str>>) -> Option<Shown> {
+        match here.person(&approval) {
+            Ok(person) => {
+                print::foreign(&format!("{}\n", shown::whole(&approval.report(here.kept.now_ms())))).ok()?;
+                print::question(QUESTION);
+                Some(Shown { approval, person, since: Instant::now() })
             }
-            match cli.json {
-                true => print::line(&json!(approval.report(now_ms)).to_string())?,
-                false => print::foreign(&format!("{}\n", shown::whole(&approval.report(now_ms))))?,
-            }
-            if !asks {
-                continue;
-            }
-            match here.person(approval) {
-                Err(why) => print::remark(&why.to_string()),
-                Ok(person) => {
-                    if answer(here, approval, &person)? == Asked::End {
-                        return Ok(Ending::Good);
-                    }
-                }
+            Err(why) => {
+                print::remark(&format!("approval {}: {why}", approval.id));
+                settled.insert(approval.id);
+                None
             }
         }
-        // What is kept no longer is not asked about again.
-        known.retain(|id| all.iter().any(|approval| approval.id == *id));
-        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// The open questions whose clients are still there, the newest first.
+fn living(here: &Here<'_>) -> Result<Vec<Approval>, Trouble> {
+    let mut all = here.kept.approvals(&caller()).map_err(Trouble::because)?;
+    all.retain(|approval| here.is_open(approval) && is_there(&Machine, &approval.askers));
+    all.reverse();
+    Ok(all)
+}
+
+/// Tells of a question that was not seen before: whole where nobody is asked, otherwise by a sign.
+fn tell(is_json: bool, asks: bool, here: &Here<'_>, approval: &Approval) -> io::Result<()> {
+    let report = approval.report(here.kept.now_ms());
+    if is_json {
+        return print::line(&json!(report).to_string());
+    }
+    if !asks {
+        return print::foreign(&format!("{}\n", shown::whole(&report)));
+    }
+    print::bell();
+    let text = format!("{} ({}), approval {}", approval.tool, approval.caller, approval.id);
+    sandbox::notify("A call waits for you", &text);
+    Ok(())
+}
+
+/// The line that the person is typing.
+#[derive(Default)]
+struct Typing(Option<Receiver<io::Result<Option<String>>>>);
+
+impl Typing {
+    /// The line once it is whole, waited for a moment; in it nothing if there are no more.
+    fn line(&mut self) -> Option<io::Result<Option<String>>> {
+        let coming = self.0.get_or_insert_with(|| {
+            let (typed, coming) = mpsc::sync_channel(1);
+            // It waits at the terminal as long as the program runs.
+            thread::spawn(move || typed.send(ask::line()));
+            coming
+        });
+        let line = match coming.recv_timeout(LOOK_EVERY) {
+            Err(RecvTimeoutError::Timeout) => return None,
+            Ok(line) => line,
+            Err(RecvTimeoutError::Disconnected) => Ok(None),
+        };
+        self.0 = None;
+        Some(line)
     }
 }
 
@@ -74,25 +157,34 @@ pub(super) enum Asked {
 pub(super) fn answer(here: &Here<'_>, approval: &Approval, person: &Person) -> Result<Asked, Trouble> {
     loop {
         let Some(line) = ask::ask(QUESTION)? else { return Ok(Asked::End) };
-        match typed(&line) {
-            Typed::Later => return Ok(Asked::Later),
-            Typed::Unclear => print::remark("that is none of the answers"),
-            Typed::Answer(answer) => {
-                let by = here.with_code(person.clone(), &answer)?;
-                match (operations::Answer { id: approval.id.to_string(), answer }).perform(here.kept, &by) {
-                    Ok(approval) => print::remark(&shown::answered(&approval)),
-                    Err(fault) => {
-                        print::remark(&fault.to_string());
-                        // With another code it can still be answered.
-                        if matches!(fault.code.as_str(), "code_required" | "wrong_code" | "too_many_codes") {
-                            continue;
-                        }
-                    }
-                }
-                return Ok(Asked::Answered);
+        if let Some(asked) = take(here, approval, person, &line)? {
+            return Ok(asked);
+        }
+    }
+}
+
+/// Takes what a person has typed; nothing if they are to be asked again.
+fn take(here: &Here<'_>, approval: &Approval, person: &Person, line: &str) -> Result<Option<Asked>, Trouble> {
+    let answer = match typed(line) {
+        Typed::Later => return Ok(Some(Asked::Later)),
+        Typed::Unclear => {
+            print::remark("that is none of the answers");
+            return Ok(None);
+        }
+        Typed::Answer(answer) => answer,
+    };
+    let by = here.with_code(person.clone(), &answer)?;
+    match (operations::Answer { id: approval.id.to_string(), answer }).perform(here.kept, &by) {
+        Ok(approval) => print::remark(&shown::answered(&approval)),
+        Err(fault) => {
+            print::remark(&fault.to_string());
+            // With another code it can still be answered.
+            if matches!(fault.code.as_str(), "code_required" | "wrong_code" | "too_many_codes") {
+                return Ok(None);
             }
         }
     }
+    Ok(Some(Asked::Answered))
 }
 
 fn typed(line: &str) -> Typed {

@@ -6,10 +6,8 @@ use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use admin::audit_log::unreadable;
-use audit::{LOGS_BYTES_MAX, LOGS_MAX, Reader};
+use admin::audit_log::{AuditPart, Export, ExportPage, Pages};
 use sandbox::Client;
-use serde_json::Value;
 use telemetry::{Collector, SendError, Signal};
 use terminal::times::time_ms;
 use terminal::{Ending, Trouble, print, runtime};
@@ -20,16 +18,19 @@ use crate::cli::{AuditExport, Format};
 /// Only the owner may read what they did.
 const FILE_MODE: u32 = 0o600;
 
-pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble> {
-    let mut lines = Lines {
-        reader: Reader::since(state, export.after).map_err(unreadable)?,
+pub(super) fn run(part: &AuditPart, export: &AuditExport) -> Result<Ending, Trouble> {
+    let asked = Export {
+        format: export.format.into(),
+        after: export.after,
         since_ms: export.since.as_deref().map(|time| time_ms("--since", time)).transpose()?,
         until_ms: export.until.as_deref().map(|time| time_ms("--until", time)).transpose()?,
+        records: None,
     };
+    let mut pages = Pages::of(part, asked)?;
     let is_url = |to: &&str| to.starts_with("http://") || to.starts_with("https://");
     let url = export.to.as_deref().filter(is_url);
     match (export.format, url) {
-        (Format::Otlp, Some(url)) => send(&mut lines, url, export.headers.as_deref()),
+        (Format::Otlp, Some(url)) => send(&mut pages, url, export.headers.as_deref()),
         (_, Some(_)) => {
             Err(Trouble::Misused("only --format otlp is sent to an address; name a file".to_owned()))
         }
@@ -43,7 +44,7 @@ pub(super) fn run(state: &Path, export: &AuditExport) -> Result<Ending, Trouble>
         (_, None) if export.headers.is_some() => {
             Err(Trouble::Misused("--headers is for a collector; name its address with --to".to_owned()))
         }
-        (format, None) => write(&mut lines, format, export.to.as_deref().map(Path::new)),
+        (_, None) => write(&mut pages, export.to.as_deref().map(Path::new)),
     }
 }
 
@@ -54,43 +55,6 @@ fn is_meant_as_url(format: Format, to: &str) -> bool {
         rest.parse::<u16>().ok()
     };
     to.contains("://") || (format == Format::Otlp && has_port().is_some())
-}
-
-/// The lines that are meant.
-struct Lines {
-    reader: Reader,
-    since_ms: Option<i64>,
-    until_ms: Option<i64>,
-}
-
-impl Lines {
-    fn next(&mut self) -> Result<Option<String>, Trouble> {
-        while let Some(line) = self.reader.next_line().map_err(unreadable)? {
-            if self.since_ms.is_none() && self.until_ms.is_none() {
-                return Ok(Some(line));
-            }
-            let record: Value = serde_json::from_str(&line).unwrap_or_default();
-            let at = record["opened_at_ms"].as_i64().or_else(|| record["written_at_ms"].as_i64());
-            let is_meant = |at: i64| {
-                self.since_ms.is_none_or(|since| at >= since) && self.until_ms.is_none_or(|until| at < until)
-            };
-            if at.is_some_and(is_meant) {
-                return Ok(Some(line));
-            }
-        }
-        Ok(None)
-    }
-
-    /// As many as one request takes; none at the end.
-    fn batch(&mut self) -> Result<Vec<String>, Trouble> {
-        let (mut batch, mut bytes) = (Vec::new(), 0);
-        while batch.len() < LOGS_MAX && bytes < LOGS_BYTES_MAX {
-            let Some(line) = self.next()? else { break };
-            bytes += line.len();
-            batch.push(line);
-        }
-        Ok(batch)
-    }
 }
 
 /// Standard output as a writer: what is printed passes the redactor, some lines at a time.
@@ -107,15 +71,15 @@ impl Write for Printed {
     }
 }
 
-fn write(lines: &mut Lines, format: Format, to: Option<&Path>) -> Result<Ending, Trouble> {
+fn write(pages: &mut Pages, to: Option<&Path>) -> Result<Ending, Trouble> {
     let Some(path) = to else {
-        fill(lines, format, &mut Printed)??;
+        fill(pages, &mut Printed)??;
         return Ok(Ending::Good);
     };
     let unwritten = |error| Trouble::Failed(format!("{} cannot be written: {error}", path.display()));
     let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
     let mut file = file.map_err(unwritten)?;
-    let written = fill(lines, format, &mut file)?.map_err(unwritten)?;
+    let written = fill(pages, &mut file)?.map_err(unwritten)?;
     file.sync_all().map_err(unwritten)?;
     written.remark(&format!("written to {}", path.display()));
     Ok(Ending::Good)
@@ -130,10 +94,9 @@ struct Left {
 }
 
 impl Left {
-    fn add(&mut self, batch: &[String], records: usize) {
-        self.records += records;
-        let seq = |line: &String| serde_json::from_str::<Value>(line).ok()?["seq"].as_u64();
-        self.last = batch.last().and_then(seq).or(self.last);
+    fn add(&mut self, page: &ExportPage) {
+        self.records += page.records;
+        self.last = page.last.or(self.last);
     }
 
     fn remark(&self, how: &str) {
@@ -142,38 +105,19 @@ impl Left {
     }
 }
 
-fn fill(lines: &mut Lines, format: Format, sink: &mut dyn Write) -> Result<io::Result<Left>, Trouble> {
+fn fill(pages: &mut Pages, sink: &mut dyn Write) -> Result<io::Result<Left>, Trouble> {
     let mut left = Left::default();
-    if format == Format::Csv
-        && let Err(error) = sink.write_all(audit::csv_head().as_bytes())
-    {
-        return Ok(Err(error));
+    let mut page = pages.turn()?;
+    let mut written = if page.head.is_empty() { Ok(()) } else { sink.write_all(page.head.as_bytes()) };
+    while written.is_ok() && page.last.is_some() {
+        written = sink.write_all(page.text.as_bytes());
+        left.add(&page);
+        page = pages.turn()?;
     }
-    loop {
-        let batch = lines.batch()?;
-        if batch.is_empty() {
-            return Ok(Ok(left));
-        }
-        let mut rows = batch.len();
-        let text: String = match format {
-            Format::Jsonl => batch.iter().flat_map(|line| [line, "\n"]).collect(),
-            Format::Csv => {
-                // Only calls have one.
-                let of_calls: Vec<String> = batch.iter().filter_map(|line| audit::csv_row(line)).collect();
-                rows = of_calls.len();
-                of_calls.concat()
-            }
-            // One request on each line, as the file exporter of collectors writes them.
-            Format::Otlp => format!("{}\n", audit::otlp_logs(batch.iter().map(String::as_str))),
-        };
-        if let Err(error) = sink.write_all(text.as_bytes()) {
-            return Ok(Err(error));
-        }
-        left.add(&batch, rows);
-    }
+    Ok(written.map(|()| left))
 }
 
-fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {
+fn send(pages: &mut Pages, url: &str, headers: Option<&Path>) -> Result<Ending, Trouble> {
     let uri = Signal::Logs.address(url);
     let uri = uri.ok_or_else(|| Trouble::Misused("--to: this is no address of a collector".to_owned()))?;
     let headers = headers.map(headers::read).transpose().map_err(Trouble::Misused)?.unwrap_or_default();
@@ -181,16 +125,13 @@ fn send(lines: &mut Lines, url: &str, headers: Option<&Path>) -> Result<Ending, 
     runtime::run(async {
         let mut left = Left::default();
         loop {
-            let batch = lines.batch()?;
-            if batch.is_empty() {
+            let mut page = pages.turn()?;
+            if page.last.is_none() {
                 break;
             }
-            let request = audit::otlp_logs(batch.iter().map(String::as_str));
-            match collector.send(request.to_string().into()).await {
-                Ok(()) => {}
-                Err(error) => return Err(stopped(&error, left.last)),
-            }
-            left.add(&batch, batch.len());
+            let sent = collector.send(std::mem::take(&mut page.text).into()).await;
+            sent.map_err(|error| stopped(&error, left.last))?;
+            left.add(&page);
         }
         left.remark("sent");
         Ok(Ending::Good)

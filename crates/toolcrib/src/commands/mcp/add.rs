@@ -29,31 +29,31 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     let settings =
         settings.ok_or_else(|| Trouble::Failed("the new table is not read as a server".to_owned()))?;
     remark_on_secrets(&server);
-    runtime::run(async {
+    let tested = runtime::run(async {
         let tested = tried(cli, &add, &loaded, settings).await?;
-        let is_saved = tested.as_ref().is_none_or(is_worth_saving);
-        if is_saved {
-            draft.save(&[(&name, &server)])?;
-            trust::agree_to_written(cli, &[&name])?;
-            tested.iter().for_each(|tested| tested.remember(&loaded, settings));
-        } else if add.oauth {
+        if add.oauth && !is_worth_saving(tested.as_ref()) {
             forget(&loaded, settings).await;
         }
-        let answers = match is_saved {
-            true => running::reload(&loaded.settings.state).await,
-            false => running::RunningAnswers::default(),
-        };
-        let file = draft.path().display().to_string();
-        let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
-        lines.push(match is_saved {
-            true => format!("{name}: added to {file}"),
-            false => format!("{name}: not added, since the test failed; --untested adds it all the same"),
-        });
-        let test = tested.as_ref().map(Tested::to_json);
-        let did = json!({ "name": name, "file": file, "saved": is_saved, "test": test });
-        answers.print(cli.json, did, lines)?;
-        Ok(if is_saved { Ending::Good } else { Ending::Failed })
-    })?
+        Ok::<_, Trouble>(tested)
+    })??;
+    let is_saved = is_worth_saving(tested.as_ref());
+    let mut answers = running::RunningAnswers::default();
+    if is_saved {
+        draft.save(&[(&name, &server)])?;
+        trust::agree_to_written(cli, &[&name])?;
+        tested.iter().for_each(|tested| tested.remember(&loaded, settings));
+        answers = running::reload(&loaded.settings.state)?;
+    }
+    let file = draft.path().display().to_string();
+    let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
+    lines.push(match is_saved {
+        true => format!("{name}: added to {file}"),
+        false => format!("{name}: not added, since the test failed; --untested adds it all the same"),
+    });
+    let test = tested.as_ref().map(Tested::to_json);
+    let did = json!({ "name": name, "file": file, "saved": is_saved, "test": test });
+    answers.print(cli.json, did, lines)?;
+    Ok(if is_saved { Ending::Good } else { Ending::Failed })
 }
 
 /// Tests the server, signing in where that is new.
@@ -100,9 +100,9 @@ async fn forget(loaded: &Loaded, settings: &Settings) {
     }
 }
 
-/// True for a server that works, and for one that only wants a sign-in: that can follow at any time.
-fn is_worth_saving(tested: &Tested) -> bool {
-    let kind = tested.problem.as_ref().map(|problem| problem.kind.as_str());
+/// True for a server that works or was not tested, and for one that only wants a sign-in: that can follow at any time.
+fn is_worth_saving(tested: Option<&Tested>) -> bool {
+    let kind = tested.and_then(|tested| tested.problem.as_ref()).map(|problem| problem.kind.as_str());
     matches!(kind, None | Some("needs_auth" | "needs_client_registration"))
 }
 

@@ -15,6 +15,11 @@ pub(crate) fn is_possible() -> bool {
 /// Asks the person at the terminal; the answer, or nothing if there is no answer any more.
 pub(crate) fn ask(question: &str) -> io::Result<Option<String>> {
     print::question(question);
+    line()
+}
+
+/// The line that the person at the terminal types next, or nothing if there is none any more.
+pub(crate) fn line() -> io::Result<Option<String>> {
     answer(&mut io::stdin().lock())
 }
 

@@ -2,7 +2,6 @@
 
 mod sign_in;
 
-use std::io;
 use std::sync::Arc;
 
 use config::Loaded;
@@ -31,14 +30,14 @@ pub(super) fn run(cli: &Cli, auth: &Auth) -> Result<Ending, Trouble> {
     if let Some(why) = settings.lacks() {
         return Err(Trouble::Misused(why.to_owned()));
     }
-    runtime::run(async {
+    let outcome = runtime::run(async {
         let world = world(&loaded)?;
         let upstream = Upstream::new(settings.clone(), world.clone());
         let account = upstream.account().ok_or_else(|| no_account(settings))?;
         let browser = if auth.no_browser { Browser::Never } else { Browser::IfThereIsOne };
-        let work = Work { cli, loaded: &loaded, settings, world, account };
-        work.run(browser).await
-    })?
+        Work { cli, settings, world, account }.run(browser).await
+    })??;
+    ended(cli, &loaded, &outcome)
 }
 
 /// There is nothing to sign in to.
@@ -52,38 +51,42 @@ pub(super) fn no_account(settings: &Settings) -> Trouble {
     })
 }
 
+/// What came of it.
+struct Outcome {
+    tested: Tested,
+    /// What is kept of a sign-in; nothing if there is no need of one.
+    status: Option<Status>,
+}
+
 struct Work<'a> {
     cli: &'a Cli,
-    loaded: &'a Loaded,
     settings: &'a Settings,
     world: World,
     account: &'a Arc<Session>,
 }
 
 impl Work<'_> {
-    async fn run(&self, browser: Browser) -> Result<Ending, Trouble> {
+    async fn run(&self, browser: Browser) -> Result<Outcome, Trouble> {
         let before = self.status().await?;
         let tested = self.probe().await?;
-        let (name, json) = (self.settings.name(), self.cli.json);
+        let name = self.settings.name();
         let wants = match &tested.problem {
             // Who is signed in and asks for it again has a reason, such as another account.
             None => !self.settings.signs_in_by_itself(),
             Some(problem) => problem.kind == "needs_auth",
         };
         if !wants {
-            return self.ended(&tested).await;
+            return self.signed_in(tested).await;
         }
         let begun = match self.account.begin().await {
             // Some servers show what they have to everybody and want a sign-in for its use; others want none at all.
             Err(_) if tested.is_good() && before == Status::NotSignedIn => {
-                let object = json!({ "name": name, "needs_sign_in": false, "test": tested.to_json() });
-                self.print(&object, &format!("{name}: it needs no sign-in\n{}", tested.lines()))?;
-                return Ok(Ending::Good);
+                return Ok(Outcome { tested, status: None });
             }
             begun => begun.map_err(|error| failed(name, &error))?,
         };
-        go_on(begun, name, browser, json).await?;
-        self.ended(&self.probe().await?).await
+        go_on(begun, name, browser, self.cli.json).await?;
+        self.signed_in(self.probe().await?).await
     }
 
     async fn status(&self) -> Result<Status, Trouble> {
@@ -95,26 +98,33 @@ impl Work<'_> {
         unless_stopped(probe(self.settings, self.world.clone())).await
     }
 
-    /// Tells how it went, and the Toolcribs that are running if it went well.
-    async fn ended(&self, tested: &Tested) -> Result<Ending, Trouble> {
-        let status = self.status().await?;
-        let running = match tested.is_good() {
-            true => running::reconnect(&self.loaded.settings.state, self.settings.name()).await,
-            false => running::RunningAnswers::default(),
-        };
-        let mut lines = vec![format!("{}: {}", tested.name, shown(&status)), tested.lines()];
-        lines.extend(running.lines);
-        let (account, test) = (described(&status), tested.to_json());
-        let object =
-            json!({ "name": tested.name, "account": account, "test": test, "running": running.json });
-        self.print(&object, &lines.join("\n"))?;
-        Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
+    async fn signed_in(&self, tested: Tested) -> Result<Outcome, Trouble> {
+        Ok(Outcome { status: Some(self.status().await?), tested })
     }
+}
 
-    /// Prints an object on one line, since another one may stand before it.
-    fn print(&self, object: &Value, text: &str) -> io::Result<()> {
-        if self.cli.json { print::line(&object.to_string()) } else { print::foreign(text) }
-    }
+/// Tells how it went, and the Toolcribs that are running if it went well.
+fn ended(cli: &Cli, loaded: &Loaded, Outcome { tested, status }: &Outcome) -> Result<Ending, Trouble> {
+    let name = &tested.name;
+    // An object is on one line, since another one may stand before it.
+    let print = |object: &Value, text: &str| {
+        if cli.json { print::line(&object.to_string()) } else { print::foreign(text) }
+    };
+    let Some(status) = status else {
+        let object = json!({ "name": name, "needs_sign_in": false, "test": tested.to_json() });
+        print(&object, &format!("{name}: it needs no sign-in\n{}", tested.lines()))?;
+        return Ok(Ending::Good);
+    };
+    let running = match tested.is_good() {
+        true => running::reconnect(loaded, name)?,
+        false => running::RunningAnswers::default(),
+    };
+    let mut lines = vec![format!("{name}: {}", shown(status)), tested.lines()];
+    lines.extend(running.lines);
+    let (account, test) = (described(status), tested.to_json());
+    let object = json!({ "name": name, "account": account, "test": test, "running": running.told });
+    print(&object, &lines.join("\n"))?;
+    Ok(if tested.is_good() { Ending::Good } else { Ending::Failed })
 }
 
 /// What is kept of a sign-in, for people; nothing that is secret.

@@ -4,7 +4,11 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use daemon::control;
+use admin::servers::Stderr;
+use admin::{By, Operation as _};
+use config::Loaded;
+use daemon::administration;
+use daemon::control::Neighbours;
 use oauth::{AuthError, Document, Status};
 use serde_json::{Value, json};
 use terminal::signals::unless_stopped;
@@ -26,7 +30,7 @@ const EVENTS_MAX: usize = 10_000;
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let settings = named(&loaded, name)?;
-    runtime::run(async {
+    let (tested, exchange, signing_in) = runtime::run(async {
         let world = world(&loaded)?;
         if !cli.json {
             print::foreign(&title(&format!("exchange with {}", settings.place())))?;
@@ -37,11 +41,12 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
             Some(account) => Some((account.status().await, account.explore().await)),
             None => None,
         };
-        let stderr = stderr(settings, &loaded.settings.state, &tested).await;
-        let about = About { settings, tested, signing_in, stderr };
-        print::found(cli.json, &about.to_json(exchange), &about.to_text())?;
-        Ok(if about.tested.is_good() { Ending::Good } else { Ending::Failed })
-    })?
+        Ok::<_, Trouble>((tested, exchange, signing_in))
+    })??;
+    let stderr = stderr(&loaded, settings, &tested)?;
+    let about = About { settings, tested, signing_in, stderr };
+    print::found(cli.json, &about.to_json(exchange), &about.to_text())?;
+    Ok(if about.tested.is_good() { Ending::Good } else { Ending::Failed })
 }
 
 /// What is known after the exchange.
@@ -175,19 +180,19 @@ fn title(title: &str) -> String {
 }
 
 /// The last words of the program: of those that are running, else of the one that was just tried.
-async fn stderr(settings: &Settings, state: &std::path::Path, tested: &Tested) -> Vec<(String, String)> {
+fn stderr(loaded: &Loaded, settings: &Settings, tested: &Tested) -> Result<Vec<(String, String)>, Trouble> {
     if settings.program().is_none() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let running = control::stderr(state, settings.name()).await.into_iter().filter_map(|one| {
-        let text = settings.masked(&one.answer.ok()?);
-        Some((format!("the running Toolcrib's (process {})", one.pid), text))
-    });
-    let mut all: Vec<_> = running.filter(|(_, text)| !text.is_empty()).collect();
+    let part = administration::servers(loaded, Neighbours::on(&loaded.settings.state));
+    let found = Stderr { server: settings.name().to_owned() }.perform(&part, &By::owner())?;
+    let running = found.running.into_iter().filter(|one| !one.text.is_empty());
+    let running = running.map(|one| (format!("the running Toolcrib's (process {})", one.pid), one.text));
+    let mut all: Vec<_> = running.collect();
     if all.is_empty() {
         all.push(("the one that was just tried".to_owned(), tested.stderr.clone()));
     }
-    all
+    Ok(all)
 }
 
 #[cfg(test)]

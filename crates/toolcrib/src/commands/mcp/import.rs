@@ -7,7 +7,8 @@ use std::path::Path;
 use admin::import::Plan;
 use config::{Draft, Loaded};
 use daemon::administration;
-use terminal::{Ending, Trouble, print, runtime};
+use serde_json::json;
+use terminal::{Ending, Trouble, print};
 
 use super::ask;
 use super::running::{self, RunningAnswers};
@@ -37,7 +38,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     let answers = add(cli, &draft, &plan, loaded.as_ref())?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
-        report["running"] = answers.json.into();
+        report["running"] = json!(answers.told);
         print::json(&report)?;
     } else if wanted && !refused {
         let done = match plan.add.len() {
@@ -67,7 +68,7 @@ fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result
     let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
     draft.save(&new)?;
     trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
-    let answers = loaded.map(|loaded| runtime::run(running::reload(&loaded.settings.state)));
+    let answers = loaded.map(|loaded| running::reload(&loaded.settings.state));
     Ok(answers.transpose()?.unwrap_or_default())
 }
 

@@ -13,16 +13,16 @@ use crate::commands::start::{Asking, Log, start};
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Nobody)?;
     let settings = named(&loaded, name)?;
-    runtime::run(async {
+    let was_signed_in = runtime::run(async {
         let upstream = Upstream::new(settings.clone(), world(&loaded)?);
         let account = upstream.account().ok_or_else(|| no_account(settings))?;
-        let was_signed_in = account.sign_out().await.map_err(Trouble::because)?;
-        let answers = running::reconnect(&loaded.settings.state, name).await;
-        let line = match was_signed_in {
-            true => format!("{name}: signed out; what was kept of the sign-in is gone"),
-            false => format!("{name}: there was no sign-in"),
-        };
-        answers.print(cli.json, json!({ "name": name, "was_signed_in": was_signed_in }), vec![line])?;
-        Ok(Ending::Good)
-    })?
+        account.sign_out().await.map_err(Trouble::because)
+    })??;
+    let answers = running::reconnect(&loaded, name)?;
+    let line = match was_signed_in {
+        true => format!("{name}: signed out; what was kept of the sign-in is gone"),
+        false => format!("{name}: there was no sign-in"),
+    };
+    answers.print(cli.json, json!({ "name": name, "was_signed_in": was_signed_in }), vec![line])?;
+    Ok(Ending::Good)
 }

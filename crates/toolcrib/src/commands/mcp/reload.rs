@@ -1,38 +1,40 @@
 //! `mcp reload`: has every running Toolcrib read its configuration again, and says what each of them did.
 
-use daemon::control::{self, Asked, Refused, Reloaded};
-use serde_json::{Value, json};
-use terminal::{Ending, Trouble, print, runtime};
+use admin::servers::{Reload, ReloadedToolcrib};
+use admin::{By, Operation as _, Refused, Reloaded};
+use daemon::administration;
+use daemon::control::Neighbours;
+use terminal::{Ending, Trouble, print};
 
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
-    let processes = runtime::run(control::reload(&loaded.settings.state))?;
+    let part = administration::servers(&loaded, Neighbours::on(&loaded.settings.state));
+    let report = Reload {}.perform(&part, &By::owner())?;
     if cli.json {
-        let processes: Vec<Value> = processes.iter().map(to_json).collect();
-        print::json(&json!({ "toolcribs": processes }))?;
+        print::json(&report)?;
     }
-    if processes.is_empty() {
+    if report.toolcribs.is_empty() {
         let what = "no Toolcrib is running on this state folder, so there is nothing to reload; \
                     the next one reads the configuration when it starts";
         return Err(Trouble::Failed(what.to_owned()));
     }
     if !cli.json {
-        for one in &processes {
-            match &one.answer {
-                Ok(_) => print::foreign(&to_text(one))?,
-                Err(_) => print::remark(&print::harmless(&to_text(one))),
+        for one in &report.toolcribs {
+            match &one.refused {
+                None => print::foreign(&to_text(one))?,
+                Some(_) => print::remark(&print::harmless(&to_text(one))),
             }
         }
     }
-    Ok(ending(&processes))
+    Ok(ending(&report.toolcribs))
 }
 
 /// The worst of what they answer.
-fn ending(processes: &[Asked<Reloaded>]) -> Ending {
-    let refused: Vec<&Refused> = processes.iter().filter_map(|one| one.answer.as_ref().err()).collect();
+fn ending(toolcribs: &[ReloadedToolcrib]) -> Ending {
+    let refused: Vec<&Refused> = toolcribs.iter().filter_map(|one| one.refused.as_ref()).collect();
     match refused.iter().any(|refused| matches!(refused, Refused::Problems(_))) {
         true => Ending::Misused,
         false if refused.is_empty() => Ending::Good,
@@ -40,23 +42,13 @@ fn ending(processes: &[Asked<Reloaded>]) -> Ending {
     }
 }
 
-fn to_json(one: &Asked<Reloaded>) -> Value {
-    let mut answer = match &one.answer {
-        Ok(reloaded) => json!(reloaded),
-        Err(Refused::Problems(problems)) => json!({ "problems": problems }),
-        Err(Refused::Because(why)) => json!({ "error": why }),
-    };
-    answer["pid"] = one.pid.into();
-    answer
-}
-
-fn to_text(one: &Asked<Reloaded>) -> String {
-    let answer = match &one.answer {
-        Ok(reloaded) => summary(reloaded),
-        Err(Refused::Problems(problems)) => {
+fn to_text(one: &ReloadedToolcrib) -> String {
+    let answer = match &one.refused {
+        None => summary(&one.reloaded.clone().unwrap_or_default()),
+        Some(Refused::Problems(problems)) => {
             format!("the configuration cannot be used, and nothing has changed:\n{}", problems.join("\n"))
         }
-        Err(Refused::Because(why)) => format!("not reloaded: {why}"),
+        Some(Refused::Because(why)) => format!("not reloaded: {why}"),
     };
     format!("process {}: {answer}", one.pid)
 }
@@ -112,9 +104,9 @@ mod tests {
             ),
         ];
         for (answer, text, expected) in cases {
-            let one = Asked { pid: 7, answer };
+            let (reloaded, refused) = (answer.clone().ok(), answer.err());
+            let one = ReloadedToolcrib { pid: 7, reloaded, refused };
             assert_eq!(to_text(&one), text);
-            assert_eq!(to_json(&one)["pid"], 7);
             assert_eq!(ending(std::slice::from_ref(&one)), expected, "{text}");
         }
     }

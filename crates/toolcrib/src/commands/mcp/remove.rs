@@ -31,35 +31,33 @@ pub(super) fn run(cli: &Cli, name: &str, purge: bool) -> Result<Ending, Trouble>
     for file in &files {
         without(file, &config::hold(file).map_err(Trouble::Failed)?, name)?;
     }
-    runtime::run(async {
-        let purged = match &loaded {
-            Some(loaded) if purge => Some(forget(loaded, named(loaded, name)?).await?),
-            _ => None,
-        };
-        for file in &files {
-            let held = config::hold(file).map_err(Trouble::Failed)?;
-            held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
-        }
-        let answers = match &loaded {
-            Some(loaded) => running::reload(&loaded.settings.state).await,
-            None => running::RunningAnswers::default(),
-        };
-        let mut settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
-        let kept = match settings.find(|settings| settings.name() == name) {
-            Some(settings) if settings.address().is_none() => "its remembered definitions",
-            _ => "its sign-in and its remembered definitions",
-        };
-        let mut lines: Vec<String> =
-            files.iter().map(|file| format!("{name}: removed from {}", file.display())).collect();
-        lines.push(match purged {
-            Some(()) => format!("{kept} are forgotten"),
-            None => format!("{kept} are kept; --purge forgets them, too"),
-        });
-        let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
-        let did = json!({ "name": name, "files": files, "purged": purged.is_some() });
-        answers.print(cli.json, did, lines)?;
-        Ok(Ending::Good)
-    })?
+    let purged = match &loaded {
+        Some(loaded) if purge => Some(runtime::run(forget(loaded, named(loaded, name)?))??),
+        _ => None,
+    };
+    for file in &files {
+        let held = config::hold(file).map_err(Trouble::Failed)?;
+        held.write(&without(file, &held, name)?).map_err(Trouble::Failed)?;
+    }
+    let answers = match &loaded {
+        Some(loaded) => running::reload(&loaded.settings.state)?,
+        None => running::RunningAnswers::default(),
+    };
+    let mut settings = loaded.iter().flat_map(|loaded| &loaded.settings.upstreams);
+    let kept = match settings.find(|settings| settings.name() == name) {
+        Some(settings) if settings.address().is_none() => "its remembered definitions",
+        _ => "its sign-in and its remembered definitions",
+    };
+    let mut lines: Vec<String> =
+        files.iter().map(|file| format!("{name}: removed from {}", file.display())).collect();
+    lines.push(match purged {
+        Some(()) => format!("{kept} are forgotten"),
+        None => format!("{kept} are kept; --purge forgets them, too"),
+    });
+    let files: Vec<_> = files.iter().map(|file| file.display().to_string()).collect();
+    let did = json!({ "name": name, "files": files, "purged": purged.is_some() });
+    answers.print(cli.json, did, lines)?;
+    Ok(Ending::Good)
 }
 
 /// The file's text without the server.

@@ -3,27 +3,32 @@
 use std::io;
 use std::path::Path;
 
-use admin::Told;
-use serde::Serialize;
+use admin::servers::Reconnect;
+use admin::{By, Operation as _, Told};
+use config::Loaded;
+use daemon::administration;
+use daemon::control::Neighbours;
 use serde_json::{Value, json};
-
-use daemon::control::{self, Asked};
-use terminal::print;
+use terminal::{Trouble, print};
 
 /// What the running Toolcribs made of a change.
 #[derive(Default)]
 pub(crate) struct RunningAnswers {
     /// One line for each that has something to say.
     pub(crate) lines: Vec<String>,
-    /// One object for each.
-    pub(super) json: Vec<Value>,
+    /// What each said.
+    pub(super) told: Vec<Told>,
 }
 
 impl RunningAnswers {
+    fn of(told: Vec<Told>, good: impl Fn(&Value) -> String) -> RunningAnswers {
+        RunningAnswers { lines: told.iter().map(|one| line(one, &good)).collect(), told }
+    }
+
     /// Prints what a command did, and what they made of it.
     pub(super) fn print(self, json: bool, mut did: Value, mut lines: Vec<String>) -> io::Result<()> {
         if json {
-            did["running"] = self.json.into();
+            did["running"] = json!(self.told);
             return print::json(&did);
         }
         lines.extend(self.lines);
@@ -32,23 +37,33 @@ impl RunningAnswers {
 }
 
 /// Has them read the configuration again.
-pub(crate) async fn reload(state: &Path) -> RunningAnswers {
-    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
-    answers(control::reload(state).await, |reloaded| {
-        match ["added", "removed", "changed"].iter().all(|list| is_empty(&reloaded[*list])) {
-            true => "has another configuration, and nothing changed there".to_owned(),
-            false => "has taken it up".to_owned(),
-        }
-    })
+pub(super) fn reload(state: &Path) -> io::Result<RunningAnswers> {
+    let answers = Neighbours::on(state).reload()?;
+    Ok(RunningAnswers::of(answers.into_iter().map(Told::from).collect(), has_reloaded))
 }
 
 /// Has them connect to a server anew.
-pub(super) async fn reconnect(state: &Path, name: &str) -> RunningAnswers {
-    answers(control::reconnect(state, name).await, |report| match report["state"]["status"].as_str() {
+pub(super) fn reconnect(loaded: &Loaded, name: &str) -> Result<RunningAnswers, Trouble> {
+    let part = administration::servers(loaded, Neighbours::on(&loaded.settings.state));
+    let done = Reconnect { server: name.to_owned() }.perform(&part, &By::owner())?;
+    Ok(RunningAnswers::of(done.running, |report| match report["state"]["status"].as_str() {
         Some("connected") => "uses it from now on".to_owned(),
         Some(status) => format!("has connected to it anew: {status}"),
         None => "has connected to it anew".to_owned(),
-    })
+    }))
+}
+
+/// Says how they took an agreement.
+pub(crate) fn tell_reloaded(told: &[Told]) {
+    told.iter().for_each(|one| print::remark(&line(one, has_reloaded)));
+}
+
+fn has_reloaded(reloaded: &Value) -> String {
+    let is_empty = |list: &Value| list.as_array().is_none_or(Vec::is_empty);
+    match ["added", "removed", "changed"].iter().all(|list| is_empty(&reloaded[*list])) {
+        true => "has another configuration, and nothing changed there".to_owned(),
+        false => "has taken it up".to_owned(),
+    }
 }
 
 /// How one has taken up what was decided about a server's definitions.
@@ -67,10 +82,4 @@ pub(super) fn line(told: &Told, good: impl Fn(&Value) -> String) -> String {
         (_, why) => format!("has not: {}", why.as_deref().unwrap_or_default()),
     };
     format!("the running Toolcrib (process {}) {outcome}", told.pid)
-}
-
-fn answers<T: Serialize>(processes: Vec<Asked<T>>, good: impl Fn(&Value) -> String) -> RunningAnswers {
-    let told = control::told(processes);
-    let lines = told.iter().map(|one| line(one, &good)).collect();
-    RunningAnswers { lines, json: told.iter().map(|one| json!(one)).collect() }
 }

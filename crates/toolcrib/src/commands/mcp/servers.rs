@@ -4,7 +4,6 @@ use upstream::{Settings, World};
 
 use admin::servers;
 use config::Loaded;
-use daemon::administration::waiting;
 use daemon::shared;
 use terminal::Trouble;
 
@@ -20,7 +19,7 @@ pub(super) fn pinned_world(loaded: &Loaded) -> Result<World, Trouble> {
 
 /// The server of this name.
 pub(super) fn named<'l>(loaded: &'l Loaded, name: &str) -> Result<&'l Settings, Trouble> {
-    Ok(servers::named(&loaded.settings.upstreams, &waiting(loaded), name)?)
+    Ok(servers::named(&loaded.settings.upstreams, &loaded.held, name)?)
 }
 
 /// The servers of these names, or all if there is none, each once.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
+use admin::folders::{Agreement, FoldersPart, HeldBack};
 use bytes::Bytes;
-use config::{Agreement, HeldBack};
 use daemon::control::Reloader;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -14,7 +14,7 @@ use server::Greeting;
 use terminal::print;
 use tokio::task::spawn_blocking;
 
-use crate::commands::trust::{ReceiptStore, declarations, name_of};
+use crate::commands::trust::{declarations, name_of};
 
 /// The key of the question.
 const KEY: &str = "toolcrib_trust";
@@ -28,7 +28,7 @@ const DECLARATIONS_MAX: usize = 20;
 /// What waits, and where an answer goes.
 pub(super) struct FolderGreeting {
     held: Vec<HeldBack>,
-    keeper: ReceiptStore,
+    folders: Arc<FoldersPart>,
     reloader: Arc<Reloader>,
 }
 
@@ -36,21 +36,21 @@ impl FolderGreeting {
     /// Asks about these; nothing if there is nothing that a form could ask.
     pub(super) fn new(
         held: &[HeldBack],
-        keeper: ReceiptStore,
+        folders: Arc<FoldersPart>,
         reloader: &Arc<Reloader>,
     ) -> Option<FolderGreeting> {
         let is_askable = |held: &HeldBack| !matches!(held.why, Agreement::Unreadable(_));
         let held: Vec<HeldBack> = held.iter().filter(|held| is_askable(held)).cloned().collect();
         let fits =
             !held.is_empty() && held.len() <= DECLARATIONS_MAX && message(&held).len() <= TEXT_BYTES_MAX;
-        fits.then(|| FolderGreeting { held, keeper, reloader: reloader.clone() })
+        fits.then(|| FolderGreeting { held, folders, reloader: reloader.clone() })
     }
 }
 
 impl Greeting for FolderGreeting {
     fn requests(&self) -> Option<Bytes> {
         // A form belongs to its client; a person who has set a code types it at a terminal and nowhere else.
-        let has_code = Approvals::new(self.keeper.store()).has_code();
+        let has_code = Approvals::new(self.folders.store.clone()).has_code();
         if !matches!(has_code, Ok(false)) {
             return None;
         }
@@ -65,9 +65,9 @@ impl Greeting for FolderGreeting {
             if agreed.is_empty() {
                 return;
             }
-            let keeper = self.keeper.clone();
+            let folders = self.folders.clone();
             let kept = spawn_blocking(move || {
-                agreed.iter().try_for_each(|(held, secrets)| keeper.keep(&held.declaration, secrets.clone()))
+                agreed.iter().try_for_each(|(held, secrets)| folders.keep(&held.declaration, secrets.clone()))
             });
             match kept.await {
                 // How the reload went is in the log.
@@ -136,8 +136,9 @@ fn agreed(held: &[HeldBack], responses: &[u8]) -> Vec<(HeldBack, Vec<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use admin::folders::{Declaration, Line};
+
     use super::*;
-    use config::{Declaration, Line};
 
     fn held(name: &str, secrets: &[&str]) -> HeldBack {
         let shown = "starts x\u{1b}[2J".to_owned();

@@ -1,15 +1,14 @@
 //! Asking a person about what a folder declares, and keeping what they say. What they agree to is what was shown.
 
 use std::io;
-use std::sync::Arc;
+use std::path::Path;
 
-use admin::receipts::{self, Receipt};
-use config::{Agreement, Declaration, HeldBack, Loaded};
-use daemon::person;
+use admin::folders::{Agree, AgreeTo, AgreedTo, Agreement, FoldersPart, HeldBack};
+use admin::{By, Operation as _, Person};
+use config::Loaded;
+use daemon::control::Neighbours;
+use daemon::{administration, person};
 use gate::Approvals;
-use redact::Redactor;
-use store::{SqliteStore, Store};
-use terminal::times::now_ms;
 use terminal::{Trouble, print};
 
 use super::show;
@@ -17,28 +16,33 @@ use crate::cli::Cli;
 use crate::commands::load::load_resting;
 use crate::commands::mcp::ask;
 
-/// Asks about each that waits, one by one; gives how many were agreed to. They have been shown, and a person is present.
+/// Asks about each that waits, one by one, and then for the code; gives what was agreed to, if anything was. They have been
+/// shown.
 ///
 /// # Errors
 /// The code for approvals was not given, or what is agreed to cannot be kept.
-pub(super) fn ask_about(loaded: &Loaded) -> Result<usize, Trouble> {
-    let (mut agreed, keeper) = (0, ReceiptStore::of(loaded));
-    let mut has_passed = false;
-    for held in &loaded.held {
+pub(super) fn ask_about(
+    part: &FoldersPart,
+    folder: &Path,
+    held: &[HeldBack],
+    person: Person,
+) -> Result<Option<AgreedTo>, Trouble> {
+    let mut to = Vec::new();
+    for held in held {
         if let Agreement::Unreadable(why) = &held.why {
             return Err(Trouble::Failed(why.clone()));
         }
-        if !ask::confirm(&format!("agree to {}?", show::name(held)))? {
-            continue;
+        if ask::confirm(&format!("agree to {}?", show::name(held)))? {
+            let (declaration, sha256) = (held.declaration.key.clone(), held.declaration.sha256.clone());
+            to.push(AgreeTo { declaration, sha256, secrets: secrets(held)? });
         }
-        let secrets = secrets(held)?;
-        if !std::mem::replace(&mut has_passed, true) {
-            person::pass_code(&Approvals::new(keeper.store()))?;
-        }
-        keeper.keep(&held.declaration, secrets).map_err(Trouble::Failed)?;
-        agreed += 1;
     }
-    Ok(agreed)
+    if to.is_empty() {
+        return Ok(None);
+    }
+    let code = person::code(&Approvals::new(part.store.clone()))?;
+    let agree = Agree { folder: folder.to_owned(), to };
+    Ok(Some(agree.perform(part, &By::person(person.with_code(code)))?))
 }
 
 /// The kept secrets that it may use, each asked about by itself.
@@ -52,64 +56,32 @@ fn secrets(held: &HeldBack) -> io::Result<Vec<String>> {
     Ok(agreed)
 }
 
-/// Where agreements are kept.
-#[derive(Clone)]
-pub(crate) struct ReceiptStore {
-    store: Arc<SqliteStore>,
-    redactor: Redactor,
-}
-
-impl ReceiptStore {
-    pub(crate) fn of(loaded: &Loaded) -> ReceiptStore {
-        ReceiptStore {
-            store: loaded.settings.kept.store().clone(),
-            redactor: loaded.settings.redactor.clone(),
-        }
-    }
-
-    /// What else is kept there.
-    pub(crate) fn store(&self) -> Arc<dyn Store> {
-        self.store.clone()
-    }
-
-    /// Keeps an agreement to this declaration, and to the use of these kept secrets. Blocks on the disk.
-    ///
-    /// # Errors
-    /// A sentence, if it cannot be kept.
-    pub(crate) fn keep(&self, declaration: &Declaration, secrets: Vec<String>) -> Result<(), String> {
-        let receipt = Receipt {
-            sha256: declaration.sha256.clone(),
-            lines: declaration.lines.iter().map(|line| self.redactor.text(&line.kept).into_owned()).collect(),
-            secrets,
-            agreed_at_ms: now_ms(),
-        };
-        receipts::agree(&*self.store, &declaration.folder, &[(declaration.key.clone(), receipt)])
-    }
-}
-
 /// Asks the person who has typed a command about what waits, if they can be asked; gives true if they have agreed to
 /// anything, so that the configuration is another one. Otherwise one line says that it waits.
 pub(crate) fn agree_here(loaded: &Loaded, is_json: bool) -> Result<bool, Trouble> {
     let Some(line) = show::line(&loaded.held) else { return Ok(false) };
-    let is_person = ask::is_possible() && person::present(&loaded.settings.state, &[]).is_ok();
-    if is_json || !is_person {
+    let state = &loaded.settings.state;
+    let person = if is_json || !ask::is_possible() { None } else { person::present(state, &[]).ok() };
+    let Some(person) = person else {
         print::remark(&line);
         return Ok(false);
-    }
+    };
     print::remark(&show::declarations(&loaded.held));
     print::remark(
         "It is somebody else's word until you agree. What you leave out waits; `toolcrib trust` asks again.",
     );
-    Ok(ask_about(loaded)? > 0)
+    let part = administration::folders(loaded, Neighbours::on(state));
+    let agreed = ask_about(&part, &loaded.surroundings.current_dir, &loaded.held, person)?;
+    Ok(agreed.is_some())
 }
 
 /// Agrees to the servers of these names, since a command of the person's has just written them.
 pub(crate) fn agree_to_written(cli: &Cli, names: &[&str]) -> Result<(), Trouble> {
     let loaded = load_resting(cli)?;
-    let keeper = ReceiptStore::of(&loaded);
+    let part = administration::folders(&loaded, Neighbours::on(&loaded.settings.state));
     for held in &loaded.held {
         if held.declaration.server().is_some_and(|server| names.contains(&server)) {
-            keeper.keep(&held.declaration, held.declaration.secrets.clone()).map_err(Trouble::Failed)?;
+            part.keep(&held.declaration, held.declaration.secrets.clone())?;
         }
     }
     Ok(())

@@ -1,7 +1,6 @@
 //! What waits for a person's agreement, in words: whole for whoever decides, in a line for whoever only has to know.
 
-use config::{Agreement, HeldBack};
-use serde_json::{Value, json};
+use admin::folders::{Agreement, HeldBack};
 
 /// Every declaration with all that it does.
 pub(crate) fn declarations(held: &[HeldBack]) -> String {
@@ -61,34 +60,12 @@ pub(crate) fn line(held: &[HeldBack]) -> Option<String> {
     ))
 }
 
-/// For programs.
-pub(crate) fn to_json(held: &[HeldBack]) -> Vec<Value> {
-    let one = |held: &HeldBack| {
-        let declaration = &held.declaration;
-        let state = match &held.why {
-            Agreement::Changed { .. } => "changed",
-            Agreement::Unknown => "new",
-            Agreement::Unreadable(_) | Agreement::Given { .. } => "unreadable",
-        };
-        json!({
-            "folder": declaration.folder.display().to_string(),
-            "declaration": declaration.key,
-            "place": declaration.place,
-            "state": state,
-            "does": declaration.lines.iter().map(|line| &line.shown).collect::<Vec<_>>(),
-            "secrets": declaration.secrets,
-            "sha256": declaration.sha256,
-        })
-    };
-    held.iter().map(one).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use admin::folders::{Declaration, Line};
     use expect_test::{Expect, expect};
 
     use super::*;
-    use config::{Declaration, Line};
 
     #[track_caller]
     fn check(why: Agreement, expected: Expect) {

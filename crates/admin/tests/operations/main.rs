@@ -2,191 +2,23 @@
 //! refused where nobody has found out that it is one.
 #![expect(clippy::disallowed_methods, reason = "the rules files that are looked at")]
 
-use std::collections::{BTreeMap, BTreeSet};
+mod sample;
+mod servers;
+
 use std::fmt::Debug;
-use std::io;
-use std::path::Path;
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
 
-use admin::audit_log::{self, AuditPart};
-use admin::import::{self, ImportPart, ImportSource, Ourselves, Target};
-use admin::keys::{self, Keys};
-use admin::policy::{self as policies, Beside, PolicyPart};
-use admin::rules::{self as rules_for_ai, RulesPart};
-use admin::secrets::{self, SecretPart, Value as SecretText};
-use admin::trust::{self, TrustPart};
-use admin::{Admin, By, Fault, Kind, KnownTools, OPERATIONS, Operation, Running, Told, Tools, approvals};
-use gate::{Approvals, Redactor};
-use pins::{PinStore, Trust};
-use policy::{Case, Policy, Verdict};
-use sandbox::{Access, Root};
+use admin::audit_log;
+use admin::import;
+use admin::keys;
+use admin::policy::{self as policies, Beside as _};
+use admin::rules as rules_for_ai;
+use admin::secrets::{self, Value as SecretText};
+use admin::trust;
+use admin::{Admin, By, Fault, Kind, OPERATIONS, Operation, approvals};
+use pins::Trust;
+use policy::Verdict;
+use sample::{RULES, Sample, SampleBeside, sample, set};
 use serde_json::{Value, json};
-use store::{KeySource, Secrets, SqliteStore, wait};
-use tempfile::TempDir;
-use testkit::SampleGate;
-
-/// One other Toolcrib, which takes everything up but one secret's change.
-struct Others;
-
-impl Running for Others {
-    fn learn(&self) -> io::Result<Vec<Told>> {
-        let told = |pid, ok| Told { pid, ok, answer: None, error: (!ok).then(|| "it hangs".to_owned()) };
-        Ok(vec![told(7, true), told(8, false)])
-    }
-
-    fn take_up_decisions(&self, server: &str) -> io::Result<Vec<Told>> {
-        Ok(vec![Told { pid: 7, ok: true, answer: Some(json!({ "name": server })), error: None }])
-    }
-}
-
-/// A file that bears every server.
-struct File;
-
-impl Target for File {
-    fn path(&self) -> &Path {
-        Path::new("/crib.toml")
-    }
-
-    fn text(&self) -> Result<String, Fault> {
-        Ok(String::new())
-    }
-
-    fn check(&self, text: &str, _new: &[(&str, &clients::Server)]) -> Result<(String, Vec<String>), Fault> {
-        Ok((text.to_owned(), Vec::new()))
-    }
-}
-
-/// The tools of the sample gate, of which nothing is remembered but what they are.
-struct SampleTools;
-
-impl Tools for SampleTools {
-    fn known(&self) -> Result<KnownTools, Fault> {
-        let folder = tempfile::tempdir().map_err(Fault::because)?;
-        let files = Root::open(folder.path(), Access::ReadWrite).map_err(Fault::because)?;
-        let offer = SampleGate::new().gate.catalog().offer();
-        Ok(KnownTools { offer, files, servers: Vec::new() })
-    }
-}
-
-/// One case beside the rules, and a policy that denies everything in any other file.
-struct SampleBeside;
-
-impl Beside for SampleBeside {
-    fn cases(&self) -> Result<Vec<Case>, Fault> {
-        let case = json!({ "name": "one", "tool": "echo", "expect": "deny" });
-        Ok(vec![serde_json::from_value(case).map_err(Fault::because)?])
-    }
-
-    fn policy_of(&self, file: &Path) -> Result<Policy, Fault> {
-        let denying = policy::Config { deny: vec!["*".to_owned()], ..policy::Config::default() };
-        match file.is_absolute() {
-            true => Policy::new(&denying).map_err(Fault::because),
-            false => Err(Fault::configuration("there is no such file")),
-        }
-    }
-}
-
-/// A server that nobody starts.
-fn server(name: &str) -> upstream::Settings {
-    let table = upstream::Config { command: Some("x".to_owned()), ..upstream::Config::default() };
-    let nothing = |_: &_| unreachable!("it refers to nothing");
-    table.settle(name, Duration::from_secs(1), &nothing).expect("sound")
-}
-
-/// What was accepted of `git`: one tool, that has changed since, and another as it was.
-fn pins(store: &Arc<SqliteStore>) -> PinStore {
-    let pins = PinStore::new(store.clone(), &Redactor::new(&redact::Config::default()));
-    let says = |text: &str| {
-        let text = json!({ "name": "push", "description": text }).to_string();
-        json!({ "hash": pins::Hash::of(&text), "at_ms": 1, "text": text })
-    };
-    let tools = json!({ "push": { "accepted": says("Pushes."), "shown": says("Pushes and runs a shell command.") },
-        "pull": { "accepted": says("Pulls.") } });
-    let record = json!({ "version": 1, "first_seen_ms": 0, "seen": ["tool"], "pins": { "tool": tools } });
-    let key = server("git").trust_key();
-    assert!(wait(pins.replace(&key, None, record.to_string().into())).expect("kept"));
-    pins
-}
-
-/// A folder with rules for AI, the same for all samples.
-static RULES: LazyLock<TempDir> = LazyLock::new(|| {
-    let rule = |id: &str, about: Value, does: Value| json!({ "id": id, "match": about, "action": does });
-    let rules = [
-        rule("shout", json!({ "tools": ["shout"] }), json!({ "on_violation": "block" })),
-        rule("keys", json!({ "content_regex": "sk-[a-z]+" }), json!({ "on_violation": "redact" })),
-    ];
-    let folder = tempfile::tempdir().expect("a folder");
-    let text = json!({ "version": "1.0", "rules": rules }).to_string();
-    std::fs::write(folder.path().join("rules.json"), text).expect("written");
-    std::fs::write(folder.path().join("wrong.json"), "{}").expect("written");
-    folder
-});
-
-/// An administration on a state of its own, with a key `ci` and a secret `TOKEN`.
-struct Sample {
-    admin: Admin,
-    _state: TempDir,
-}
-
-fn sample() -> Sample {
-    let state = tempfile::tempdir().expect("a folder");
-    let store = Arc::new(SqliteStore::at(state.path()));
-    let approvals = Approvals::new(store.clone());
-    let uses = ["TOKEN", "LATER"].map(|name| (name.to_owned(), BTreeSet::from(["mcp.git.env.T".to_owned()])));
-    let admin = Admin {
-        approvals: approvals.clone(),
-        keys: Keys { store: store.clone(), approvals },
-        secrets: SecretPart {
-            sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
-            source: KeySource::State,
-            uses: BTreeMap::from(uses),
-            running: Arc::new(Others),
-            now_ms: || 1_700_000_000_000,
-        },
-        audit_log: AuditPart {
-            state: state.path().to_owned(),
-            config: audit::Config::default(),
-            redactor: Redactor::new(&redact::Config::default()),
-        },
-        import: ImportSource(Box::new(|| {
-            Ok(ImportPart {
-                surroundings: clients::Surroundings::default(),
-                configured: BTreeMap::new(),
-                ourselves: Ourselves::default(),
-                target: Box::new(File),
-            })
-        })),
-        policy: PolicyPart {
-            policy: Policy::new(&policy::Config::default()).expect("the default is sound"),
-            beside: Box::new(SampleBeside),
-            tools: Arc::new(SampleTools),
-            state: state.path().to_owned(),
-        },
-        trust: TrustPart {
-            servers: vec![server("git"), server("new")],
-            waiting: vec!["folder".to_owned()],
-            store: pins(&store),
-            own: Vec::new(),
-            running: Arc::new(Others),
-            now_ms: || 1_700_000_000_000,
-        },
-        rules: RulesPart {
-            settings: rules::Settings { user: Some(RULES.path().join("rules.json")), ..Default::default() },
-            tools: Arc::new(SampleTools),
-        },
-    };
-    let by = By::owner();
-    let ci = keys::Create { name: "ci".to_owned(), ..keys::Create::default() };
-    ci.perform(&admin.keys, &by).expect("created");
-    set("TOKEN").perform(&admin.secrets, &by).expect("kept");
-    Sample { admin, _state: state }
-}
-
-fn set(name: &str) -> secrets::Set {
-    let value = Some(SecretText("s3cret-planted".to_owned()));
-    secrets::Set { name: name.to_owned(), value, whom: vec!["git".to_owned()] }
-}
 
 /// Does it on one sample, and through its serialised form on another; gives what came of it.
 #[track_caller]
@@ -256,9 +88,12 @@ fn what_is_carried_comes_to_the_same() {
     assert_eq!(done(check(audit_log::Verify::default()))["good"], true);
     assert_eq!(done(check(audit_log::Acknowledge::default())), json!({ "acknowledged": [] }));
     assert_eq!(done(check(audit_log::Prune {})), json!({ "removed": [] }));
-    let preview = done(check(import::Preview { from: vec!["cursor".to_owned()] }));
+    let preview = done(check(preview("cursor".to_owned())));
     assert_eq!((&preview["file"], &preview["servers"]), (&json!("/crib.toml"), &json!([])));
     assert_eq!(preview["notes"], json!(["there is no home folder to look for Cursor in"]));
+    let environment = Some([("HOME".to_owned(), "/nowhere/home".to_owned())].into());
+    let theirs = done(check(import::Preview { from: vec!["cursor".to_owned()], environment }));
+    assert_eq!(theirs["notes"], json!(["Cursor has no file at /nowhere/home/.cursor/mcp.json"]));
 }
 
 #[test]
@@ -359,6 +194,10 @@ fn what_the_rules_for_ai_say_comes_to_the_same() {
     }
 }
 
+fn preview(from: String) -> import::Preview {
+    import::Preview { from: vec![from], environment: None }
+}
+
 fn replay(policy: Option<&str>) -> policies::Replay {
     policies::Replay { policy: policy.map(Into::into), since_ms: Some(0), last: 9, offline: false }
 }
@@ -397,8 +236,8 @@ fn what_is_refused_is_refused_alike() {
     let elsewhere = audit_log::Verify { folder: Some("/nowhere/at/all".to_owned()), ..Default::default() };
     refused(check(elsewhere), Kind::Failed, "failed");
     refused(check(audit_log::Key {}), Kind::Failed, "failed");
-    refused(check(import::Preview { from: vec![nobody()] }), misused, "misused");
-    refused(check(import::Preview { from: vec!["/nowhere/at.json".to_owned()] }), Kind::Failed, "failed");
+    refused(check(preview(nobody())), misused, "misused");
+    refused(check(preview("/nowhere/at.json".to_owned())), Kind::Failed, "failed");
     let explain = policies::Explain { tool: "ecko".to_owned(), ..Default::default() };
     refused(check(explain.clone()), unknown, "unknown_tool");
     let caller =
