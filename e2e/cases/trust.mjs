@@ -150,8 +150,10 @@ await run({
       },
     ] = JSON.parse((await mcp(0, "status", "pinned", "--json")).stdout).toolcribs;
     checkSame("the status", [1, 0], [server.held_back, server.withheld]);
-    checkHolds("the table", (await mcp(0, "status")).stdout, "HELD BACK");
-    checkHolds("the list", (await mcp(0, "list")).stdout, "1 held back");
+    checkHolds("the table", (await mcp(0, "status")).stdout, "HELD BACK", "1 held back: tool add (changed)");
+    checkHolds("the list", (await mcp(0, "list")).stdout, "1 held back: tool add (changed)");
+    const queue = await expectExit(0, ["approvals", "list", "--config", config.file]);
+    checkHolds("what waits for a person", queue.stderr, "pinned: tool add waits, too (changed)");
     const waits = (name, why) => `1 held back: tool add (${why}); \`toolcrib mcp trust ${name}\` shows more`;
     const { stderr } = await expectExit(0, ["tools", "list", "--config", config.file]);
     checkHolds("the tools", stderr, `bad: ${waits("bad", "suspicious")}`);
