@@ -8,7 +8,7 @@ import {
   RESULT,
   TOOL_META,
 } from "../fixtures/odd_json.mjs";
-import { checkHolds, checkSame, run } from "../support/check.mjs";
+import { checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { configure, serve } from "../support/toolcrib.mjs";
 import { GOOD_HEADERS, ask } from "../support/wire_http.mjs";
@@ -39,7 +39,11 @@ const SEND = {
 const parts = {};
 for (const [transport, send] of Object.entries(SEND)) {
   parts[`${transport}: a tool as it was listed`] = async () => {
-    const line = await send(LIST);
+    // A list waits for a server only so long; on a busy machine it may be in a later one.
+    const line = await eventually("the tool", async () => {
+      const listed = await send(LIST);
+      return listed.includes('"name":"odd_odd"') && listed;
+    });
     for (const [what, text] of Object.entries({
       inputSchema: INPUT_SCHEMA,
       outputSchema: OUTPUT_SCHEMA,

@@ -2,7 +2,7 @@
 // death and return.
 
 import http from "node:http";
-import { atEnd, check, checkHolds, checkSame, run, within } from "../support/check.mjs";
+import { atEnd, check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { configure, stdioCommand } from "../support/toolcrib.mjs";
 import { freePort, listen, startEverything } from "../support/http_servers.mjs";
 import { hearsSteps } from "../support/progress.mjs";
@@ -42,8 +42,10 @@ const echo = (message) => within("an answer", client.call("remote_echo", { messa
 
 await run({
   "its tools are listed and called": async () => {
-    const names = (await client.list()).map(({ name }) => name);
-    for (const name of ["remote_echo", "watched_echo"]) check(names.includes(name), `${name} in the list`, names);
+    await eventually("both in a list", async () => {
+      const names = (await client.list()).map(({ name }) => name);
+      return ["remote_echo", "watched_echo"].every((name) => names.includes(name));
+    });
     checkHolds("the echo", textOf(await echo("over there")), "over there");
   },
 

@@ -1,6 +1,6 @@
 // Many clients share one process of an upstream, over HTTP and through fronts, and none gets another's answer.
 
-import { check, checkHolds, checkSame, run, within } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { newMark } from "../support/processes.mjs";
@@ -37,8 +37,9 @@ const partsOf = (reach) => {
     // The first need of all of them falls into the same moment: still one start.
     "all list and call at once, each gets its own answer": async () => {
       const answers = clients.map(async (client, index) => {
-        const names = (await client.list()).map(({ name }) => name);
-        check(names.includes("everything_echo"), "everything_echo in the list", names);
+        await eventually("everything_echo in a list", async () =>
+          (await client.list()).some(({ name }) => name === "everything_echo"),
+        );
         checkHolds(
           "the echo",
           textOf(await client.call("everything_echo", { message: `I am ${index}.` })),

@@ -150,8 +150,14 @@ await run({
       },
     ] = JSON.parse((await mcp(0, "status", "pinned", "--json")).stdout).toolcribs;
     checkSame("the status", [1, 0], [server.held_back, server.withheld]);
-    checkHolds("the table", (await mcp(0, "status")).stdout, "HELD BACK");
-    checkHolds("the list", (await mcp(0, "list")).stdout, "1 held back");
+    checkHolds("the table", (await mcp(0, "status")).stdout, "HELD BACK", "1 held back: tool add (changed)");
+    checkHolds("the list", (await mcp(0, "list")).stdout, "1 held back: tool add (changed)");
+    const queue = await expectExit(0, ["approvals", "list", "--config", config.file]);
+    checkHolds("what waits for a person", queue.stderr, "pinned: tool add waits, too (changed)");
+    const waits = (name, why) => `1 held back: tool add (${why}); \`toolcrib mcp trust ${name}\` shows more`;
+    const { stderr } = await expectExit(0, ["tools", "list", "--config", config.file]);
+    checkHolds("the tools", stderr, `bad: ${waits("bad", "suspicious")}`);
+    checkHolds("the test", (await mcp(0, "test", "pinned")).stdout, waits("pinned", "changed"));
   },
 
   "a person sees what has changed and what to think of it": async () => {
@@ -174,6 +180,7 @@ await run({
       "reviewed: 6 held back",
       "trusted: everything is offered",
     );
+    checkHolds("all that waits of one server", (await trust(0, "pinned")).stdout, "{+ <IMPORTANT>Before using");
     const shown = JSON.parse((await trust(0, "pinned", "--show", "tool:add", "--json")).stdout);
     checkSame("for programs", ["changed", "high"], [shown.why, shown.risks[0].severity]);
   },
@@ -217,6 +224,14 @@ await run({
       },
     ] = JSON.parse((await mcp(0, "status", "pinned", "--json")).stdout).toolcribs;
     checkSame("what waits", 0, server.held_back);
+    const third = structuredClone(GOOD);
+    third.tools[0].description = "Adds three numbers.";
+    pinned.show(third);
+    await eventually("a third one to wait", async () => (await held("pinned"))[0].why === "changed");
+    await trust(0, "pinned", "--accept", "add");
+    check(await has("pinned_add")(), "the third one to be there", await names());
+    pinned.show(GOOD);
+    await eventually("the rejected one to be held back", lacks("pinned_add"));
     await trust(0, "pinned", "--accept", "add");
     check(await has("pinned_add")(), "the tool to be there", await names());
   },

@@ -9,7 +9,8 @@ import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const E2E = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
-const CHECKOUT = path.dirname(E2E);
+/** Where the program's sources are. */
+export const CHECKOUT = path.dirname(E2E);
 
 const fromRunner = (name, fallback) => process.env[name] ?? path.join(CHECKOUT, fallback);
 

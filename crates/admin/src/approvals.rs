@@ -11,6 +11,7 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::nearest::nearest;
 use crate::operation::Operation;
+use crate::trust::{TrustPart, WaitingDefinition};
 
 /// The calls that wait.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -25,6 +26,9 @@ pub struct List {
 pub struct ApprovalList {
     /// The oldest first.
     pub approvals: Vec<ApprovalReport>,
+    /// Definitions of servers that wait for the same person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub definitions: Vec<WaitingDefinition>,
 }
 
 /// One call that waits, or has waited.
@@ -78,14 +82,16 @@ pub struct Reset {
 
 impl Operation for List {
     const NAME: &'static str = "approvals.list";
-    type Part = Approvals;
+    type Part = TrustPart;
     type Output = ApprovalList;
 
-    fn perform(self, kept: &Approvals, by: &By) -> Result<ApprovalList, Fault> {
+    fn perform(self, part: &TrustPart, by: &By) -> Result<ApprovalList, Fault> {
+        let kept = &part.approvals;
         let now_ms = kept.now_ms();
         let mut found = kept.approvals(by.caller())?;
         found.retain(|approval| self.all || approval.status(now_ms) == State::Pending);
-        Ok(ApprovalList { approvals: found.iter().map(|approval| approval.report(now_ms)).collect() })
+        let approvals = found.iter().map(|approval| approval.report(now_ms)).collect();
+        Ok(ApprovalList { approvals, definitions: part.waiting()? })
     }
 }
 
@@ -153,7 +159,8 @@ impl Operation for Reset {
         by.in_person()?;
         let now_ms = kept.now_ms();
         let reset = kept.reset(self.id.as_deref(), by.caller())?;
-        Ok(ApprovalList { approvals: reset.iter().map(|approval| approval.report(now_ms)).collect() })
+        let approvals = reset.iter().map(|approval| approval.report(now_ms)).collect();
+        Ok(ApprovalList { approvals, definitions: Vec::new() })
     }
 }
 

@@ -56,6 +56,9 @@ pub struct ServerFacts {
     pub resources: Option<u64>,
     /// How many things are not offered before a person accepts them.
     pub held_back: Option<u64>,
+    /// How many and why, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_back_why: Option<String>,
     /// True if what it offers was read longer ago than it stays good.
     pub stale: bool,
     /// When that was read, in milliseconds since 1970.

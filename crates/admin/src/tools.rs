@@ -35,6 +35,9 @@ pub struct ServerTools {
     name: String,
     state: String,
     tools: usize,
+    /// What of it waits for a person, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_back: Option<String>,
     #[serde(skip)]
     is_good: bool,
 }
@@ -67,11 +70,22 @@ impl ServerTools {
         if offer.state == State::NeedsAuth {
             state.push_str(&format!("; run `toolcrib mcp auth {name}`"));
         }
-        ServerTools { name, state, tools: offer.tools.len(), is_good }
+        ServerTools {
+            name,
+            state,
+            tools: offer.tools.len(),
+            held_back: pins::held_in_short(&offer.held),
+            is_good,
+        }
     }
 
-    /// A line, if its tools are not on offer.
+    /// A line, if its tools are not on offer, or not all of them.
     pub fn trouble(&self) -> Option<String> {
-        (!self.is_good).then(|| format!("{}: {}", self.name, self.state))
+        let ServerTools { name, state, held_back, .. } = self;
+        let held_back =
+            held_back.as_ref().map(|held| format!("{held}; `toolcrib mcp trust {name}` shows more"));
+        let state = (!self.is_good).then(|| state.clone());
+        let troubles: Vec<_> = state.into_iter().chain(held_back).collect();
+        (!troubles.is_empty()).then(|| format!("{name}: {}", troubles.join("; ")))
     }
 }

@@ -7,7 +7,8 @@ mod known_pins;
 
 use std::sync::Arc;
 
-use pins::{Decision, Hash, PinStore, Pins, Risk, What};
+use gate::Approvals;
+use pins::{Decision, Hash, PinStore, Pins, Risk, Trust, What, Why};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use store::wait;
@@ -35,6 +36,8 @@ pub struct TrustPart {
     pub store: PinStore,
     /// Our own tools, with whose they are, beside which definitions are searched.
     pub own: Vec<(String, String)>,
+    /// The calls that wait for a person beside them.
+    pub approvals: Arc<Approvals>,
     /// Those who go by what is decided.
     pub running: Arc<dyn Running>,
     /// The time in milliseconds since 1970.
@@ -54,6 +57,19 @@ pub struct List {
 pub struct TrustList {
     /// In the order of their names.
     pub servers: Vec<ServerTrust>,
+}
+
+/// A definition that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaitingDefinition {
+    /// Whose.
+    pub server: String,
+    /// What it is of.
+    pub kind: What,
+    /// Its own name or URI.
+    pub name: String,
+    /// Why, in a word: `new`, `changed`, `suspicious` or `unreviewed`.
+    pub why: String,
 }
 
 /// One definition.
@@ -128,6 +144,22 @@ impl TrustPart {
 
     fn known(&self) -> Result<KnownPins<'_>, Fault> {
         KnownPins::read(&self.store, &self.servers, &self.own)
+    }
+
+    /// Everything that waits for a person. What cannot be read is told where its server is looked at.
+    pub(crate) fn waiting(&self) -> Result<Vec<WaitingDefinition>, Fault> {
+        let known = self.known()?;
+        let mut waiting = Vec::new();
+        for settings in self.servers.iter().filter(|settings| settings.trust != Trust::Trust) {
+            let pins = known.of(settings.name()).and_then(Result::ok);
+            let all = pins.into_iter().flat_map(Pins::all);
+            waiting.extend(all.filter_map(|(kind, name, pinned)| {
+                let why = pinned.held(settings.trust).filter(Why::awaits)?.word().to_owned();
+                let (server, name) = (settings.name().to_owned(), name.to_owned());
+                Some(WaitingDefinition { server, kind, name, why })
+            }));
+        }
+        Ok(waiting)
     }
 
     /// Has the running Toolcribs go by what was decided.

@@ -114,7 +114,7 @@ impl Kept {
         }
         let near = nearest(name, all.iter().map(|named| named.name.as_str()));
         let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        let set = format!("set it with `toolcrib secrets set {name}`");
+        let set = format!("set it with `toolcrib secrets set {name}`, then run `toolcrib mcp reload`");
         Err(NotFollowed::Missing(format!("no secret {name} is kept here{near}; {set}")))
     }
 
@@ -169,7 +169,7 @@ mod tests {
         let state = folder.path().join("state");
         let kept = Kept::new(&state, KeySource::State);
         assert_eq!(kept.known().map(|known| known.len()), Ok(0));
-        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`";
+        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`, then run `toolcrib mcp reload`";
         assert_eq!(kept.value("TOKEN"), Err(NotFollowed::Missing(missing.to_owned())));
         assert!(!state.exists());
     }
@@ -180,8 +180,7 @@ mod tests {
         set(folder.path(), "TOKEN", "s3cret");
         let kept = Kept::new(folder.path(), KeySource::State);
         assert_eq!(kept.value("TOKEN").as_deref(), Ok("s3cret"));
-        let near =
-            "no secret TOKEM is kept here; did you mean TOKEN?; set it with `toolcrib secrets set TOKEM`";
+        let near = "no secret TOKEM is kept here; did you mean TOKEN?; set it with `toolcrib secrets set TOKEM`, then run `toolcrib mcp reload`";
         assert_eq!(kept.value("TOKEM"), Err(NotFollowed::Missing(near.to_owned())));
         let why = kept.value("token").expect_err("no name");
         assert!(matches!(why, NotFollowed::Wrong(why) if why.starts_with("`token` is no secret's name: ")));

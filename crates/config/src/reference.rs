@@ -1,6 +1,7 @@
 //! Follows the references by which the configuration names its secrets. What comes back is never shown.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use upstream::{NotFollowed, Reference};
@@ -18,8 +19,8 @@ const SECRET_BYTES_MAX: usize = 64 * 1024;
 pub enum Unfollowed {
     /// A problem of the configuration: for whoever asks whether it is right.
     IsWrong,
-    /// The server fails whose secret is not kept; the others run. Anything else is a problem: what exists and cannot be
-    /// read could not be struck out.
+    /// The server fails whose variable is not set, whose file is not there or whose secret is not kept; the others run.
+    /// Anything else is a problem: what exists and cannot be read could not be struck out.
     FailsItsServer,
     /// Nothing, since no server is going to be started: a key must be revocable whatever is wrong with some table.
     IsPassedOver,
@@ -30,9 +31,6 @@ impl Unfollowed {
     pub fn judge(self, why: NotFollowed) -> NotFollowed {
         match (self, why) {
             (Unfollowed::IsWrong, NotFollowed::Missing(why)) => NotFollowed::Wrong(why),
-            (Unfollowed::FailsItsServer, NotFollowed::Missing(why)) => {
-                NotFollowed::Missing(format!("{why}, then run `toolcrib mcp reload`"))
-            }
             (Unfollowed::IsPassedOver, NotFollowed::Wrong(why)) => NotFollowed::Missing(why),
             (_, why) => why,
         }
@@ -42,20 +40,21 @@ impl Unfollowed {
 /// The text that a reference names; the secrets of the store are in `kept`.
 ///
 /// # Errors
-/// What is missing, in a sentence that names the place and never the content. A secret that is not kept is yet to be set.
+/// What is missing, in a sentence that names the place and never the content.
 pub(crate) fn follow(
     reference: &Reference,
     surroundings: &Surroundings,
     kept: Option<&Kept>,
 ) -> Result<String, NotFollowed> {
-    let found = match (reference, kept) {
+    match (reference, kept) {
         (Reference::Env(name), _) => from_environment(name, surroundings),
         (Reference::File(path), _) => from_file(path, &surroundings.absolute(Path::new(path))),
-        (Reference::Store(name), Some(kept)) => return kept.value(name),
+        (Reference::Store(name), Some(kept)) => kept.value(name),
         // That is told by itself.
-        (Reference::Store(_), None) => Err("there is no place where secrets are kept".to_owned()),
-    };
-    found.map_err(NotFollowed::Wrong)
+        (Reference::Store(_), None) => {
+            Err(NotFollowed::Wrong("there is no place where secrets are kept".to_owned()))
+        }
+    }
 }
 
 /// How far the references of a folder's server lead: to the environment, to files in the folder, and to the kept secrets
@@ -122,20 +121,25 @@ impl Within<'_> {
     }
 }
 
-fn from_environment(name: &str, surroundings: &Surroundings) -> Result<String, String> {
-    let found = surroundings.variable(name);
-    let found = found.ok_or(format!("the environment variable {name} is not set"))?;
-    let text = found.to_str().ok_or(format!("the environment variable {name} is no text"))?;
-    Ok(text.to_owned())
+fn from_environment(name: &str, surroundings: &Surroundings) -> Result<String, NotFollowed> {
+    let missing = || NotFollowed::Missing(format!("the environment variable {name} is not set"));
+    let wrong = || NotFollowed::Wrong(format!("the environment variable {name} is no text"));
+    let found = surroundings.variable(name).ok_or_else(missing)?;
+    found.to_str().map(str::to_owned).ok_or_else(wrong)
 }
 
-fn from_file(path: &str, absolute: &Path) -> Result<String, String> {
-    let text = find::read(absolute).map_err(|error| format!("the file {path} cannot be read: {error}"))?;
+fn from_file(path: &str, absolute: &Path) -> Result<String, NotFollowed> {
+    let text = find::read(absolute).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => NotFollowed::Missing(format!("there is no file {path}")),
+        _ => NotFollowed::Wrong(format!("the file {path} cannot be read: {error}")),
+    })?;
     // Editors and `echo` end a file with a line break that is no part of the secret.
     let text = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     match text.len() {
-        0 => Err(format!("the file {path} is empty")),
-        bytes if bytes > SECRET_BYTES_MAX => Err(format!("the file {path} is larger than 64 KiB")),
+        0 => Err(NotFollowed::Missing(format!("the file {path} is empty"))),
+        bytes if bytes > SECRET_BYTES_MAX => {
+            Err(NotFollowed::Wrong(format!("the file {path} is larger than 64 KiB")))
+        }
         _ => Ok(text.to_owned()),
     }
 }
@@ -173,8 +177,9 @@ mod tests {
         check(file("token"), Ok("from a file"));
         check(file("empty"), Err("the file empty is empty"));
         check(file("large"), Err("the file large is larger than 64 KiB"));
-        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`";
+        let missing = "no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN`, then run `toolcrib mcp \
+                       reload`";
         check(Reference::Store("TOKEN".into()), Err(missing));
-        check(file("none"), Err("the file none cannot be read: No such file or directory (os error 2)"));
+        check(file("none"), Err("there is no file none"));
     }
 }

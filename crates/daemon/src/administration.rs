@@ -109,6 +109,7 @@ pub fn trust(loaded: &Loaded, running: Arc<dyn Running>) -> TrustPart {
         held: loaded.held.clone(),
         store: PinStore::new(settings.kept.store().clone(), &settings.redactor),
         own: own_tools(),
+        approvals: Approvals::new(settings.kept.store().clone()),
         running,
         now_ms,
     }

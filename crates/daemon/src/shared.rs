@@ -59,8 +59,7 @@ impl Shared {
     pub fn new(settings: &Settings) -> Result<Shared, Trouble> {
         let (store, redactor) = (settings.kept.store().clone(), settings.redactor.clone());
         let sealed = Arc::new(settings.kept.sealed());
-        let world = world(sealed.clone())?;
-        let world = upstream::World { pins: Some(pinning(&store, &redactor)), ..world };
+        let world = pinned_world(sealed.clone(), settings)?;
         let audit = settings.audit.clone();
         let servers_store: Arc<dyn Store> = store.clone();
         let approvals = Approvals::new(store.clone());
@@ -96,6 +95,19 @@ impl Shared {
         }
         self.observing.end().await;
     }
+}
+
+/// What upstreams need of the outside world, for whoever offers what they list or remembers it: what was not accepted is
+/// held back.
+///
+/// # Errors
+/// As [`world`].
+pub fn pinned_world(
+    secrets: impl Into<Arc<Secrets>>,
+    settings: &Settings,
+) -> Result<upstream::World, Trouble> {
+    let pins = Some(pinning(settings.kept.store(), &settings.redactor));
+    Ok(upstream::World { pins, ..world(secrets)? })
 }
 
 /// What it takes to hold definitions back, beside our own tools.

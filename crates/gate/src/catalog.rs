@@ -9,20 +9,34 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
+use tokio::time::{Instant, timeout, timeout_at};
 use tool_api::{AnyTool, Event, Features};
 
 use crate::offer::{self, Collision, Offer, Offered, Report, Source, Versions};
 
-/// How long a list waits for sources that have not reported. Later ones come as a change of the list.
-pub(crate) const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
+/// How long lists wait for a source that has not reported, from when somebody first wanted what it has: once for all, so
+/// that one that hangs costs no later list anything. Claude Code gives up on a list after 5 s, and shows no tool at all
+/// then. A source that is later comes as a change of the list.
+const LIST_WAIT_MAX: Duration = Duration::from_secs(1);
+
+/// How long a call of what nobody offers yet waits for sources that have not reported.
+const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
 
 /// Events that may wait for a slow listener; it is told that it missed some. The room for them is taken at the start.
 const EVENTS_WAITING_MAX: usize = 256;
 
 struct Expected {
     name: Arc<str>,
+    /// When it was announced.
+    since: Instant,
     /// Nothing until the first report.
     report: Option<Report>,
+}
+
+impl Expected {
+    fn of(name: Arc<str>, report: Option<Report>) -> Expected {
+        Expected { name, since: Instant::now(), report }
+    }
 }
 
 /// Whether the tool of this name is there at all.
@@ -35,7 +49,8 @@ pub struct Catalog {
     shows: ArcSwap<Shows>,
     offer: ArcSwap<Offer>,
     versions: watch::Sender<Versions>,
-    wanted: watch::Sender<bool>,
+    /// Since when somebody needs what unreported sources have.
+    wanted: watch::Sender<Option<Instant>>,
     events: broadcast::Sender<Event>,
 }
 
@@ -46,8 +61,7 @@ impl Catalog {
     /// A catalogue of our own tools. Earlier sources win a name; ours come first.
     pub fn new(built_in: Vec<Arc<dyn AnyTool>>) -> Arc<Catalog> {
         let source = Source::new(BUILT_IN.into(), Features::default());
-        let sources =
-            vec![Expected { name: BUILT_IN.into(), report: Some(Report { tools: built_in, source }) }];
+        let sources = vec![Expected::of(BUILT_IN.into(), Some(Report { tools: built_in, source }))];
         let versions = Versions { all: 1, tools: 1, prompts: 1, resources: 1 };
         let shows: Shows = Box::new(|_| true);
         let mut offer = build(&sources, &shows);
@@ -57,7 +71,7 @@ impl Catalog {
             sources: Mutex::new(sources),
             shows: ArcSwap::from_pointee(shows),
             versions: watch::Sender::new(versions),
-            wanted: watch::Sender::new(false),
+            wanted: watch::Sender::new(None),
             events: broadcast::Sender::new(EVENTS_WAITING_MAX),
         })
     }
@@ -67,7 +81,7 @@ impl Catalog {
         self.publish(|sources, _| {
             let is_new = !sources.iter().any(|known| &*known.name == source);
             if is_new {
-                sources.push(Expected { name: source.into(), report: None });
+                sources.push(Expected::of(source.into(), None));
             }
             is_new
         });
@@ -81,7 +95,7 @@ impl Catalog {
             let report = Some(Report { tools, source: Source::new(source.into(), features) });
             match sources.iter_mut().find(|known| &*known.name == source) {
                 Some(known) => known.report = report,
-                None => sources.push(Expected { name: source.into(), report }),
+                None => sources.push(Expected::of(source.into(), report)),
             }
             true
         });
@@ -166,23 +180,52 @@ impl Catalog {
     pub async fn settled(&self) -> Arc<Offer> {
         if !self.offer.load().is_settled {
             self.want();
-            let mut changes = self.changes();
             // Whoever is late comes as a change of the list.
-            let reported = changes.wait_for(|_| self.offer.load().is_settled);
-            let _ = tokio::time::timeout(REPORT_WAIT_MAX, reported).await;
+            let _ = timeout(REPORT_WAIT_MAX, self.reported()).await;
         }
         self.offer()
     }
 
-    /// Says that somebody needs what unreported sources have: clients hear of it when it has come.
-    pub fn want(&self) {
-        self.wanted.send_replace(true);
+    /// The offer for a list: sources have been asked again where it is not good any more.
+    pub async fn listed(&self) -> Arc<Offer> {
+        self.offer().renewed().await;
+        self.soon().await
+    }
+
+    /// The offer for whoever waits for less long, and not again for a source that others have waited for in vain.
+    pub async fn soon(&self) -> Arc<Offer> {
+        if let Some(since) = self.waited_for_since() {
+            let _ = timeout_at(since + LIST_WAIT_MAX, self.reported()).await;
+        }
+        self.offer()
+    }
+
+    /// Since when the last of the sources is waited for that have not reported; nothing if all have.
+    fn waited_for_since(&self) -> Option<Instant> {
+        let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        let announced = sources.iter().filter(|source| source.report.is_none()).map(|source| source.since);
+        Some(announced.max()?.max(self.want()))
+    }
+
+    /// Resolves once every source has reported.
+    async fn reported(&self) {
+        // The sender lives as long as the catalogue, so the wait cannot fail.
+        let _ = self.changes().wait_for(|_| self.offer.load().is_settled).await;
+    }
+
+    /// Says that somebody needs what unreported sources have, and since when: clients hear of it when it has come.
+    pub fn want(&self) -> Instant {
+        self.wanted.send_if_modified(|wanted| {
+            let is_new = wanted.is_none();
+            wanted.get_or_insert_with(Instant::now);
+            is_new
+        });
+        self.wanted.borrow().unwrap_or_else(Instant::now)
     }
 
     /// Resolves once somebody needs what unreported sources have.
     pub async fn wanted(&self) {
-        // The sender lives as long as the catalogue, so the wait cannot fail.
-        let _ = self.wanted.subscribe().wait_for(|wanted| *wanted).await;
+        let _ = self.wanted.subscribe().wait_for(Option::is_some).await;
     }
 
     /// Tells the versions of the lists with every change.
@@ -208,6 +251,12 @@ fn build(sources: &[Expected], shows: &Shows) -> Offer {
     offer
 }
 
+/// Some servers list the same tools in another order each time, which is no news to anybody.
 fn read_alike(before: &[Arc<Offered>], now: &[Arc<Offered>]) -> bool {
-    before.iter().map(|tool| tool.listed()).eq(now.iter().map(|tool| tool.listed()))
+    let sorted = |tools: &'_ [Arc<Offered>]| {
+        let mut tools = tools.to_vec();
+        tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
+        tools
+    };
+    sorted(before).iter().map(|tool| tool.listed()).eq(sorted(now).iter().map(|tool| tool.listed()))
 }

@@ -3,7 +3,6 @@
 mod call;
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use audit::AuditLog;
@@ -16,7 +15,7 @@ use telemetry::Telemetry;
 use tool_api::Action;
 
 use crate::approvals::Approvals;
-use crate::catalog::{Catalog, REPORT_WAIT_MAX};
+use crate::catalog::Catalog;
 use crate::checks::{self, Quotas, Rate};
 use crate::failure::Refusal;
 use crate::find;
@@ -53,7 +52,6 @@ pub struct Gate {
     rate: Rate,
     audit_log: Arc<AuditLog>,
     telemetry: Arc<Telemetry>,
-    since: Instant,
     files: Root,
     round_trips: RoundTrips,
     refusals: Arc<RefusalLimit>,
@@ -75,7 +73,6 @@ impl Gate {
             approvals: parts.approvals,
             audit_log: parts.audit_log,
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
-            since: Instant::now(),
             files: parts.files,
             round_trips: RoundTrips::new(store, clock),
             refusals: Arc::default(),
@@ -102,12 +99,8 @@ impl Gate {
 
     /// Why calls would not be served as they should be right now, if so.
     pub fn unready(&self) -> Option<String> {
-        if let Err(error) = self.audit_log.takes_changes() {
-            return Some(error.to_string());
-        }
-        // One that is broken must not keep all others from being used.
-        let is_waited_for = self.since.elapsed() < REPORT_WAIT_MAX && !self.catalog.offer().is_settled;
-        is_waited_for.then(|| "not every upstream has reported yet".to_owned())
+        // No server counts: one that is broken must not keep all others from being used.
+        self.audit_log.takes_changes().err().map(|error| error.to_string())
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use audit::Hash;
+use futures_util::future::join_all;
 use telemetry::{Meter, Metrics};
-use tool_api::{Abilities, Action, AnyTool, Definition, Features, Item, Listing};
+use tool_api::{Abilities, Action, AnyTool, Definition, Features, Freshness, Item, Listing};
 
 use crate::schema::Schema;
 
@@ -133,11 +135,11 @@ pub struct Shown {
 pub struct Offer {
     /// Grow with every change.
     pub versions: Versions,
-    /// All tools, by name.
+    /// All tools: by source, and within it in the source's own order.
     pub tools: Vec<Arc<Offered>>,
     /// Everyone who has reported, in the order of announcement.
     pub sources: Vec<Arc<Source>>,
-    /// All prompts: by source, and within it in the source's own order.
+    /// All prompts, in the same order.
     pub prompts: Vec<Shown>,
     /// All resources, in the same order.
     pub resources: Vec<Shown>,
@@ -168,6 +170,22 @@ impl Offer {
     /// The source of this name.
     pub fn source(&self, name: &str) -> Option<&Arc<Source>> {
         self.sources.iter().find(|source| &*source.name == name)
+    }
+
+    /// How long the lists of those sources stay good that say it.
+    pub fn good_for(&self) -> Option<Duration> {
+        self.freshness().filter_map(|source| source.good_for()).min()
+    }
+
+    /// Has lists read again that are not good any more.
+    pub(crate) async fn renewed(&self) {
+        let is_over = |source: &Arc<dyn Freshness>| source.good_for() == Some(Duration::ZERO);
+        let over: Vec<_> = self.freshness().filter(is_over).collect();
+        join_all(over.iter().map(|source| source.renewed())).await;
+    }
+
+    fn freshness(&self) -> impl Iterator<Item = Arc<dyn Freshness>> {
+        self.sources.iter().filter_map(|source| source.features.freshness.as_ref()?.upgrade())
     }
 
     /// What all sources together can do.
@@ -273,7 +291,6 @@ pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>, shows: impl F
         merge(source, &features.resources, (&mut offer.resources, &mut offer.resource_owner), collisions);
         merge(source, &features.templates, (&mut offer.templates, &mut template_owner), collisions);
     }
-    offer.tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
     offer
 }
 

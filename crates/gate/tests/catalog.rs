@@ -4,6 +4,7 @@
 mod samples;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -49,10 +50,10 @@ fn the_earlier_announced_source_keeps_a_name_whoever_reports_first() {
     let refused = catalog.replace("first", tools(&["x", "a", "shared"]), none());
     assert_eq!(refused, [shared, collision("second")], "`shared` is ours, `x` is now the first's");
     assert_eq!(catalog.replace("first", tools(&["x", "a", "shared"]), none()), [], "that is known");
-    assert_eq!(names(&catalog.offer()), ["a", "b", "own", "shared", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "shared", "x", "a", "b"]);
     assert!(catalog.offer().collisions.contains(&collision("second")), "`x` went to the first source");
     catalog.replace("first", Vec::new(), none());
-    assert_eq!(names(&catalog.offer()), ["b", "own", "shared", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "shared", "x", "b"]);
     assert_eq!(catalog.offer().collisions, []);
 }
 
@@ -86,6 +87,11 @@ fn a_change_is_told_and_has_a_version() {
     assert!(after.tools > before.tools && after.prompts == before.prompts);
     catalog.replace("late", tools(&["x"]), none());
     assert_eq!(catalog.offer().versions.tools, after.tools, "the same list again is no news");
+    catalog.replace("late", tools(&["y", "x"]), none());
+    let after = catalog.offer().versions;
+    catalog.replace("late", tools(&["x", "y"]), none());
+    assert_eq!(catalog.offer().versions.tools, after.tools, "nor is another order");
+    assert_eq!(names(&catalog.offer()), ["own", "x", "y"]);
 }
 
 #[test]
@@ -95,7 +101,7 @@ fn a_source_that_is_removed_takes_its_tools_along_and_frees_their_names() {
     catalog.replace("second", tools(&["x", "b"]), none());
     let before = catalog.offer().versions;
     catalog.remove("first");
-    assert_eq!(names(&catalog.offer()), ["b", "own", "x"]);
+    assert_eq!(names(&catalog.offer()), ["own", "x", "b"]);
     assert_eq!(catalog.offer().collisions, []);
     let after = catalog.offer().versions;
     assert!(after.all > before.all && after.tools > before.tools && after.prompts == before.prompts);
@@ -149,4 +155,23 @@ async fn a_list_waits_for_sources_but_not_for_ever() {
     assert_eq!(names(&*settling.await), ["own", "x"]);
     catalog.replace("slow", tools(&["y"]), none());
     assert_eq!(names(&catalog.settled().now_or_never().expect("all have reported")), ["own", "x", "y"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_hangs_costs_one_list_a_second() {
+    let catalog = Catalog::new(tools(&["own"]));
+    catalog.expect("hangs");
+    let waited = async || {
+        let begun = tokio::time::Instant::now();
+        let names = names(&*catalog.soon().await);
+        (begun.elapsed(), names)
+    };
+    assert_eq!(waited().await, (Duration::from_secs(1), vec!["own".to_owned()]));
+    assert_eq!(waited().await.0, Duration::ZERO, "it has been waited for");
+    tokio::time::advance(Duration::from_secs(60)).await;
+    catalog.expect("new");
+    assert_eq!(waited().await.0, Duration::from_secs(1), "the other one has not");
+    catalog.replace("hangs", tools(&["x"]), none());
+    catalog.replace("new", tools(&["y"]), none());
+    assert_eq!(waited().await, (Duration::ZERO, ["own", "x", "y"].map(str::to_owned).to_vec()));
 }

@@ -4,6 +4,9 @@ use std::fmt;
 
 use crate::item::What;
 
+/// Most definitions that are named in short.
+const NAMED_MAX: usize = 5;
+
 /// A definition that is held back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeldBack {
@@ -76,8 +79,36 @@ impl HeldBack {
     }
 }
 
+/// How much of a server waits for a person, and why, in a few words; nothing if nothing does.
+pub fn held_in_short(held: &[HeldBack]) -> Option<String> {
+    let waiting: Vec<&HeldBack> = held.iter().filter(|held| held.why.awaits()).collect();
+    let named = waiting.iter().take(NAMED_MAX);
+    let mut named: Vec<_> =
+        named.map(|HeldBack { what, name, why }| format!("{what} {name} ({})", why.word())).collect();
+    if let Some(more) = waiting.len().checked_sub(NAMED_MAX).filter(|more| *more > 0) {
+        named.push(format!("and {more} more"));
+    }
+    (!waiting.is_empty()).then(|| format!("{} held back: {}", waiting.len(), named.join(", ")))
+}
+
 /// A word as a shell takes it.
 pub fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':' | '/' | '.' | '@');
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_told_in_short() {
+        let held = |name: &str, why| HeldBack { what: What::Tool, name: name.to_owned(), why };
+        assert_eq!(held_in_short(&[held("a", Why::Rejected)]), None);
+        let two = [held("a", Why::Changed), held("b", Why::Rejected), held("c", Why::New)];
+        assert_eq!(held_in_short(&two).as_deref(), Some("2 held back: tool a (changed), tool c (new)"));
+        let many: Vec<_> = (0..7).map(|n| held(&n.to_string(), Why::New)).collect();
+        let told = held_in_short(&many).expect("they wait");
+        assert!(told.ends_with("tool 4 (new), and 2 more"), "{told}");
+    }
 }

@@ -24,7 +24,7 @@ mod trust;
 
 pub use canonical::{Hash, subject};
 pub use difference::{Change, difference};
-pub use held_back::{HeldBack, Why, shell_word};
+pub use held_back::{HeldBack, Why, held_in_short, shell_word};
 pub use item::What;
 pub use neighbours::Neighbours;
 pub use note::{Definitions, Sighting};

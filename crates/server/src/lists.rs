@@ -2,7 +2,8 @@
 //! scopes, and handed out from then on.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
 use gate::{Action, Caller, Definition, Effect, Gate, Item, Listing, Offer, Offered, Shown, Source};
@@ -20,8 +21,8 @@ const PAGE_ENTRIES_MAX: usize = 1_000;
 /// Most written pages kept; each is a list in one state, a revision and a set of scopes.
 const PAGES_KEPT_MAX: usize = 64;
 
-/// How long a list stays good if nobody tells of a change, in milliseconds.
-const LIST_MS: u64 = 60_000;
+/// How long a list stays good if nobody tells of a change, and its servers do not say less.
+const GOOD_FOR: Duration = Duration::from_secs(60);
 
 /// Longest name that a cursor holds, in bytes; a longer one is named by its hash.
 const CURSOR_NAME_BYTES_MAX: usize = 200;
@@ -41,6 +42,7 @@ struct Key {
     class: u64,
     /// Which secrets were known.
     redactor: u64,
+    good_for: Duration,
 }
 
 /// Whose list, and for whom.
@@ -50,6 +52,8 @@ struct View<'a> {
     caller: &'a Caller,
     revision: Revision,
     kind: ListKind,
+    /// How long what is told stays good.
+    good_for: Duration,
 }
 
 /// One entry.
@@ -86,20 +90,30 @@ impl Lists {
         kind: ListKind,
         cursor: Option<&str>,
     ) -> Result<Bytes, WireError> {
-        let view = View { gate, offer, caller, revision, kind };
+        let good_for = match offer.good_for() {
+            // It is not told.
+            _ if !revision.is_modern() => GOOD_FOR,
+            _ if !offer.is_settled => Duration::ZERO,
+            // In whole seconds, so that a page is written once a second at most.
+            Some(good_for) if good_for < GOOD_FOR => Duration::from_secs(good_for.as_secs()),
+            Some(_) | None => GOOD_FOR,
+        };
+        let view = View { gate, offer, caller, revision, kind, good_for };
         if let Some(cursor) = cursor {
             return view.page_after(cursor);
         }
         // Whether a source can do anything with what it lists is no part of the list's own version.
         let version = offer.versions.all;
         let (class, redactor) = (gate.class(caller), gate.redactor().version());
-        let key = Key { kind, version, revision, scopes: caller.scopes().clone(), class, redactor };
+        let key = Key { kind, version, revision, scopes: caller.scopes().clone(), class, redactor, good_for };
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, page)) = kept.iter().find(|(known, _)| *known == key) {
             return Ok(page.clone());
         }
         let page = view.write(&view.rows());
-        kept.retain(|(known, _)| known.version == version && known.redactor == redactor);
+        // Each of these is another one after a moment.
+        let passes = |known: &Key| !known.good_for.is_zero() && known.good_for < GOOD_FOR;
+        kept.retain(|(known, _)| known.version == version && known.redactor == redactor && !passes(known));
         kept.truncate(PAGES_KEPT_MAX - 1);
         kept.push((key, page.clone()));
         Ok(page)
@@ -112,28 +126,19 @@ impl<'a> View<'a> {
         let Some(after) = cursor::parse(cursor) else {
             return Err(invalid("this cursor was not made here; ask again without one"));
         };
-        if self.kind == ListKind::Tools {
-            // They are in the order of their names, so there is a place after one that has gone.
-            let tools = &self.offer.tools;
-            let start = tools.partition_point(|tool| tool.definition().name.as_str() <= &after[..]);
-            return Ok(self.write(&self.tools(&tools[start..])));
-        }
         let rows = self.rows();
         let place = rows.iter().position(|row| mark(row.name()) == after);
         let changed = || invalid("the list has changed since this cursor was made; ask again without one");
         Ok(self.write(&rows[place.ok_or_else(changed)? + 1..]))
     }
 
-    /// Those of these tools that the caller may see.
-    fn tools(&self, tools: &'a [Arc<Offered>]) -> Vec<Row<'a>> {
-        let seen = tools.iter().filter(|tool| self.gate.may_see(self.caller, tool));
-        seen.map(|tool| Row::Tool(tool)).collect()
-    }
-
     /// All that the caller may see.
     fn rows(&self) -> Vec<Row<'a>> {
         match self.kind {
-            ListKind::Tools => self.tools(&self.offer.tools),
+            ListKind::Tools => {
+                let seen = self.offer.tools.iter().filter(|tool| self.gate.may_see(self.caller, tool));
+                seen.map(|tool| Row::Tool(tool)).collect()
+            }
             ListKind::Prompts => self.items(&self.offer.prompts, Action::GetPrompt),
             ListKind::Resources => self.items(&self.offer.resources, Action::ReadResource),
             ListKind::Templates => self.items(&self.offer.templates, Action::ReadResource),
@@ -159,7 +164,8 @@ impl<'a> View<'a> {
             ListKind::Resources => "resources",
             ListKind::Templates => "resourceTemplates",
         };
-        let cache = Cache { ttl_ms: LIST_MS, scope: Scope::Private };
+        let ttl_ms = u64::try_from(self.good_for.as_millis()).unwrap_or(u64::MAX);
+        let cache = Cache { ttl_ms, scope: Scope::Private };
         let written: Vec<Bytes> = page.iter().map(|row| self.entry(row)).collect();
         let list = paging::write_list_result(
             member,

@@ -1,9 +1,11 @@
 //! What a source offers beside its tools: prompts, resources, templates, and the actions on them.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 
 use crate::tool::AnyTool;
 
@@ -123,6 +125,17 @@ pub struct Features {
     pub instructions: Option<Arc<str>>,
     /// Its tools that are not offered before a person accepts them.
     pub held: Vec<Held>,
+    /// Knows how long its lists stay good, if it says that.
+    pub freshness: Option<Weak<dyn Freshness>>,
+}
+
+/// How long the lists of a source stay good.
+pub trait Freshness: Send + Sync {
+    /// How long from now on; nothing if the source does not say it.
+    fn good_for(&self) -> Option<Duration>;
+
+    /// Has them read again. Resolves when what they say now is reported, or that takes too long for whoever lists.
+    fn renewed(&self) -> BoxFuture<'_, ()>;
 }
 
 /// A tool that is neither listed nor called, and what a caller is told who wants to call it.

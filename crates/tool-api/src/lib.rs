@@ -23,7 +23,7 @@ pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName};
 pub use failure::{Protocol, ToolError};
-pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Held, Item};
+pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};

@@ -58,7 +58,12 @@ pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
         !is_held
     });
     let instructions = instructions.map(|text| settings.mask().lines(text, INSTRUCTIONS_BYTES_MAX));
-    let instructions = instructions.filter(|text| !text.is_empty()).map(Arc::from);
+    // It knows its tools by other names than clients do.
+    let named = |text: String| match settings.prefix.is_empty() {
+        true => text,
+        false => format!("What this calls NAME is offered as `{}_NAME`.\n\n{text}", settings.prefix),
+    };
+    let instructions = instructions.filter(|text| !text.is_empty()).map(named).map(Arc::from);
     let extension_methods = extension_methods(&abilities, settings, target);
     Features {
         prompts,
@@ -70,6 +75,7 @@ pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
         abilities,
         instructions,
         held: Vec::new(),
+        freshness: Some(upstream.clone()),
     }
 }
 

@@ -14,6 +14,9 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Kind; 4] = [Kind::Tools, Kind::Prompts, Kind::Resources, Kind::Templates];
 
+    /// Those that are read again; the templates are with the resources.
+    pub(crate) const REFRESHED: [Kind; 3] = [Kind::Tools, Kind::Prompts, Kind::Resources];
+
     /// What is asked for the list.
     pub(crate) fn method(self) -> &'static str {
         match self {

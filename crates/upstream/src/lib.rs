@@ -30,6 +30,7 @@ mod offer;
 mod profiles;
 mod remote_action;
 mod remote_tool;
+mod renewal;
 mod round;
 mod settings;
 mod signer;

@@ -28,6 +28,9 @@ pub const LIST_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Longest cursor, in bytes; all cursors of a list are kept to see one come twice.
 const CURSOR_BYTES_MAX: usize = 4 * 1024;
 
+/// How often a list is begun anew whose server does not know its own cursor any more, most likely since the list has changed.
+const RESTARTS_MAX: usize = 3;
+
 /// An entry with everything that it needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Entry {
@@ -80,6 +83,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
     let mut listed = Listed::new(kind);
     let mut cursors = HashSet::new();
     let mut cursor: Option<String> = None;
+    let mut restarts = 0;
     for _ in 0..PAGES_MAX {
         let cursor_member = |cursor: &String| format!("\"cursor\":{}", literal(cursor));
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
@@ -87,6 +91,12 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let request = Request { method, params, ..Request::default() };
         let result = match connection.request(None, request).await {
             Ok(Answer::Result(result)) => result,
+            Ok(Answer::Error(_)) if cursor.is_some() && restarts < RESTARTS_MAX => {
+                restarts += 1;
+                (listed, cursor) = (Listed::new(kind), None);
+                cursors.clear();
+                continue;
+            }
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
             Err(fault) => return Err(ConnectError::Request(fault)),

@@ -76,12 +76,12 @@ impl Lists {
         self.capabilities.object().is_some_and(|all| all.get(name).is_some_and(|value| value != "null"))
     }
 
-    /// How long everything here stays good, in milliseconds; 0 in legacy revisions, which do not say it.
-    pub(crate) fn ttl_ms(&self) -> u64 {
+    /// How long everything here stays good, in milliseconds; nothing in legacy revisions, which do not say it.
+    pub(crate) fn ttl_ms(&self) -> Option<u64> {
         let ttls_ms = Kind::ALL.into_iter().filter(|&kind| self.has(kind)).map(|kind| self.of(kind).ttl_ms);
-        // What has not been read says nothing.
-        let ttls_ms = ttls_ms.min().filter(|&ttl_ms| ttl_ms != u64::MAX);
-        ttls_ms.filter(|_| self.era == Some(Era::Modern)).unwrap_or(0)
+        let ttl_ms = ttls_ms.min().filter(|_| self.era == Some(Era::Modern))?;
+        // Of what was not read in this run it is not known.
+        Some(if ttl_ms == u64::MAX { 0 } else { ttl_ms })
     }
 
     /// Everything as one JSON object, to be remembered.
@@ -193,14 +193,14 @@ mod tests {
     #[test]
     fn everything_is_good_for_as_long_as_the_first_of_it() {
         let mut lists = Lists::remembered(ALL).expect("sound");
-        assert_eq!(lists.ttl_ms(), 0, "what is remembered is stale");
+        assert_eq!(lists.ttl_ms(), Some(0), "what is remembered is stale");
         for (kind, ttl_ms) in [(Kind::Tools, 50), (Kind::Prompts, 40), (Kind::Resources, 3)] {
             let mut listed = Listed::new(kind);
             listed.ttl_ms = ttl_ms;
             lists = lists.with(listed);
         }
-        assert_eq!(lists.ttl_ms(), 40, "it says that it has no resources");
+        assert_eq!(lists.ttl_ms(), Some(40), "it says that it has no resources");
         lists.era = Some(Era::Legacy);
-        assert_eq!(lists.ttl_ms(), 0);
+        assert_eq!(lists.ttl_ms(), None);
     }
 }

@@ -35,8 +35,8 @@ pub struct Offer {
     pub(crate) lists: Option<Arc<Lists>>,
     /// When what it was made from was read, in milliseconds since 1970.
     pub(crate) fetched_at_ms: Option<i64>,
-    /// How long it says that its lists stay good, in milliseconds since they came; 0 if it does not say.
-    pub ttl_ms: u64,
+    /// How long its lists stay good, in milliseconds since they came; nothing if it is of a revision that does not say it.
+    pub ttl_ms: Option<u64>,
     /// False if this is remembered from an earlier run and has not been seen in this one.
     pub fresh: bool,
 }

@@ -43,6 +43,9 @@ pub struct Report {
     pub withheld: usize,
     /// How many things are not offered before a person accepts them; those that were rejected do not count.
     pub held_back: usize,
+    /// How many and why, in a few words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_back_why: Option<String>,
     /// True if what it offers was read longer ago than it stays good.
     pub stale: bool,
     /// When that was read, in milliseconds since 1970.
@@ -61,8 +64,9 @@ pub struct Report {
 /// True if the offer was read so long before `now_ms` that it may have changed.
 pub(crate) fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
     let good_for_ms = match offer.ttl_ms {
-        0 => u64::try_from(LISTS_GOOD_FOR.as_millis()).unwrap_or(u64::MAX),
-        ttl_ms => ttl_ms,
+        // Those that are never good for long are asked for again whenever somebody lists.
+        None | Some(0) => u64::try_from(LISTS_GOOD_FOR.as_millis()).unwrap_or(u64::MAX),
+        Some(ttl_ms) => ttl_ms,
     };
     // A clock that was set back makes nothing good.
     u64::try_from(now_ms.saturating_sub(fetched_at_ms)).map_or(true, |age_ms| age_ms > good_for_ms)
@@ -100,17 +104,17 @@ mod tests {
     fn lists_are_stale_after_their_own_time_or_an_hour() {
         let hour_ms = 60 * 60 * 1000;
         for (ttl_ms, age_ms, expected) in [
-            (0, hour_ms, false),
-            (0, hour_ms + 1, true),
-            (5_000, 5_000, false),
-            (5_000, 5_001, true),
-            (u64::MAX, i64::MAX, false),
-            (5_000, -1, true),
+            (None, hour_ms, false),
+            (Some(0), hour_ms + 1, true),
+            (Some(5_000), 5_000, false),
+            (Some(5_000), 5_001, true),
+            (Some(u64::MAX), i64::MAX, false),
+            (Some(5_000), -1, true),
         ] {
             let offer = Offer { ttl_ms, ..Offer::default() };
             let fetched_at_ms = if age_ms == i64::MAX { 0 } else { 7_000_000 };
             let now_ms = if age_ms == i64::MAX { i64::MAX } else { fetched_at_ms + age_ms };
-            assert_eq!(is_stale(&offer, fetched_at_ms, now_ms), expected, "{ttl_ms} {age_ms}");
+            assert_eq!(is_stale(&offer, fetched_at_ms, now_ms), expected, "{ttl_ms:?} {age_ms}");
         }
     }
 }

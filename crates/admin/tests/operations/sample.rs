@@ -238,7 +238,7 @@ pub(crate) fn sample() -> Sample {
     let uses = ["TOKEN", "LATER"].map(|name| (name.to_owned(), BTreeSet::from(["mcp.git.env.T".to_owned()])));
     let admin = Admin {
         approvals: approvals.clone(),
-        keys: Keys { store: store.clone(), approvals },
+        keys: Keys { store: store.clone(), approvals: approvals.clone() },
         secrets: SecretPart {
             sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
             source: KeySource::State,
@@ -288,6 +288,7 @@ pub(crate) fn sample() -> Sample {
             held: vec![held()],
             store: pins(&store),
             own: Vec::new(),
+            approvals,
             running: Arc::new(Others),
             now_ms: || 1_700_000_000_000,
         },

@@ -1,15 +1,19 @@
-//! The four lists. One that can be given at once is; else it waits for sources that have not reported.
+//! The four lists. One that can be given at once is; else it waits a moment for sources that have not reported, or whose
+//! lists are not good any more.
 
+use std::time::Duration;
+
+use futures_util::FutureExt;
 use wire::{WireError, paging};
 
 use super::request::Request;
 use crate::list_kind::ListKind;
-use crate::outgoing::{Now, Reply};
+use crate::outgoing::Now;
 
 /// Answers a list request.
 pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, WireError> {
     let cursor = paging::list_cursor(request.params.as_ref())?;
-    let revision = request.revision();
+    let (revision, goes_on) = (request.revision(), cursor.is_some());
     let (server, session) = (request.server.clone(), request.session.clone());
     let page = move |offer: &gate::Offer| {
         let page = server.lists.page(&server.gate, offer, &session.caller, revision, kind, cursor.as_deref());
@@ -19,23 +23,11 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
         }
         page
     };
-    let catalog = request.server.gate.catalog();
+    let catalog = request.server.gate.catalog().clone();
     let offer = catalog.offer();
-    if offer.is_settled {
+    // Whoever goes on has been waited for, and goes on in the list as it was.
+    if goes_on || (offer.is_settled && offer.good_for() != Some(Duration::ZERO)) {
         return request.answer(&page(&offer)?);
     }
-    let (in_flight, catalog, id) = (request.begin()?, catalog.clone(), request.id.clone());
-    Ok(Now::Later(Box::pin(async move {
-        let offer = tokio::select! {
-            biased;
-            () = in_flight.cancel.cancelled() => return None,
-            offer = catalog.settled() => offer,
-        };
-        let page = page(&offer);
-        tracing::debug!(target: "mcp", %id, "sending response");
-        Some(match page {
-            Ok(page) => Reply::result(&id, &page),
-            Err(error) => Reply::error(&id, &error),
-        })
-    })))
+    request.answer_by(async move { catalog.listed().await }.boxed(), page)
 }

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use gate::Client;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use gate::{Client, Offer};
 use tracing::debug;
 use wire::message::Text;
 use wire::meta::Envelope;
 use wire::{Code, Id, Object, Revision, WireError, write};
 
 use crate::Server;
-use crate::outgoing::{Now, OpenOutbox, invalid_request};
+use crate::outgoing::{Now, OpenOutbox, Reply, invalid_request};
 use crate::session::{BeginFault, InFlight, Session};
 
 /// Longest name of a method that an error repeats, in characters.
@@ -71,6 +73,28 @@ impl Request<'_> {
         write::result(self.out, &self.id, result);
         debug!(target: "mcp", id = %self.id, "sending response");
         Ok(Now::Written(None))
+    }
+
+    /// Answers with what `write` makes of an offer that is still to come.
+    pub(super) fn answer_by(
+        &self,
+        offer: BoxFuture<'static, Arc<Offer>>,
+        write: impl FnOnce(&Offer) -> Result<Bytes, WireError> + Send + 'static,
+    ) -> Result<Now, WireError> {
+        let (in_flight, id) = (self.begin()?, self.id.clone());
+        Ok(Now::Later(Box::pin(async move {
+            let offer = tokio::select! {
+                biased;
+                () = in_flight.cancel.cancelled() => return None,
+                offer = offer => offer,
+            };
+            let written = write(&offer);
+            debug!(target: "mcp", %id, "sending response");
+            Some(match written {
+                Ok(result) => Reply::result(&id, &result),
+                Err(error) => Reply::error(&id, &error),
+            })
+        })))
     }
 
     /// There is no such method.

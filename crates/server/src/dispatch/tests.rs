@@ -214,7 +214,7 @@ fn the_handshake_settles_on_a_revision() {
         Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28"}}"#,
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
+            {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
         "#]],
     );
     check(
@@ -278,12 +278,12 @@ fn a_list_has_the_form_of_its_revision_and_pages() {
     expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","description":"a sample""#]]
         .assert_eq(&first(Revision::V2024_11_05));
     expect![[r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"echo","title":"Sample","description":"a sample""#]].assert_eq(&first(Revision::V2025_11_25));
-    let after = wire::cursor::after("shout");
+    let after = wire::cursor::after("steps");
     let page = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{{"cursor":"{after}"}}}}"#);
     let told = Talk::new(Revision::LATEST_LEGACY).say(&page);
     let names: Vec<_> = told.matches(r#""name":""#).collect();
     assert!(
-        names.len() == 2 && told.contains(r#""name":"steps""#) && told.contains(r#""name":"wait""#),
+        names.len() == 2 && told.contains(r#""name":"wait""#) && told.contains(r#""name":"fail""#),
         "{told}"
     );
     check(

@@ -1,6 +1,7 @@
 //! What a client hears of us first: `initialize` in the legacy revisions, `server/discover` in the modern one.
 
-use gate::Offer;
+use futures_util::FutureExt;
+use gate::{BUILT_IN, Definition, Offer};
 use serde_json::json;
 use wire::message::Text;
 use wire::{Revision, WireError, initialize as handshake, meta};
@@ -20,6 +21,20 @@ const SOURCE_INSTRUCTIONS_BYTES_MAX: usize = 8 * 1024;
 /// Longest instructions altogether, in bytes.
 const INSTRUCTIONS_BYTES_MAX: usize = 32 * 1024;
 
+/// Of every call.
+const CALLS: &str = "A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and \
+                     make it again, with the same arguments, when the person says so.";
+
+/// Of what is struck out.
+const PLACEHOLDERS: &str = "`[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.";
+
+/// Of servers.
+const SERVERS: &str = "Tools of other servers begin with the server's name, as in `NAME_tool`.";
+
+/// Of our own tools.
+const FILES: &str =
+    "Paths of the `workspace_` tools are relative to the workspace, the folder that they work in.";
+
 /// Answers `initialize`.
 pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
     let hello = handshake::hello(request.params.as_ref())?;
@@ -38,35 +53,60 @@ pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
         revision = hello.revision.name(),
         "a client connected"
     );
-    let offer = request.server.gate.catalog().offer();
-    let capabilities = abilities::declared(&offer, hello.revision).to_string();
-    let instructions = instructions(request.server, &offer);
-    let welcome = handshake::welcome(hello.revision, OURSELVES, &capabilities, instructions.as_deref());
-    request.answer(&welcome)
+    let (server, revision) = (request.server.clone(), hello.revision);
+    answer(request, move |offer| {
+        let capabilities = abilities::declared(offer, revision).to_string();
+        handshake::welcome(revision, OURSELVES, &capabilities, Some(&instructions(&server, offer)))
+    })
 }
 
 /// Answers `server/discover`.
 pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let offer = request.server.gate.catalog().offer();
-    // What is declared before every source has reported is a guess.
-    let ttl_ms = if offer.is_settled { DISCOVERED_MS } else { 0 };
-    let mut result = json!({
-        "resultType": "complete",
-        "supportedVersions": [Revision::MODERN.name()],
-        "capabilities": abilities::declared(&offer, Revision::MODERN),
-        "ttlMs": ttl_ms,
-        "cacheScope": "private",
-        "_meta": { (meta::SERVER_INFO): { "name": OURSELVES.name, "version": OURSELVES.version } },
-    });
-    if let Some(instructions) = instructions(request.server, &offer) {
-        result["instructions"] = instructions.into();
+    let server = request.server.clone();
+    answer(request, move |offer| {
+        // What is declared before every source has reported is a guess.
+        let ttl_ms = if offer.is_settled { DISCOVERED_MS } else { 0 };
+        let result = json!({
+            "resultType": "complete",
+            "supportedVersions": [Revision::MODERN.name()],
+            "capabilities": abilities::declared(offer, Revision::MODERN),
+            "ttlMs": ttl_ms,
+            "cacheScope": "private",
+            "_meta": { (meta::SERVER_INFO): { "name": OURSELVES.name, "version": OURSELVES.version } },
+            "instructions": instructions(&server, offer),
+        });
+        result.to_string().into_bytes()
+    })
+}
+
+/// Answers with what follows from the offer: at once, or in a moment where nothing is remembered of a server. A client asks
+/// for instructions once, so those that come later reach nobody.
+fn answer(
+    request: &mut Request<'_>,
+    write: impl FnOnce(&Offer) -> Vec<u8> + Send + 'static,
+) -> Result<Now, WireError> {
+    let catalog = request.server.gate.catalog().clone();
+    let offer = catalog.offer();
+    if offer.is_settled {
+        return request.answer(&write(&offer));
     }
-    request.answer(result.to_string().as_bytes())
+    request.answer_by(async move { catalog.soon().await }.boxed(), |offer| Ok(write(offer).into()))
 }
 
 /// What models read: our own words, and those of each source under its name.
-fn instructions(server: &Server, offer: &Offer) -> Option<String> {
-    let mut all = server.instructions.load_full().map(|ours| ours.to_string()).unwrap_or_default();
+fn instructions(server: &Server, offer: &Offer) -> String {
+    let has_servers = offer.sources.iter().any(|source| &*source.name != BUILT_IN);
+    let is_file_tool = |definition: &Definition| {
+        definition.upstream().is_none() && definition.name.as_str().starts_with("workspace_")
+    };
+    let has_files = offer.tools.iter().any(|tool| is_file_tool(tool.definition()));
+    let sentences = [(true, CALLS), (true, PLACEHOLDERS), (has_servers, SERVERS), (has_files, FILES)];
+    let ours = sentences.into_iter().filter(|(is_so, _)| *is_so).map(|(_, sentence)| sentence);
+    let mut all = ours.collect::<Vec<_>>().join(" ");
+    if let Some(more) = server.instructions.load_full() {
+        all.push_str("\n\n");
+        all.push_str(&more);
+    }
     for source in &offer.sources {
         let Some(text) = source.features.instructions.as_deref() else { continue };
         // Redact before cutting, or half of a secret could stay.
@@ -76,10 +116,8 @@ fn instructions(server: &Server, offer: &Offer) -> Option<String> {
         if all.len() + part.len() > INSTRUCTIONS_BYTES_MAX {
             break;
         }
-        if !all.is_empty() {
-            all.push_str("\n\n");
-        }
+        all.push_str("\n\n");
         all.push_str(&part);
     }
-    (!all.is_empty()).then_some(all)
+    all
 }

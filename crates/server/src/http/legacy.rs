@@ -27,13 +27,23 @@ use crate::outgoing::{Later, Now};
 use crate::session::Session;
 
 /// Answers `initialize`, always as a conversation of its own; the new session's id is in the header.
-pub(super) fn handshake(endpoint: &Endpoint, caller: Caller, message: Message) -> Answered {
+pub(super) async fn handshake(endpoint: &Endpoint, caller: Caller, message: Message) -> Answered {
     let session = Session::new(caller, Revision::LATEST_LEGACY);
     let mut frame = Vec::new();
-    // It never waits.
     let now = dispatch::dispatch(&endpoint.server, &session, Ok(message), &mut || None, &mut frame);
+    let is_welcome = match now {
+        Now::Nothing => false,
+        Now::Written(code) => code.is_none(),
+        Now::Later(later) => match later.await {
+            Some(reply) => {
+                frame = reply.frame;
+                reply.code.is_none()
+            }
+            None => false,
+        },
+    };
     let mut answer = answer::json(StatusCode::OK, frame);
-    if matches!(now, Now::Written(None)) {
+    if is_welcome {
         let (id, _) = endpoint.sessions.open(session, None)?;
         answer.headers_mut().insert(HeaderName::from_static(SESSION_ID), sessions::header(&id));
     }

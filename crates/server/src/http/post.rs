@@ -44,7 +44,7 @@ async fn classify(
             Ok(modern::request(endpoint, caller, head, takes_events, asked).await)
         }
         Message::Request { ref method, .. } if method == "initialize" => {
-            legacy::handshake(endpoint, caller, message)
+            legacy::handshake(endpoint, caller, message).await
         }
         Message::Request { id, .. } if head::names_modern(head) => {
             let why = format!("Invalid params: the request's `_meta` needs \"{}\"", meta::PROTOCOL_VERSION);

@@ -10,7 +10,8 @@ use std::thread;
 use std::time::Instant;
 
 use admin::{By, Operation as _, Person, approvals as operations};
-use daemon::person;
+use daemon::control::Neighbours;
+use daemon::{administration, person};
 use gate::Approvals as Kept;
 use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, SIGN_EVERY, Scope, State};
 use terminal::{Ending, Trouble, print};
@@ -27,8 +28,12 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let by = By::owner();
     match command {
         Approvals::List { all } => {
-            let found = operations::List { all }.perform(&kept, &by)?;
-            print::list(cli.json, &found, &shown::table(&found.approvals), "no call waits for a person")
+            let part = administration::trust(&loaded, Neighbours::on(&loaded.settings.state));
+            let found = operations::List { all }.perform(&part, &by)?;
+            let table = shown::table(&found.approvals);
+            let ending = print::list(cli.json, &found, &table, "no call waits for a person")?;
+            shown::definitions(&found.definitions).iter().for_each(|line| print::remark(line));
+            Ok(ending)
         }
         Approvals::Show { id, full } => {
             let found = operations::Show { id, full }.perform(&kept, &by)?;

@@ -152,6 +152,7 @@ impl Upstream {
             let Some(before) = offer.lists.clone().filter(|_| is_live) else { return false };
             let lists = Arc::new(before.with(listed));
             offer.lists = Some(lists.clone());
+            offer.ttl_ms = lists.ttl_ms();
             if Kind::ALL.into_iter().find(|&kind| lists.has(kind)) == Some(kind) {
                 offer.fetched_at_ms = Some(now_ms());
             }

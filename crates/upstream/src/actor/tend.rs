@@ -12,10 +12,11 @@ use tokio::time::{Instant, sleep};
 
 use crate::backoff::{self, chance};
 use crate::config::Restart;
-use crate::connection::{Connection, Era, Exchange, Notice, Parting};
+use crate::connection::{Connection, Exchange, Notice, Parting};
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::offer::State;
+use crate::renewal::renew;
 use crate::settings::Endpoint;
 use crate::status::LISTS_GOOD_FOR;
 use crate::upstream::{Demand, Phase, Upstream, after_failure};
@@ -39,7 +40,8 @@ const RETRIES_MAX: u32 = 5;
 /// again after about this long.
 const LOOK_IN: Duration = Duration::from_secs(5 * 60);
 
-/// However short a time a server says that its lists stay good, they are not read more often than this.
+/// However short a time a server says that its lists stay good, they are not read more often than this unless somebody
+/// lists.
 const LOOK_IN_MIN: Duration = Duration::from_secs(60);
 
 /// How often it is looked within the time that a connection may be idle; it is ended up to this part of it late.
@@ -58,6 +60,7 @@ pub(crate) async fn tend(upstream: Weak<Upstream>, connection: Weak<Connection>,
             look_in(&upstream, &exchange),
             refresh(&upstream, &exchange),
             see_again(&upstream),
+            renew(&upstream),
             pass_on(&upstream, &connection, &exchange)
         )
     };
@@ -202,13 +205,11 @@ impl Upstream {
 
     /// After how long the lists are read again though nobody says that they have changed; nothing if they are not.
     fn look_in_after(&self) -> Option<Duration> {
-        let ttl_ms = self.offers.borrow().ttl_ms;
-        let is_modern = self.era() == Some(Era::Modern);
-        let by_ttl = match ttl_ms {
-            // A modern server says so of lists that are never good for long.
-            0 if is_modern => None,
-            0 => Some(LISTS_GOOD_FOR),
-            _ => Some(Duration::from_millis(ttl_ms).max(LOOK_IN_MIN)),
+        let by_ttl = match self.offers.borrow().ttl_ms {
+            // Lists that are never good for long are read when somebody lists.
+            Some(0) => None,
+            Some(ttl_ms) => Some(Duration::from_millis(ttl_ms).max(LOOK_IN_MIN)),
+            None => Some(LISTS_GOOD_FOR),
         };
         let is_address = matches!(self.settings.endpoint, Endpoint::Address { .. });
         let stays = is_address && self.staying.load(Ordering::Relaxed);
@@ -218,8 +219,7 @@ impl Upstream {
     /// Looks at all lists again soon.
     fn look_in(&self, exchange: &Exchange) {
         let Some(lists) = self.lists() else { return };
-        let kinds = [Kind::Tools, Kind::Prompts, Kind::Resources];
-        for kind in kinds.into_iter().filter(|&kind| lists.has(kind)) {
+        for kind in Kind::REFRESHED.into_iter().filter(|&kind| lists.has(kind)) {
             exchange.notices.hear(Notice::ListChanged(kind));
         }
     }

@@ -17,6 +17,7 @@ use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
 use crate::kind::Kind;
 use crate::offer::{Offer, State};
+use crate::renewal::Renewal;
 use crate::settings::{Endpoint, Settings};
 use crate::slots::CallSlots;
 use crate::status::{self, Report, Status, is_stale};
@@ -53,6 +54,8 @@ pub struct Upstream {
     pub(crate) connected: AtomicU64,
     /// True if it is to be connected again by itself.
     pub(crate) staying: AtomicBool,
+    /// The looks at its lists that somebody wants.
+    pub(crate) renewal: Arc<Renewal>,
     pub(crate) stderr: Arc<Stderr>,
     pub(crate) closing: CancellationToken,
     /// The same for calls, which ask it each time and take no lock for it.
@@ -93,6 +96,7 @@ impl Upstream {
             breaker: Breaker::default(),
             connected: AtomicU64::new(0),
             staying: AtomicBool::new(false),
+            renewal: Arc::default(),
             stderr,
             closing: CancellationToken::new(),
             is_closed: AtomicBool::new(false),
@@ -217,6 +221,7 @@ impl Upstream {
             resources: offer.features.resources.len() + offer.features.templates.len(),
             withheld: offer.withheld.len(),
             held_back: offer.held.iter().filter(|held| held.why.awaits()).count(),
+            held_back_why: pins::held_in_short(&offer.held),
             stale: offer.fetched_at_ms.is_some_and(|fetched| is_stale(&offer, fetched, now_ms())),
             fetched_at_ms: offer.fetched_at_ms,
             restarts: self.connected.load(Ordering::Relaxed).saturating_sub(1),

@@ -140,7 +140,8 @@ async fn everything_is_offered_under_names_of_its_own() {
                 "resource file:///a.txt: an earlier entry of the list has the same",
             ]
         );
-        assert_eq!(offer.features.instructions.as_deref(), Some("Be kind.\nAlways."));
+        let instructions = "What this calls NAME is offered as `my_all_NAME`.\n\nBe kind.\nAlways.";
+        assert_eq!(offer.features.instructions.as_deref(), Some(instructions));
         let abilities = &offer.features.abilities;
         assert!(abilities.logging && abilities.completions && abilities.prompts);
         assert!(abilities.resources && abilities.subscribe);
@@ -149,11 +150,11 @@ async fn everything_is_offered_under_names_of_its_own() {
         match era {
             "modern" => {
                 assert_eq!(extensions, ["io.modelcontextprotocol/tasks", "x/y"]);
-                assert_eq!((actions, ttl_ms), (8, 1005), "the least of what the lists say");
+                assert_eq!((actions, ttl_ms), (8, Some(1005)), "the least of what the lists say");
             }
             _ => {
                 assert!(extensions.is_empty());
-                assert_eq!((actions, ttl_ms), (5, 0));
+                assert_eq!((actions, ttl_ms), (5, None));
             }
         }
         let claims = offer.features.claims.expect("it has resources");

@@ -62,10 +62,11 @@ fn check_unfollowed(table: &str, unfollowed: Unfollowed, expected: Result<&str, 
 fn one_missing_secret_fails_its_own_server_alone() {
     use Unfollowed::{FailsItsServer, IsPassedOver, IsWrong};
     let kept = "command = \"b\"\nenv = { TOKEN = { store = \"UP\" } }";
-    let missing = "no secret UP is kept here; set it with `toolcrib secrets set UP`";
+    let missing =
+        "no secret UP is kept here; set it with `toolcrib secrets set UP`, then run `toolcrib mcp reload`";
     let problem = format!("toolcrib.toml:7:17: mcp.b.env.TOKEN: {missing}");
     check_unfollowed(kept, IsWrong, Err(&problem));
-    let fails = format!("a: good; b: mcp.b.env.TOKEN: {missing}, then run `toolcrib mcp reload`");
+    let fails = format!("a: good; b: mcp.b.env.TOKEN: {missing}");
     check_unfollowed(kept, FailsItsServer, Ok(&fails));
     check_unfollowed(kept, IsPassedOver, Ok(&format!("a: good; b: mcp.b.env.TOKEN: {missing}")));
     for address in [
@@ -75,24 +76,34 @@ fn one_missing_secret_fails_its_own_server_alone() {
     ] {
         let key = if address.contains("oauth") { "oauth.client_secret" } else { "url" };
         let key = if address.contains("headers") { "headers.X" } else { key };
-        let fails = format!("a: good; b: mcp.b.{key}: {missing}, then run `toolcrib mcp reload`");
+        let fails = format!("a: good; b: mcp.b.{key}: {missing}");
         check_unfollowed(address, FailsItsServer, Ok(&fails));
     }
 }
 
 #[test]
-fn what_starts_no_server_needs_no_secret() {
-    use Unfollowed::{FailsItsServer, IsPassedOver};
+fn one_unset_variable_or_missing_file_fails_its_own_server_alone() {
+    use Unfollowed::{FailsItsServer, IsPassedOver, IsWrong};
     let unset = "command = \"b\"\nenv = { TOKEN = { env = \"NONE\" } }";
     let why = "mcp.b.env.TOKEN: the environment variable NONE is not set";
-    check_unfollowed(unset, FailsItsServer, Err(&format!("toolcrib.toml:7:17: {why}")));
+    check_unfollowed(unset, IsWrong, Err(&format!("toolcrib.toml:7:17: {why}")));
+    check_unfollowed(unset, FailsItsServer, Ok(&format!("a: good; b: {why}")));
     check_unfollowed(unset, IsPassedOver, Ok(&format!("a: good; b: {why}")));
     let file = "command = \"b\"\nenv = { TOKEN = { file = \"/no/such/file\" } }";
-    let why =
-        "mcp.b.env.TOKEN: the file /no/such/file cannot be read: No such file or directory (os error 2)";
+    let why = "mcp.b.env.TOKEN: there is no file /no/such/file";
+    check_unfollowed(file, FailsItsServer, Ok(&format!("a: good; b: {why}")));
     check_unfollowed(file, IsPassedOver, Ok(&format!("a: good; b: {why}")));
     let no_key = "command = \"b\"\n[secrets]\nkey = { env = \"NONE\" }";
     check_unfollowed(no_key, IsPassedOver, Ok("a: good; b: good"));
+    let url = "url = \"https://h/{env:NONE}\"\nheaders = { X = { file = \"/no/such/file\" } }";
+    check_unfollowed(url, FailsItsServer, Ok("a: good; b: mcp.b.headers.X: there is no file /no/such/file"));
+    let args = "command = \"b\"\nargs = [\"--key\", \"{env:NONE}\"]";
+    let why = "mcp.b.args[1]: the environment variable NONE is not set";
+    check_unfollowed(args, FailsItsServer, Ok(&format!("a: good; b: {why}")));
+    // What is there could not be struck out if it cannot be read.
+    let folder = "command = \"b\"\nenv = { TOKEN = { file = \"/\" } }";
+    let why = "toolcrib.toml:7:17: mcp.b.env.TOKEN: the file / cannot be read: Is a directory (os error 21)";
+    check_unfollowed(folder, FailsItsServer, Err(why));
     // What is wrong otherwise is wrong for everybody.
     let wrong = "command = \"\"\nenv = { TOKEN = { env = \"NONE\" } }";
     let why = "toolcrib.toml:6:11: mcp.b.command: must be a program's name or path";

@@ -179,13 +179,13 @@ oauth = { client_id = "x", client_secret = { file = "~/none" }, private_key = "h
 "#,
         expect![[r#"
             toolcrib.toml:3:7: mcp.web.url: the environment variable NONE is not set
-            toolcrib.toml:4:29: mcp.web.headers.Authorization: the file /project/none cannot be read: No such file or directory (os error 2)
+            toolcrib.toml:4:29: mcp.web.headers.Authorization: there is no file /project/none
             toolcrib.toml:4:55: mcp.web.headers.B: the value must be printable ASCII without line ends
             toolcrib.toml:7:14: mcp.git.args[1]: what stands here is visible in the machine's list of processes, and what this refers to is secret; put it into `env`
             toolcrib.toml:8:17: mcp.git.inherit[1]: "[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:9:12: mcp.git.include[0]: "a[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:12:9: mcp.sign.oauth: has `client_secret` and `private_key`; keep one
-            toolcrib.toml:12:44: mcp.sign.oauth.client_secret: the file /home/u/none cannot be read: No such file or directory (os error 2)
+            toolcrib.toml:12:44: mcp.sign.oauth.client_secret: there is no file /home/u/none
             toolcrib.toml:12:79: mcp.sign.oauth.private_key: must be PKCS#8 as PEM, which begins with `-----BEGIN PRIVATE KEY-----`"#]],
     );
 }

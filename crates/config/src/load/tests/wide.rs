@@ -91,7 +91,7 @@ fn references_of_a_folder_lead_nowhere_else() {
     check_reference("{ file = 'inside' }", true, Some("nothing"));
     let elsewhere = |path: &str| {
         format!(
-            "mcp.web.headers.X: a folder's file reads files of its own folder only, and {path} is elsewhere, then run `toolcrib mcp reload`"
+            "mcp.web.headers.X: a folder's file reads files of its own folder only, and {path} is elsewhere"
         )
     };
     check_reference("{ file = '../outside' }", true, Some(&elsewhere("TOP/outside")));
@@ -100,7 +100,7 @@ fn references_of_a_folder_lead_nowhere_else() {
     check_reference(
         "{ env = 'NONE' }",
         true,
-        Some("mcp.web.headers.X: the environment variable NONE is not set, then run `toolcrib mcp reload`"),
+        Some("mcp.web.headers.X: the environment variable NONE is not set"),
     );
 }
 

@@ -115,24 +115,26 @@ async fn an_envelope_that_cannot_be_used_is_refused() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn what_is_discovered() {
     check_modern(
         &modern("server/discover", "{}", "{}"),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"be kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere. Tools of other servers begin with the server's name, as in `NAME_tool`.\n\nbe kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
         "#]],
     ).await;
-    // Sources that are still expected are not started for it, and whatever they may have is declared.
+    // Sources that are still expected are waited for, a moment; then whatever they may have is declared.
     let mut talk = Talk::new(Revision::LATEST_LEGACY);
     talk.server.gate().catalog().expect("later");
+    assert_eq!(talk.say(&modern("server/discover", "{}", "{}")), "");
+    tokio::time::advance(std::time::Duration::from_secs(1)).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"be kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
-    "#]].assert_eq(&talk.say_and_hear(&modern("server/discover", "{}", "{}")).await);
+        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
+    "#]].assert_eq(&talk.hear().await);
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"be kind"}}
+        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
     "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#).await);
-    assert!(talk.server.gate().catalog().wanted().now_or_never().is_none());
+    assert!(talk.server.gate().catalog().wanted().now_or_never().is_some(), "they are started for it");
 }
 
 #[tokio::test]
@@ -182,6 +184,7 @@ async fn lists_go_on_where_a_cursor_says() {
     for (method, params) in [
         ("resources/list", after("note:gone")),
         ("prompts/list", after("nobody")),
+        ("tools/list", after("nobody")),
         ("tools/list", r#"{"cursor":""}"#.to_owned()),
         ("prompts/list", r#"{"cursor":7}"#.to_owned()),
     ] {

@@ -1,7 +1,9 @@
 //! Questions, answers and standing permissions in words. The arguments come without secrets and with nothing in them that
 //! hides; everything else passes `print` as all that others wrote.
 
+use admin::trust::WaitingDefinition;
 use gate::approvals::{ApprovalReport, GrantReport, Through};
+use pins::visible;
 use terminal::print::Table;
 use terminal::times::{shown, shown_here};
 
@@ -10,6 +12,22 @@ const ARGUMENTS_CHARS_MAX: usize = 60;
 
 pub(super) fn table(approvals: &[ApprovalReport]) -> Table {
     Table::titled(["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"], approvals.iter().map(row))
+}
+
+/// Most definitions that are named; `mcp trust` names all.
+const DEFINITIONS_MAX: usize = 20;
+
+/// What of servers waits for the same person, each on a line.
+pub(super) fn definitions(waiting: &[WaitingDefinition]) -> Vec<String> {
+    let line = |WaitingDefinition { server, kind, name, why }: &WaitingDefinition| {
+        let name = visible(name);
+        format!("{server}: {kind} {name} waits, too ({why}): `toolcrib mcp trust {server}` shows it")
+    };
+    let mut lines: Vec<String> = waiting.iter().take(DEFINITIONS_MAX).map(line).collect();
+    if waiting.len() > DEFINITIONS_MAX {
+        lines.push(format!("and {} more: `toolcrib mcp trust` shows all", waiting.len() - DEFINITIONS_MAX));
+    }
+    lines
 }
 
 fn row(approval: &ApprovalReport) -> Vec<String> {

@@ -6,13 +6,11 @@ use admin::import::Target as _;
 use clients::Server;
 use config::{Draft, Loaded};
 use serde_json::json;
-use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
-use terminal::times::now_ms;
 use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Upstream};
 
 use super::auth::{Browser, no_account, sign_in};
-use super::servers::world;
+use super::servers::{pinned_world, world};
 use super::test::{Tested, probe};
 use super::{ask, running};
 use crate::cli::{Add, Cli};
@@ -43,7 +41,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     if is_saved {
         draft.save(&[(&name, &server)])?;
         trust::agree_to_written(cli, &[&name])?;
-        tested.iter().for_each(|tested| remember(&loaded, settings, tested));
+        tested.iter().for_each(|tested| tested.remember(&loaded, settings));
         answers = running::reload(&loaded.settings.state)?;
     }
     let file = draft.path().display().to_string();
@@ -74,7 +72,7 @@ async fn tried(
     if !cli.json {
         print::remark(&format!("{}: testing it", settings.name()));
     }
-    let tested = probe(settings, world(loaded)?).await;
+    let tested = probe(settings, pinned_world(loaded)?).await;
     let wants_sign_in = tested.problem.as_ref().is_some_and(|problem| problem.kind == "needs_auth");
     if wants_sign_in
         && !cli.json
@@ -82,7 +80,7 @@ async fn tried(
         && ask::confirm("It wants you to sign in. Do that now?")?
     {
         sign_in_to(cli, loaded, settings).await?;
-        return Ok(Some(probe(settings, world(loaded)?).await));
+        return Ok(Some(probe(settings, pinned_world(loaded)?).await));
     }
     Ok(Some(tested))
 }
@@ -91,23 +89,6 @@ async fn sign_in_to(cli: &Cli, loaded: &Loaded, settings: &Settings) -> Result<(
     let upstream = Upstream::new(settings.clone(), world(loaded)?);
     let account = upstream.account().ok_or_else(|| no_account(settings))?;
     sign_in(account, settings.name(), Browser::IfThereIsOne, cli.json).await
-}
-
-/// Keeps what the test has listed, so that the server's tools are there before it is connected to. What cannot be
-/// remembered is listed anew.
-fn remember(loaded: &Loaded, settings: &Settings, tested: &Tested) {
-    let listed = tested.offer.definitions.as_ref().filter(|_| tested.is_good());
-    let listed = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX);
-    let is_clean = |text: &str| loaded.settings.redactor.json(text.as_bytes()).is_none();
-    if let Some(definitions) = listed.filter(|definitions| is_clean(definitions)) {
-        let definitions = Definitions {
-            upstream: settings.name().to_owned(),
-            fingerprint: settings.fingerprint(),
-            tools_json: definitions.to_string(),
-            fetched_at_ms: now_ms(),
-        };
-        let _ = wait(loaded.settings.kept.store().keep_definitions(definitions));
-    }
 }
 
 /// What is not added needs no sign-in. That it is kept would do no harm, so an error is of no interest.

@@ -23,9 +23,9 @@ pub(super) fn status(state: &ServerState) -> String {
     }
 }
 
-/// What went wrong, and what to do about it.
+/// What went wrong or waits for a person, and what to do about it.
 pub(super) fn error(ServerStatus { state, facts }: &ServerStatus) -> String {
-    let ServerFacts { name, circuit_open_ms, last_error, .. } = facts;
+    let ServerFacts { name, circuit_open_ms, last_error, held_back_why, .. } = facts;
     let error = match (state.status.as_str(), &state.error) {
         (_, None) if circuit_open_ms.is_some() => {
             let wait_s = circuit_open_ms.unwrap_or_default().div_ceil(1000);
@@ -36,8 +36,10 @@ pub(super) fn error(ServerStatus { state, facts }: &ServerStatus) -> String {
         (_, Some(error)) => error.clone(),
         (_, None) => last_error.clone().unwrap_or_default(),
     };
+    let held = held_back_why.as_ref().map(|held| format!("{held}; `toolcrib mcp trust {name}` shows more"));
+    let all: Vec<String> = [error].into_iter().filter(|error| !error.is_empty()).chain(held).collect();
     // One row is one line.
-    error.split_whitespace().collect::<Vec<_>>().join(" ")
+    all.join("; ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// How it is doing, for a cell of a table.
@@ -45,8 +47,10 @@ pub(super) fn in_short(ServerReport { state, facts }: &ServerReport) -> String {
     let status = status(state);
     match (status.as_str(), &state.error) {
         ("connected", _) => {
-            let held = facts.held_back.filter(|held| *held > 0).map(|held| format!(", {held} held back"));
-            format!("connected, {}{}", counted(facts.tools), held.unwrap_or_default())
+            let counted_held = || Some(format!("{} held back", facts.held_back.filter(|held| *held > 0)?));
+            let held = facts.held_back_why.clone().or_else(counted_held);
+            let held = held.map(|held| format!(", {held}")).unwrap_or_default();
+            format!("connected, {}{held}", counted(facts.tools))
         }
         (_, Some(error)) => format!("{status}: {error}"),
         (_, None) => status,

@@ -12,6 +12,11 @@ pub(super) fn world(loaded: &Loaded) -> Result<World, Trouble> {
     shared::world(loaded.settings.kept.sealed())
 }
 
+/// The same for a test whose lists are remembered: what was not accepted is held back.
+pub(super) fn pinned_world(loaded: &Loaded) -> Result<World, Trouble> {
+    shared::pinned_world(loaded.settings.kept.sealed(), &loaded.settings)
+}
+
 /// The server of this name.
 pub(super) fn named<'l>(loaded: &'l Loaded, name: &str) -> Result<&'l Settings, Trouble> {
     Ok(servers::named(&loaded.settings.upstreams, &loaded.held, name)?)

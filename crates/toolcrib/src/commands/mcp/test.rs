@@ -8,8 +8,9 @@ use futures_util::future::join_all;
 use serde_json::json;
 use terminal::signals::unless_stopped;
 use terminal::{Ending, Trouble, print, runtime};
+use upstream::Settings;
 
-use super::servers::{picked, world};
+use super::servers::{picked, pinned_world};
 use crate::cli::Cli;
 use crate::commands::misplaced::misplaced;
 use crate::commands::start::{Asking, Log, start};
@@ -20,15 +21,15 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::Quiet, Asking::Here)?;
     let picked = picked(&loaded, names)?;
     // Whoever names a disabled server is told that it is disabled.
-    let (tested, skipped): (Vec<_>, Vec<_>) =
+    let (picked, skipped): (Vec<&Settings>, Vec<_>) =
         picked.into_iter().partition(|settings| settings.enabled || !names.is_empty());
     runtime::run(async {
-        let world = world(&loaded)?;
-        let tests = tested.iter().map(|settings| probe(settings, world.clone()));
+        let world = pinned_world(&loaded)?;
+        let tests = picked.iter().map(|settings| probe(settings, world.clone()));
         let mut tested = unless_stopped(join_all(tests)).await?;
-        for tested in &mut tested {
-            let server = loaded.settings.upstreams.iter().find(|server| server.name() == tested.name);
-            tested.misplaced(server.and_then(|server| misplaced(server, &loaded.settings)));
+        for (tested, &settings) in tested.iter_mut().zip(&picked) {
+            tested.remember(&loaded, settings);
+            tested.misplaced(misplaced(settings, &loaded.settings));
         }
         let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
         let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();

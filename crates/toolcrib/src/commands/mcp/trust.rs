@@ -4,15 +4,19 @@
 mod shown;
 
 use admin::servers::NO_SERVERS;
-use admin::trust::{Decide, Decided, List, Reset, ServerTrust, Show, TrustPart};
+use admin::trust::{Decide, Decided, Examination, List, Reset, ServerTrust, Show, TrustPart};
 use admin::{By, Operation as _};
 use daemon::control::Neighbours;
 use daemon::{administration, person};
+use pins::Why;
 use terminal::{Ending, Trouble, print};
 
 use super::running;
 use crate::cli::{Cli, Trust as TrustArgs};
 use crate::commands::start::start_nobody;
+
+/// Most definitions whose difference is shown at once; a page of a terminal has room for few.
+const DIFFERENCES_MAX: usize = 10;
 
 pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
@@ -46,10 +50,12 @@ pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
 
 /// What there is of this server, or of all.
 fn list(cli: &Cli, part: &TrustPart, server: Option<String>) -> Result<Ending, Trouble> {
+    let is_named = server.is_some();
     let found = List { server }.perform(part, &By::owner())?;
     let words = |server: &ServerTrust| {
         let settings = part.servers.iter().find(|settings| settings.name() == server.name);
-        let words = shown::server(server);
+        let differences = if is_named { differences(part, server) } else { Vec::new() };
+        let words = [vec![shown::server(server)], differences].concat().join("\n\n");
         settings.map_or(words.clone(), |settings| settings.masked(&words))
     };
     let words = match found.servers.is_empty() {
@@ -57,6 +63,18 @@ fn list(cli: &Cli, part: &TrustPart, server: Option<String>) -> Result<Ending, T
         false => found.servers.iter().map(words).collect::<Vec<_>>().join("\n"),
     };
     print::found(cli.json, &found, &words)
+}
+
+/// What has changed about that of a server which waits for a person.
+fn differences(part: &TrustPart, server: &ServerTrust) -> Vec<String> {
+    let waiting = server.held_back.iter().filter(|held| held.why.as_deref() != Some(Why::Rejected.word()));
+    let show = |held: &Examination| {
+        let item = format!("{}:{}", held.kind, held.name);
+        // One whose name does not read as such is in the list above.
+        let found = Show { server: server.name.clone(), item }.perform(part, &By::owner()).ok()?;
+        Some(shown::item(&server.name, &found))
+    };
+    waiting.take(DIFFERENCES_MAX).filter_map(show).collect()
 }
 
 /// What was decided. Whoever accepts without a look is told what there was to see.

@@ -4,7 +4,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use admin::diagnosis::{Diagnosis, Failed, Seen, Step, trace};
+use config::Loaded;
 use serde_json::{Value, json};
+use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
+use terminal::times::now_ms;
 use upstream::{Offer, Settings, State, Upstream, World};
 
 use super::programs::on_path;
@@ -80,6 +83,23 @@ impl Tested {
         self.problem.is_none()
     }
 
+    /// Keeps what was listed, so that it is on offer before the server is connected to. What cannot be remembered is listed
+    /// anew.
+    pub(crate) fn remember(&self, loaded: &Loaded, settings: &Settings) {
+        let listed = self.offer.definitions.as_ref().filter(|_| self.is_good());
+        let listed = listed.filter(|definitions| definitions.len() <= DEFINITIONS_BYTES_MAX);
+        let is_clean = |text: &str| loaded.settings.redactor.json(text.as_bytes()).is_none();
+        if let Some(definitions) = listed.filter(|definitions| is_clean(definitions)) {
+            let definitions = Definitions {
+                upstream: settings.name().to_owned(),
+                fingerprint: settings.fingerprint(),
+                tools_json: definitions.to_string(),
+                fetched_at_ms: now_ms(),
+            };
+            let _ = wait(loaded.settings.kept.store().keep_definitions(definitions));
+        }
+    }
+
     /// Adds what is to be said of words that were meant from another folder.
     pub(super) fn misplaced(&mut self, remark: Option<String>) {
         self.remarks.extend(remark.map(|text| Remark { kind: "relative_path", text }));
@@ -114,13 +134,17 @@ impl Tested {
             return all;
         }
         let (revision, server) = self.server();
-        let Offer { tools, features, withheld, .. } = &self.offer;
+        let Offer { tools, features, withheld, held, .. } = &self.offer;
         all["server"] = server.into();
         all["revision"] = revision.into();
         all["tools"] = tools.len().into();
         all["prompts"] = features.prompts.len().into();
         all["resources"] = features.resources.len().into();
         all["templates"] = features.templates.len().into();
+        let held = held.iter().filter(|item| item.why.awaits());
+        all["held_back"] = held
+            .map(|item| json!({ "kind": item.what, "name": item.name, "why": item.why.word() }))
+            .collect();
         let withheld = withheld.iter();
         all["withheld"] =
             withheld.map(|item| json!({ "kind": item.kind, "name": item.name, "why": item.why })).collect();
@@ -137,6 +161,9 @@ impl Tested {
         let rows: Vec<Vec<String>> = self.steps.iter().map(|step| self.row(step)).collect();
         if !rows.is_empty() {
             lines.push(terminal::print::Table::plain(rows).to_string());
+        }
+        if let Some(held) = pins::held_in_short(&self.offer.held).filter(|_| self.is_good()) {
+            lines.push(format!("  {held}; `toolcrib mcp trust {}` shows more", self.name));
         }
         for item in self.offer.withheld.iter().filter(|_| self.is_good()) {
             lines.push(format!("  not offered: {} {}: {}", item.kind, item.name, item.why));
