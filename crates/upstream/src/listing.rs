@@ -85,7 +85,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
         let request = Request { method, params, ..Request::default() };
-        let result = match connection.request(None, request).await {
+        let result = match connection.request(None, None, request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(error)) => return Err(answer::refused(method, &error)),
             Ok(Answer::Asked { .. }) => return Err(broken("it asks back when its lists are asked for")),
