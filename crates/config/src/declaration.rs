@@ -13,7 +13,7 @@ use crate::secret::is_secret;
 use redact::without_credentials;
 
 /// Keys of a server's table that start, send and loosen nothing: another value does not ask again.
-const SWITCHES: [&str; 12] = [
+const SWITCHES: [&str; 13] = [
     "enabled",
     "timeout",
     "start_timeout",
@@ -25,6 +25,7 @@ const SWITCHES: [&str; 12] = [
     "idle_timeout",
     "restart",
     "concurrency",
+    "processes",
     "isolation",
 ];
 

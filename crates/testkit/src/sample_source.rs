@@ -11,8 +11,8 @@ use gate::Catalog;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_api::{
-    Abilities, Action, AnyTool, Arguments, Context, Definition, Effect, Features, Item, Listing, Origin,
-    Outcome, Payload, Protocol, ToolError, ToolName,
+    Abilities, Action, AnyTool, Arguments, Cancel, Context, Definition, Effect, Features, Hold, Item,
+    Listing, Origin, Outcome, Payload, Protocol, ToolError, ToolName,
 };
 
 /// The name that the source reports under.
@@ -23,7 +23,8 @@ pub type Watched = Arc<Mutex<BTreeMap<String, i64>>>;
 
 /// Reports the source to a catalogue and gives what is watched in it.
 ///
-/// Its tools are `ask` (`{requests, rounds}`: asks that so often and then gives back the answers), `relay`
+/// Its tools are `ask` (`{requests, rounds, ends_after_ms}`: asks that so often, or until its time is up, and then gives
+/// back the answers), `relay`
 /// (`{result}`: gives exactly that), `refuse` (`{code, message, data}`: fails like an upstream), `log` (one message
 /// of each level) and `job` (`{result}`: a task with the id `job-1`). Its prompts are `greet` and `quiz`, its
 /// resources `note:a` and `note:b`, its template is `note:{name}`. The prompt `quiz` and a
@@ -184,7 +185,16 @@ fn ask(arguments: &Arguments, cx: &Context) -> Result<Outcome, ToolError> {
     if rounds < value["rounds"].as_u64().unwrap_or(1) {
         let requests = value.get("requests").map(|requests| requests.to_string().into());
         let state = Some((rounds + 1).to_string().into());
-        return done(Payload::InputRequired { requests, state, hold: None });
+        let hold = value["ends_after_ms"].as_u64().map(|ms| {
+            let over = Cancel::new();
+            let (end, after) = (over.clone(), Duration::from_millis(ms));
+            tokio::spawn(async move {
+                tokio::time::sleep(after).await;
+                end.cancel();
+            });
+            Hold::new(|| {}, over)
+        });
+        return done(Payload::InputRequired { requests, state, hold });
     }
     let responses = input.and_then(|input| input.responses.as_deref());
     text(&format!("{rounds} {}", responses.map_or("-".into(), String::from_utf8_lossy)))

@@ -5,5 +5,6 @@ mod pooled;
 mod publish;
 mod start;
 mod tend;
+mod turns;
 
 pub use end::END_TIMEOUT;

@@ -88,6 +88,12 @@ pub struct Config {
     /// How many calls the server gets at once; further ones wait, first come, first served. By default there is no limit.
     #[schemars(range(min = 1, max = 10_000))]
     pub concurrency: Option<u16>,
+    /// How many processes a program may have for those of its tools that ask clients something in the middle of calls. A
+    /// question does not say for which call it is, so each process gets such calls of one client at a time; while somebody
+    /// thinks about an answer, those of others go to a further process, and beyond the last one they wait. By default 8.
+    /// All other calls stay with the first process.
+    #[schemars(range(min = 1, max = 16))]
+    pub processes: Option<u8>,
     /// Who shares a connection to the server, which for a program means a process: everybody (`"shared"`, the
     /// default), the calls of one caller (`"caller"`), or of one client's session (`"session"`). With the latter two no
     /// other workspace shares the server.

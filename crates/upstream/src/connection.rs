@@ -27,16 +27,15 @@ mod suspended;
 mod transport;
 
 pub(crate) use asked::{Kind as Wanted, Question};
-#[cfg(test)]
-pub(crate) use caller::Caller;
+pub(crate) use caller::{Caller, caller};
 #[cfg(test)]
 pub(crate) use envelope::Envelope;
 pub(crate) use era::Era;
-pub(crate) use exchange::Exchange;
+pub(crate) use exchange::{Exchange, Waiting};
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
-pub(crate) use pending::{Parting, Reply};
-pub(crate) use request::{AGAIN, Answer, Request};
+pub(crate) use pending::{Blocked, Parting, Reply, Turn};
+pub(crate) use request::{Answer, Request, resumed};
 pub(crate) use stderr::Stderr;
 pub(crate) use subscribed::Subscribed;
 pub(crate) use transport::Transport;

@@ -102,7 +102,7 @@ struct Task<'c> {
 
 impl Task<'_> {
     async fn ask(&self, method: &'static str) -> Result<Answer, ToolError> {
-        match self.connection.request(None, request(method, &self.params, Some(self.cx))).await {
+        match self.connection.request(None, None, request(method, &self.params, Some(self.cx))).await {
             Ok(Answer::Error(error)) => Err(answer::error(self.upstream.name(), &error, false)),
             Ok(answer) => Ok(answer),
             Err(fault) => Err(self.upstream.failure(&fault)),
@@ -122,7 +122,7 @@ impl Drop for Task<'_> {
         // Bounded by its time; whether it was heard is of no more interest.
         runtime.spawn(async move {
             let request = request("tasks/cancel", &params, None);
-            drop(timeout(CANCEL_TIMEOUT, connection.request(None, request)).await);
+            drop(timeout(CANCEL_TIMEOUT, connection.request(None, None, request)).await);
         });
     }
 }

@@ -18,6 +18,7 @@ mod draft;
 mod error;
 mod fault;
 mod features;
+mod habits;
 mod handshake;
 mod kind;
 mod legacy_task;

@@ -89,7 +89,7 @@ pub(crate) async fn fetch(connection: &Arc<Connection>, kind: Kind) -> Result<Li
         let params = format!("{{{}}}", cursor.as_ref().map_or_else(String::new, cursor_member)).into_bytes();
         let method = kind.method();
         let request = Request { method, params, ..Request::default() };
-        let result = match connection.request(None, request).await {
+        let result = match connection.request(None, None, request).await {
             Ok(Answer::Result(result)) => result,
             Ok(Answer::Error(_)) if cursor.is_some() && restarts < RESTARTS_MAX => {
                 restarts += 1;

@@ -25,6 +25,8 @@ impl Profile {
     pub(crate) const SAMPLING: Profile = Profile(1 << 3);
     pub(crate) const TOOLS: Profile = Profile(1 << 5);
 
+    /// Nothing that can be asked for.
+    pub(crate) const NOTHING: Profile = Profile(0);
     /// Everything that can be asked for.
     pub(crate) const ALL: Profile = Profile((1 << ABILITIES.len()) - 1);
 

@@ -93,7 +93,8 @@ impl RemoteAction {
             (Some(Action::Unsubscribe), Some(uri)) => return Ok(unsubscribe(upstream, uri).await),
             _ => {
                 let request = |connection: &Connection| Ok(self.request(connection, &translated, cx));
-                let round = round::send(upstream, cx, self.is_repeatable, request).await?;
+                let what = (&*self.method, &*self.method);
+                let round = round::send(upstream, cx, what, self.is_repeatable, request).await?;
                 if let (Asked::Task, Some(id), Ok(Answer::Result(task))) =
                     (self.asked, cx.key.as_deref(), &round.answer)
                 {

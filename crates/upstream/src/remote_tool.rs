@@ -148,7 +148,8 @@ impl RemoteTool {
     }
 
     async fn send(&self, upstream: &Upstream, arguments: &str, cx: &Context) -> Result<Round, ToolError> {
-        round::send(upstream, cx, self.repeatable, |connection| {
+        let what = ("tools/call", &*self.name);
+        round::send(upstream, cx, what, self.repeatable, |connection| {
             self.check_unchanged(upstream)?;
             Ok(self.request(connection, arguments, cx))
         })

@@ -9,7 +9,7 @@ use tool_api::{Context, ToolError};
 
 use crate::answer;
 use crate::config::Isolation;
-use crate::connection::{AGAIN, Answer, Connection, Request};
+use crate::connection::{Answer, Connection, Request, resumed};
 use crate::fault::Fault;
 use crate::slots::CallSlot;
 use crate::upstream::Upstream;
@@ -31,7 +31,8 @@ pub(crate) struct Round {
     pub(crate) answer: Result<Answer, Fault>,
 }
 
-/// Sends what `request` makes for the connection there is, or goes on with the call that is suspended there.
+/// Sends what `request` makes for the connection there is, or goes on with the call that is suspended there. `what` is
+/// its method, and the tool or method by which it is known whether such calls ask.
 ///
 /// What the server has not seen (it ended, or forgot our session, since the last call) is sent again. What was
 /// lost on the way back is sent again only if the call is `repeatable`.
@@ -41,17 +42,18 @@ pub(crate) struct Round {
 pub(crate) async fn send<'r>(
     upstream: &Upstream,
     cx: &Context,
+    what: (&str, &str),
     repeatable: bool,
     request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
 ) -> Result<Round, ToolError> {
     let state = cx.input.as_ref().and_then(|input| input.state.as_deref());
     if state.is_some_and(|state| upstream.suspended_at(state).is_some()) {
-        return tries(upstream, cx, repeatable, request, &mut None).await;
+        return tries(upstream, cx, what, repeatable, request, &mut None).await;
     }
     let admitted = upstream.breaker.admit(Instant::now());
     admitted.map_err(|wait| answer::circuit_open(upstream.name(), wait))?;
     let mut trial = Trial { upstream, cx, sent: None, is_judged: false };
-    let round = tries(upstream, cx, repeatable, request, &mut trial.sent).await;
+    let round = tries(upstream, cx, what, repeatable, request, &mut trial.sent).await;
     trial.judge(&round);
     round
 }
@@ -103,6 +105,7 @@ impl Drop for Trial<'_> {
 async fn tries<'r>(
     upstream: &Upstream,
     cx: &Context,
+    what: (&str, &str),
     repeatable: bool,
     request: impl Fn(&Connection) -> Result<Request<'r>, ToolError>,
     sent: &mut Option<Instant>,
@@ -113,28 +116,27 @@ async fn tries<'r>(
         tries += 1;
         let held = cx.input.as_ref().and_then(|input| upstream.suspended_at(input.state.as_deref()?));
         let connection = match held {
-            Some(connection) => Ok(connection),
+            Some(connection) => Ok((connection, None)),
             None => {
                 // What is done with a task is no new burden.
                 if slot.is_none() && cx.key.is_none() && upstream.slots.are_limited() {
                     slot = take_slot(upstream, cx).await?;
                 }
-                upstream.connection_for(cx).await
+                upstream.connection_for(cx, what).await
             }
         };
-        let connection = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
+        let (connection, turn) = connection.map_err(|error| answer::unavailable(upstream.name(), &error))?;
         let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
         let answer = match suspended {
             Some((state, responses)) => connection.resume(state, responses, cx).await,
-            None => connection.request(slot.clone(), request(&connection)?).await,
+            None => connection.request(slot.clone(), turn, request(&connection)?).await,
         };
-        if matches!(answer, Err(Fault::Lacking(_))) {
-            upstream.pool.be_truthful();
-        }
+        // Told the truth, it may know another way.
+        let is_told = matches!(answer, Err(Fault::Lacking(_))) && upstream.pool.be_truthful();
         let is_unseen = is_unseen(upstream, &connection, &answer);
         let is_lost = matches!(answer, Err(Fault::Gone(_)));
-        let again = is_unseen || (is_lost && repeatable);
+        let again = is_unseen || ((is_lost || is_told) && repeatable);
         if !again || suspended.is_some() || tries == TRIES_MAX {
             return Ok(Round { connection, slot, answer });
         }
@@ -142,6 +144,12 @@ async fn tries<'r>(
 }
 
 impl Upstream {
+    /// How long a call may wait before it is sent.
+    pub(crate) fn waits(&self) -> Duration {
+        let call = self.settings.limits.call;
+        call - (call / LEFT_OF_TIME).min(LEFT_MAX)
+    }
+
     /// There was no answer to a call that could be used.
     pub(crate) fn failure(&self, fault: &Fault) -> ToolError {
         match fault {
@@ -156,7 +164,7 @@ impl Upstream {
 /// Waits for the call's slot, for as long as it is worth it.
 async fn take_slot(upstream: &Upstream, cx: &Context) -> Result<CallSlot, ToolError> {
     let limits = &upstream.settings.limits;
-    let waits = limits.call - (limits.call / LEFT_OF_TIME).min(LEFT_MAX);
+    let waits = upstream.waits();
     match timeout(waits, upstream.slots.acquire()).await {
         // It may have been given up the moment before.
         Ok(Some(_)) if cx.cancel.is_cancelled() => Err(ToolError::cancelled()),
@@ -200,9 +208,8 @@ fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answe
 /// What names a call that waits on a legacy connection for its client's answers, and these answers. Modern
 /// servers keep nothing in between, so there every round is a request of its own.
 fn suspended<'c>(connection: &Connection, cx: &'c Context) -> Option<(&'c str, Option<&'c Bytes>)> {
-    let input = cx.input.as_ref().filter(|_| !connection.is_modern())?;
-    let state = input.state.as_deref().filter(|state| *state != AGAIN)?;
-    Some((state, input.responses.as_ref()))
+    let state = resumed(cx).filter(|_| !connection.is_modern())?;
+    Some((state, cx.input.as_ref()?.responses.as_ref()))
 }
 
 /// The answers and the state that go into the request of a further round to a modern server, as JSON text and as

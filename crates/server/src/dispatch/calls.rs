@@ -247,9 +247,20 @@ impl Job {
             let Payload::InputRequired { requests, state, hold } = outcome.payload else {
                 return Ok(outcome);
             };
-            _held = hold;
             number += 1;
-            let responses = self.answers(requests.as_ref(), number).await?;
+            let over = async {
+                match &hold {
+                    Some(hold) => hold.over().await,
+                    None => std::future::pending().await,
+                }
+            };
+            let responses = tokio::select! {
+                biased;
+                // What is asked is withdrawn, and the next round says what has become of the call.
+                () = over => None,
+                answers = self.answers(requests.as_ref(), number) => answers?,
+            };
+            _held = hold;
             self.handed.input = Some(Input { responses, state });
         }
     }

@@ -24,14 +24,16 @@ const IDLE_ONCE_OVER: Duration = Duration::from_millis(500);
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Upstream {
-    /// A connection for this call.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub(crate) async fn connection_for(&self, cx: &Context) -> Result<Arc<Connection>, ConnectError> {
+    /// The connection that the calls of this client go over, and whose it is; `asks` says of which that they are known to
+    /// ask.
+    pub(super) async fn usual(
+        &self,
+        cx: &Context,
+        asks: bool,
+    ) -> Result<(Arc<Connection>, Key), ConnectError> {
         let client = &cx.client;
         let (whose, over) = match (self.settings.life.isolation, client.over.clone()) {
-            (Isolation::Shared, _) => return self.shared_for(&client.capabilities).await,
+            (Isolation::Shared, _) => return self.shared_for(&client.capabilities, asks).await,
             (Isolation::Session, over @ Some(_)) => (Whose::Conversation(client.conversation), over),
             // A client that has no sessions is in one with all that its caller sends.
             (Isolation::Session, None) | (Isolation::Caller, _) => {
@@ -39,40 +41,48 @@ impl Upstream {
             }
         };
         let profile = |is_modern| if is_modern { Profile::ALL } else { Profile::of(&client.capabilities) };
-        let mut key = Key { whose, profile: profile(self.era() == Some(Era::Modern)) };
+        let mut key = Key { whose, profile: profile(self.era() == Some(Era::Modern)), number: 0 };
         if let Some(Opened::Now(open)) = Pool::find(&mut self.pool.slots(), &key) {
-            return Ok(open);
+            return Ok((open, key));
         }
         // Which tools there are, and which era it is of, is known from the first one.
         key.profile = profile(self.connection().await?.is_modern());
-        self.pooled(key, over).await
+        Ok((self.pooled(key.clone(), over).await?, key))
     }
 
     /// A connection for a client with these `ClientCapabilities`, where everybody shares them.
-    async fn shared_for(&self, capabilities: &[u8]) -> Result<Arc<Connection>, ConnectError> {
+    async fn shared_for(
+        &self,
+        capabilities: &[u8],
+        asks: bool,
+    ) -> Result<(Arc<Connection>, Key), ConnectError> {
         let first = self.connection().await?;
-        let has_sessions = matches!(self.settings.endpoint, Endpoint::Address { .. });
-        if !has_sessions || first.is_modern() || !self.pool.is_truthful() {
-            return Ok(first);
-        }
+        let key = Key { whose: Whose::Everybody, profile: Profile::ALL, number: 0 };
         let profile = Profile::of(capabilities);
-        if profile == Profile::ALL {
-            return Ok(first);
+        // A program may remember what calls have done, so only those that ask go elsewhere.
+        let may_go = asks || matches!(self.settings.endpoint, Endpoint::Address { .. });
+        if !may_go || first.is_modern() || !self.pool.is_truthful() || profile == Profile::ALL {
+            return Ok((first, key));
         }
-        match self.pooled(Key { whose: Whose::Everybody, profile }, None).await {
-            Err(ConnectError::Crowded) => Ok(first),
+        let of_its_own = Key { profile, ..key.clone() };
+        match self.pooled(of_its_own.clone(), None).await {
+            Err(ConnectError::Crowded) => Ok((first, key)),
             Err(error) => {
                 self.pool.refused();
                 let error = self.settings.masked(&error.to_string());
                 tracing::warn!(target: "upstream", upstream = %self.name(), error, "it bears only one session, which declares more than some clients can do");
-                Ok(first)
+                Ok((first, key))
             }
-            opened => opened,
+            Ok(open) => Ok((open, of_its_own)),
         }
     }
 
     /// The connection for this key, opened if there is none.
-    async fn pooled(&self, key: Key, over: Option<Cancel>) -> Result<Arc<Connection>, ConnectError> {
+    pub(super) async fn pooled(
+        &self,
+        key: Key,
+        over: Option<Cancel>,
+    ) -> Result<Arc<Connection>, ConnectError> {
         let attempt = {
             let mut slots = self.pool.slots();
             if self.closing.is_cancelled() {
@@ -113,7 +123,8 @@ impl Upstream {
         // Changes of lists and resources are heard on the first one.
         let met = meeting.meet(self.era(), Arc::default());
         let is_asked_for = key.whose != Whose::Everybody;
-        let limit = if is_asked_for { self.settings.limits.start } else { OPEN_TIMEOUT };
+        let is_address = matches!(self.settings.endpoint, Endpoint::Address { .. });
+        let limit = if is_asked_for || !is_address { self.settings.limits.start } else { OPEN_TIMEOUT };
         let opened = self.within(limit, "answer the handshake", met);
         let opened = self.unless_closed(&meeting, opened).await.map(|(connection, _)| Arc::new(connection));
         let slot = self.take_start(&key).ok_or(ConnectError::Ended)?;

@@ -309,7 +309,14 @@ mod tests {
 
     fn caller() -> Option<Caller> {
         let capabilities = Bytes::from_static(b"{}");
-        Some(Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true, listener: None })
+        Some(Caller {
+            conversation: 1,
+            capabilities,
+            log_level: None,
+            may_be_asked: true,
+            habit: None,
+            listener: None,
+        })
     }
 
     #[tokio::test(start_paused = true)]

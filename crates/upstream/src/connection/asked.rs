@@ -49,7 +49,15 @@ impl Kind {
         Kind::ALL.iter().find(|(_, known)| *known == method).map(|(kind, _)| *kind)
     }
 
-    fn method(self) -> &'static str {
+    /// True if a person, or a model, has to think about it.
+    pub(super) fn is_for_somebody(self) -> bool {
+        match self {
+            Kind::Elicitation | Kind::Sampling => true,
+            Kind::Roots => false,
+        }
+    }
+
+    pub(super) fn method(self) -> &'static str {
         Kind::ALL[self as usize].1
     }
 

@@ -9,7 +9,6 @@ use tokio::task::JoinHandle;
 use wire::{Code, WireError, write};
 
 use super::asked::Question;
-use super::caller::Caller;
 use super::exchange::Waiting;
 use super::pending::{Happening, Next, Reply};
 use super::request::{Request, Work};
@@ -27,7 +26,7 @@ pub(super) struct Call {
     driver: Driver,
     modern: bool,
     /// True if the server is to be told when nobody waits any more.
-    cancels: bool,
+    pub(super) cancels: bool,
     is_over: bool,
     /// What its client is asked, by key, and has not answered.
     pub(super) open: Vec<(String, Question)>,
@@ -44,19 +43,18 @@ enum Driver {
 }
 
 impl Call {
-    /// Sends what `fill` makes of a new request's number.
+    /// Sends what `fill` makes of the number of a request that was opened.
     pub(super) fn send(
         transport: &Arc<Transport>,
-        caller: Option<Caller>,
+        mut waiting: Waiting,
         fill: impl FnOnce(&Transport, u64) -> Result<Option<Work>, Fault>,
         modern: bool,
         slot: CallSlot,
     ) -> Result<Call, Fault> {
-        let cancels = caller.is_some();
-        let waiting = transport.exchange.begin(caller)?;
         let driver = fill(transport, waiting.id)?.map_or(Driver::Nobody, Driver::Work);
+        waiting.is_sent = true;
         let (transport, open) = (transport.clone(), Vec::new());
-        Ok(Call { transport, waiting, slot, driver, modern, cancels, is_over: false, open })
+        Ok(Call { transport, waiting, slot, driver, modern, cancels: true, is_over: false, open })
     }
 
     /// Sends a request of ours.
@@ -69,7 +67,10 @@ impl Call {
         let fill = |transport: &Transport, id: u64| {
             transport.send(id, modern, &Request { method, params: params.to_vec(), ..Request::default() })
         };
-        Call::send(transport, None, fill, modern, CallSlot::default())
+        let waiting = transport.exchange.begin(None)?;
+        let mut call = Call::send(transport, waiting, fill, modern, CallSlot::default())?;
+        call.cancels = false;
+        Ok(call)
     }
 
     /// Tells the server when nobody waits any more, though the request is ours.
@@ -165,6 +166,14 @@ impl Call {
         }
     }
 
+    /// True if no other call of its client can have asked what it seemed to ask.
+    pub(super) fn alone_can_have_asked(&self) -> bool {
+        let exchange = &self.waiting.exchange;
+        self.open
+            .iter()
+            .all(|(_, question)| question.of.is_none() || exchange.other_asker(question).is_none())
+    }
+
     /// Nobody answers the question any more, unless it belongs to another call after all.
     fn refuse(&self, question: &Question) {
         if self.is_over && (question.of.is_none() || self.waiting.exchange.ask_another(question)) {
@@ -175,23 +184,9 @@ impl Call {
         write::error(&mut message, Some(&question.id), &error);
         self.transport.tell(message);
     }
-}
 
-impl Driver {
-    fn poll(&mut self, task: &mut Task<'_>) -> Poll<Result<(), Fault>> {
-        match self {
-            Driver::Nobody => Poll::Pending,
-            Driver::Work(work) => work.as_mut().poll(task),
-            Driver::Task(running) => std::pin::Pin::new(running).poll(task).map(|ended| {
-                // It panicked; the request is lost with it.
-                ended.unwrap_or_else(|_| Err(Fault::Gone("got lost".to_owned())))
-            }),
-        }
-    }
-}
-
-impl Drop for Call {
-    fn drop(&mut self) {
+    /// Tells the server that nobody waits any more.
+    fn give_up(&mut self) {
         if let Driver::Task(running) = &self.driver
             && !self.is_over
         {
@@ -214,11 +209,35 @@ impl Drop for Call {
     }
 }
 
+impl Driver {
+    fn poll(&mut self, task: &mut Task<'_>) -> Poll<Result<(), Fault>> {
+        match self {
+            Driver::Nobody => Poll::Pending,
+            Driver::Work(work) => work.as_mut().poll(task),
+            Driver::Task(running) => std::pin::Pin::new(running).poll(task).map(|ended| {
+                // It panicked; the request is lost with it.
+                ended.unwrap_or_else(|_| Err(Fault::Gone("got lost".to_owned())))
+            }),
+        }
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.give_up();
+        // What waited to be known as its question is nobody's now.
+        let exchange = &self.waiting.exchange;
+        exchange.pending.forget(self.waiting.id, self.waiting.is_sent);
+        exchange.refusals().for_each(|refusal| self.transport.tell(refusal));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use bytes::Bytes;
     use futures_util::FutureExt;
 
+    use super::super::caller::Caller;
     use super::*;
     use crate::slots::CallSlots;
 
@@ -230,12 +249,14 @@ mod tests {
             capabilities: Bytes::from_static(b"{}"),
             log_level: None,
             may_be_asked: true,
+            habit: None,
             listener: None,
         };
         let nobody_is_there: Work = Box::pin(async { Err(Fault::NotSent("nobody is there".to_owned())) });
         let fill = |_: &Transport, _| Ok(Some(nobody_is_there));
         let slot = slots.acquire().await.expect("the only one");
-        let call = Call::send(&transport, Some(caller), fill, false, slot).expect("open");
+        let waiting = transport.exchange.begin(Some(caller)).expect("open");
+        let call = Call::send(&transport, waiting, fill, false, slot).expect("sent");
         assert!(slots.acquire().now_or_never().is_none());
         assert!(call.answer().await.is_err());
         assert!(slots.acquire().now_or_never().is_some());

@@ -6,6 +6,8 @@ use bytes::Bytes;
 use tool_api::{Context, Listener};
 use wire::LogLevel;
 
+use crate::habits::Habit;
+
 /// For whom a request is made.
 #[derive(Clone)]
 pub(crate) struct Caller {
@@ -17,17 +19,27 @@ pub(crate) struct Caller {
     pub log_level: Option<LogLevel>,
     /// False for methods during which a server may not ask for anything.
     pub may_be_asked: bool,
+    /// What is known of such calls; nothing where a question says whose it is.
+    pub habit: Option<Arc<Habit>>,
     /// Who hears progress and log messages: nobody while the client is asked something.
     pub listener: Option<Arc<dyn Listener>>,
 }
 
-pub(super) fn caller(method: &str, cx: &Context) -> Caller {
+impl Caller {
+    /// True if the server may ask its client, as far as is known.
+    pub(crate) fn may_ask(&self) -> bool {
+        self.may_be_asked && !self.habit.as_ref().is_some_and(|habit| habit.is_quiet())
+    }
+}
+
+pub(crate) fn caller(method: &str, habit: Option<Arc<Habit>>, cx: &Context) -> Caller {
     let client = &cx.client;
     Caller {
         conversation: client.conversation,
         capabilities: client.capabilities.clone(),
         log_level: log_level(cx),
         may_be_asked: matches!(method, "tools/call" | "prompts/get" | "resources/read" | "tasks/result"),
+        habit,
         listener: cx.listener.clone(),
     }
 }

@@ -15,7 +15,7 @@ use wire::{Code, Frame, Id, LogLevel, Message, WireError, write};
 use super::asked::{self, Question};
 use super::caller::Caller;
 use super::notice::{Notice, Notices};
-use super::pending::{Happening, Next, Nobody, Pending, Reply, Via};
+use super::pending::{Happening, Next, Pending, Reply, Turn, Via};
 use crate::fault::Fault;
 use crate::kind::Kind;
 use crate::settings::Mask;
@@ -72,7 +72,19 @@ impl Exchange {
     /// Opens a request; nothing as `caller` means that it is ours.
     pub(crate) fn begin(self: &Arc<Self>, caller: Option<Caller>) -> Result<Waiting, Fault> {
         let id = self.pending.open(caller)?;
-        Ok(Waiting { exchange: self.clone(), id })
+        Ok(self.waiting(id))
+    }
+
+    /// The same for a call, if no question can be taken for that of another conversation.
+    pub(crate) fn enter(self: &Arc<Self>, caller: &Caller) -> Result<Turn<Waiting>, Fault> {
+        Ok(match self.pending.enter(caller)? {
+            Turn::Taken(id) => Turn::Taken(self.waiting(id)),
+            Turn::Blocked(blocked) => Turn::Blocked(blocked),
+        })
+    }
+
+    fn waiting(self: &Arc<Self>, id: u64) -> Waiting {
+        Waiting { exchange: self.clone(), id, is_sent: false }
     }
 
     /// Hands over the answer to a request; false if nobody waits for it. Errors are masked here, before anybody cleans or
@@ -120,6 +132,16 @@ impl Exchange {
             }
             Err(rejected) => self.take_rejected(&frame, &rejected.error),
         }
+        self.refusals().for_each(answers);
+    }
+
+    /// What the server is to be told of questions that nobody can be asked any more.
+    pub(super) fn refusals(&self) -> impl Iterator<Item = Vec<u8>> + use<> {
+        self.pending.take_refused().into_iter().map(|(id, error)| {
+            let mut message = Vec::with_capacity(128);
+            write::error(&mut message, Some(&id), &error);
+            message
+        })
     }
 
     /// Takes in a message that was longer than we read.
@@ -161,43 +183,24 @@ impl Exchange {
         }
         let unknown = || WireError::new(Code::MethodNotFound, format!("Method not found: {shown}"));
         let kind = asked::Kind::of(method).ok_or_else(unknown)?;
-        let (call, caller) =
-            self.pending.attribute(via, |caller| caller.may_be_asked).map_err(|why| match why {
-                Nobody::NoCall => unknown(),
-                Nobody::SeveralClients => {
-                    let why = "calls of several clients are under way, or were until a moment ago, and nothing says \
-                               which of them is asked; call again later";
-                    WireError::new(Code::InternalError, why)
-                }
-            })?;
-        let of = (via == Via::Shared).then_some(caller.conversation);
-        let question = Question { id: id.clone(), kind, params, of };
-        if let Some(required) = question.lacks(&caller.capabilities) {
-            // Servers ask for roots on their own account as soon as they are connected, whatever call is under
-            // way; no call depends on the answer then.
-            let is_unrelated = via == Via::Shared && question.kind == asked::Kind::Roots;
-            if !is_unrelated {
-                self.pending.happened(call, Happening::Lacking(required));
-            }
-            let why = format!("Method not found: {shown}; the client of this call has not declared it");
-            return Err(WireError::new(Code::MethodNotFound, why));
-        }
-        if !self.pending.happened(call, Happening::Asked(question)) {
-            return Err(WireError::new(Code::InternalError, "too many requests wait for the client"));
-        }
-        Ok(())
+        self.pending.ask(via, Question { id: id.clone(), kind, params, of: None })
     }
 
     /// We attributed the question to the wrong call, which has since been answered. It belongs to the client's newest
     /// other call that can have asked it. False if there is none.
     pub(super) fn ask_another(&self, question: &Question) -> bool {
+        let call = self.other_asker(question);
+        call.is_some_and(|call| self.pending.happened(call, Happening::Asked(question.clone())))
+    }
+
+    /// The client's newest call that can have asked this.
+    pub(super) fn other_asker(&self, question: &Question) -> Option<u64> {
         let may_be_meant = |caller: &Caller| {
             question.of.is_some_and(|conversation| conversation != 0 && conversation == caller.conversation)
-                && caller.may_be_asked
                 && question.lacks(&caller.capabilities).is_none()
         };
-        let call = self.pending.attribute(Via::Shared, may_be_meant);
-        call.is_ok_and(|(call, _)| self.pending.happened(call, Happening::Asked(question.clone())))
+        let call = self.pending.attribute(Via::Shared, |caller| caller.may_be_asked, may_be_meant);
+        call.ok().map(|(call, _)| call)
     }
 
     fn take_response(&self, id: Option<Id>, answer: Reply) {
@@ -254,7 +257,9 @@ impl Exchange {
                 let level = object.and_then(|object| object.string("level"));
                 let Some(level) = level.and_then(|level| LogLevel::parse(&level)) else { return };
                 let wants = |caller: &Caller| caller.log_level.is_some_and(|wanted| level >= wanted);
-                if let Ok((_, Caller { listener: Some(listener), .. })) = self.pending.attribute(via, wants) {
+                if let Ok((_, Caller { listener: Some(listener), .. })) =
+                    self.pending.attribute(via, |_| true, wants)
+                {
                     listener.log(params.bytes());
                 }
             }
@@ -312,6 +317,8 @@ impl Exchange {
 pub(crate) struct Waiting {
     pub(super) exchange: Arc<Exchange>,
     pub(super) id: u64,
+    /// False until the server may have seen it.
+    pub(super) is_sent: bool,
 }
 
 impl Waiting {
@@ -323,7 +330,7 @@ impl Waiting {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.exchange.pending.forget(self.id);
+        self.exchange.pending.forget(self.id, self.is_sent);
     }
 }
 

@@ -1,7 +1,11 @@
 //! The requests that wait for an answer, by their numbers, and what the server asks about each before it.
 
+mod questions;
+mod turns;
+
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Context as Task, Poll, Waker};
 use std::time::Duration;
 
@@ -10,10 +14,14 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_api::Progress;
 use wire::message::Text;
+use wire::{Id, WireError};
 
 use super::asked::{QUESTIONS_MAX, Question};
 use super::caller::Caller;
 use crate::fault::Fault;
+use crate::habits::Habit;
+
+pub(crate) use self::turns::{Blocked, Turn};
 
 /// Most requests that a server owes an answer. Beyond this it is not slow but stuck.
 const REQUESTS_MAX: usize = 4_096;
@@ -48,6 +56,12 @@ struct Table {
     /// The questions that wait, in bytes.
     questions_bytes: usize,
     given_up: Vec<GivenUp>,
+    /// Questions of which it is not known whose they are.
+    held: Vec<Held>,
+    /// Questions that nobody can be asked any more.
+    refused: Vec<(Id, WireError)>,
+    /// Who is to be woken once the lock is free.
+    wakers: Vec<Waker>,
     /// How the connection has ended, and why no answer will come any more.
     ended: Option<(Parting, Fault)>,
 }
@@ -58,14 +72,24 @@ struct Entry {
     happened: VecDeque<Happening>,
     waker: Option<Waker>,
     caller: Option<Caller>,
+    /// True while its client is asked something.
+    is_asked: bool,
     /// The last progress report that nobody heard.
     missed: Option<Bytes>,
+}
+
+/// A question of one of several calls.
+struct Held {
+    question: Question,
+    /// The calls that were under way when it came, and what is known of such.
+    calls: Vec<(u64, Option<Arc<Habit>>)>,
 }
 
 /// A call that nobody waits for. Its server may still be busy with it, and ask.
 struct GivenUp {
     id: u64,
     conversation: u64,
+    may_be_asked: bool,
     since: Instant,
 }
 
@@ -121,53 +145,34 @@ pub(crate) enum Nobody {
 impl Pending {
     /// Opens a request under a number of its own.
     pub(super) fn open(&self, caller: Option<Caller>) -> Result<u64, Fault> {
-        let mut table = self.table();
-        if table.ended.is_some() {
-            return Err(Fault::NotSent("it has stopped".to_owned()));
-        }
-        if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
-            table.given_up.retain(GivenUp::is_recent);
-        }
-        if table.open.len() + table.given_up.len() >= REQUESTS_MAX {
-            return Err(Fault::Busy);
-        }
-        table.last_id += 1;
-        table.calls += u64::from(caller.is_some());
-        let id = table.last_id;
-        table.open.insert(id, Entry { caller, ..Entry::default() });
-        Ok(id)
+        self.with(|table| table.open(caller))
     }
 
     /// Hands over an answer; false if nobody waits for it.
     pub(crate) fn answer(&self, id: u64, answer: Result<Reply, Fault>) -> bool {
-        let mut table = self.table();
-        let Some(entry) = table.open.get_mut(&id).filter(|entry| entry.answer.is_none()) else {
-            // The server is done with it.
-            table.given_up.retain(|one| one.id != id);
-            return false;
-        };
-        entry.answer = Some(answer);
-        let waker = entry.waker.take();
-        drop(table);
-        waker.into_iter().for_each(Waker::wake);
-        true
+        self.with(|table| {
+            let entry = table.open.get_mut(&id).filter(|entry| entry.answer.is_none());
+            let is_awaited = entry.is_some();
+            if let Some(entry) = entry {
+                let habit = entry.caller.as_ref().and_then(|caller| caller.habit.as_ref());
+                if let (Some(habit), Ok(Ok(result))) = (habit, &answer) {
+                    habit.answered(result);
+                }
+                entry.tell_waiters();
+                entry.answer = Some(answer);
+                table.wakers.extend(entry.waker.take());
+            } else {
+                // The server is done with it.
+                table.given_up.retain(|one| one.id != id);
+            }
+            table.settle_held();
+            is_awaited
+        })
     }
 
     /// Hands over what was heard about an open request; false if nobody waits for it, or it does not keep up.
     pub(crate) fn happened(&self, id: u64, happening: Happening) -> bool {
-        let mut table = self.table();
-        let bytes = table.questions_bytes + happening.bytes();
-        let has_room = |entry: &&mut Entry| entry.answer.is_none() && entry.happened.len() < QUESTIONS_MAX;
-        let Some(entry) = table.open.get_mut(&id).filter(has_room).filter(|_| bytes <= QUESTIONS_BYTES_MAX)
-        else {
-            return false;
-        };
-        entry.happened.push_back(happening);
-        let waker = entry.waker.take();
-        table.questions_bytes = bytes;
-        drop(table);
-        waker.into_iter().for_each(Waker::wake);
-        true
+        self.with(|table| table.happened(id, happening))
     }
 
     /// Passes a progress report to whoever listens to the request. The last one waits for a client that is asked
@@ -197,7 +202,9 @@ impl Pending {
         let mut table = self.table();
         let Some(entry) = table.open.get_mut(&id) else { return };
         let missed = entry.missed.take().zip(caller.listener.clone());
-        entry.caller = Some(caller);
+        let habit = entry.caller.take().and_then(|before| before.habit);
+        entry.caller = Some(Caller { habit, ..caller });
+        entry.is_asked = false;
         drop(table);
         if let Some((report, listener)) = missed {
             listener.progress(Progress::Relayed(report));
@@ -205,44 +212,32 @@ impl Pending {
     }
 
     /// The call that a message is about which names none, and the call's client: the one whose stream it came
-    /// on, or else the newest that `may_be_meant`, if all calls that the server may be busy with are of one
-    /// conversation.
+    /// on, or else the newest that `may_be_meant`, if all calls that the server may be busy with, of those that
+    /// `count`, are of one conversation.
     pub(crate) fn attribute(
         &self,
         via: Via,
+        counts: impl Fn(&Caller) -> bool,
         may_be_meant: impl Fn(&Caller) -> bool,
     ) -> Result<(u64, Caller), Nobody> {
-        let table = self.table();
-        if let Via::Request(id) = via {
-            let entry = table.open.get(&id).filter(|entry| entry.answer.is_none());
-            let caller = entry.and_then(|entry| entry.caller.clone()).filter(&may_be_meant);
-            return caller.map(|caller| (id, caller)).ok_or(Nobody::NoCall);
-        }
-        let mut newest: Option<(u64, &Caller)> = None;
-        let mut conversation = None;
-        for (&id, entry) in table.open.iter().filter(|(_, entry)| entry.answer.is_none()) {
-            let Some(caller) = &entry.caller else { continue };
-            if conversation.is_some_and(|one| one != caller.conversation || one == 0) {
-                return Err(Nobody::SeveralClients);
-            }
-            conversation = Some(caller.conversation);
-            if may_be_meant(caller) && newest.is_none_or(|(newest, _)| newest < id) {
-                newest = Some((id, caller));
-            }
-        }
-        let (id, caller) = newest.ok_or(Nobody::NoCall)?;
-        let is_another = |one: &GivenUp| {
-            one.is_recent() && (one.conversation != caller.conversation || one.conversation == 0)
-        };
-        match table.given_up.iter().any(is_another) {
-            true => Err(Nobody::SeveralClients),
-            false => Ok((id, caller.clone())),
-        }
+        self.with(|table| table.attribute(via, counts, may_be_meant))
     }
 
     /// True while the request waits for its answer.
     pub(crate) fn is_open(&self, id: u64) -> bool {
         self.table().open.get(&id).is_some_and(|entry| entry.answer.is_none())
+    }
+
+    /// Resolves once the request has its answer, or is forgotten. For one that nobody polls.
+    pub(crate) async fn answered(&self, id: u64) {
+        poll_fn(|task| {
+            let mut table = self.table();
+            let open = table.open.get_mut(&id).filter(|entry| entry.answer.is_none());
+            let Some(entry) = open else { return Poll::Ready(()) };
+            entry.waker = Some(task.waker().clone());
+            Poll::Pending
+        })
+        .await;
     }
 
     /// The only open call, if there is exactly one, or else the only request of our own.
@@ -287,10 +282,12 @@ impl Pending {
         let mut table = self.table();
         table.ended.get_or_insert_with(|| (parting, fault.clone()));
         for entry in table.open.values_mut() {
+            entry.tell_waiters();
             entry.answer.get_or_insert_with(|| Err(fault.clone()));
             wakers.extend(entry.waker.take());
         }
         table.given_up.clear();
+        table.held.clear();
         drop(table);
         wakers.into_iter().for_each(Waker::wake);
         self.closed.cancel();
@@ -301,16 +298,19 @@ impl Pending {
         self.table().ended.clone()
     }
 
-    /// Nobody waits for this request any more. The server may be busy with it for longer.
-    pub(super) fn forget(&self, id: u64) {
-        let mut table = self.table();
-        let Some(entry) = table.open.remove(&id) else { return };
-        table.questions_bytes -= entry.happened.iter().map(Happening::bytes).sum::<usize>();
-        let Some(caller) = entry.caller.filter(|_| entry.answer.is_none() && table.ended.is_none()) else {
-            return;
-        };
-        let conversation = caller.conversation;
-        table.given_up.push(GivenUp { id, conversation, since: Instant::now() });
+    /// Nobody waits for this request any more. If it was sent, the server may be busy with it for longer.
+    pub(super) fn forget(&self, id: u64, is_sent: bool) {
+        self.with(|table| {
+            let Some(entry) = table.open.remove(&id) else { return };
+            table.questions_bytes -= entry.happened.iter().map(Happening::bytes).sum::<usize>();
+            entry.tell_waiters();
+            let is_going_on = is_sent && entry.answer.is_none() && table.ended.is_none();
+            if let Some(caller) = entry.caller.filter(|_| is_going_on) {
+                let Caller { conversation, may_be_asked, .. } = caller;
+                table.given_up.push(GivenUp { id, conversation, may_be_asked, since: Instant::now() });
+            }
+            table.settle_held();
+        });
     }
 
     pub(super) fn poll(&self, id: u64, task: &mut Task<'_>) -> Poll<Next> {
@@ -338,11 +338,95 @@ impl Pending {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().expect("nothing panics while it holds the lock")
     }
+
+    /// Does `work`, and then wakes those who have something to look at.
+    fn with<T>(&self, work: impl FnOnce(&mut Table) -> T) -> T {
+        let mut table = self.table();
+        let done = work(&mut table);
+        let wakers = std::mem::take(&mut table.wakers);
+        drop(table);
+        wakers.into_iter().for_each(Waker::wake);
+        done
+    }
 }
 
 impl Table {
+    fn open(&mut self, caller: Option<Caller>) -> Result<u64, Fault> {
+        if self.ended.is_some() {
+            return Err(Fault::NotSent("it has stopped".to_owned()));
+        }
+        if self.open.len() + self.given_up.len() >= REQUESTS_MAX {
+            self.given_up.retain(GivenUp::is_recent);
+        }
+        if self.open.len() + self.given_up.len() >= REQUESTS_MAX {
+            return Err(Fault::Busy);
+        }
+        self.last_id += 1;
+        self.calls += u64::from(caller.is_some());
+        let id = self.last_id;
+        self.open.insert(id, Entry { caller, ..Entry::default() });
+        Ok(id)
+    }
+
+    fn happened(&mut self, id: u64, happening: Happening) -> bool {
+        let bytes = self.questions_bytes + happening.bytes();
+        let has_room = |entry: &&mut Entry| entry.answer.is_none() && entry.happened.len() < QUESTIONS_MAX;
+        let Some(entry) = self.open.get_mut(&id).filter(has_room).filter(|_| bytes <= QUESTIONS_BYTES_MAX)
+        else {
+            return false;
+        };
+        entry.is_asked |= matches!(happening, Happening::Asked(_));
+        entry.happened.push_back(happening);
+        self.questions_bytes = bytes;
+        self.wakers.extend(entry.waker.take());
+        true
+    }
+
+    fn attribute(
+        &self,
+        via: Via,
+        counts: impl Fn(&Caller) -> bool,
+        may_be_meant: impl Fn(&Caller) -> bool,
+    ) -> Result<(u64, Caller), Nobody> {
+        let may_be_meant = |caller: &Caller| counts(caller) && may_be_meant(caller);
+        if let Via::Request(id) = via {
+            let entry = self.open.get(&id).filter(|entry| entry.answer.is_none());
+            let caller = entry.and_then(|entry| entry.caller.clone()).filter(may_be_meant);
+            return caller.map(|caller| (id, caller)).ok_or(Nobody::NoCall);
+        }
+        let mut newest: Option<(u64, &Caller)> = None;
+        let mut conversation = None;
+        for (&id, entry) in self.open.iter().filter(|(_, entry)| entry.answer.is_none()) {
+            let Some(caller) = entry.caller.as_ref().filter(|caller| counts(caller)) else { continue };
+            if conversation.is_some_and(|one| one != caller.conversation || one == 0) {
+                return Err(Nobody::SeveralClients);
+            }
+            conversation = Some(caller.conversation);
+            if may_be_meant(caller) && newest.is_none_or(|(newest, _)| newest < id) {
+                newest = Some((id, caller));
+            }
+        }
+        let (id, caller) = newest.ok_or(Nobody::NoCall)?;
+        let is_another = |one: &GivenUp| {
+            one.is_recent() && (one.conversation != caller.conversation || one.conversation == 0)
+        };
+        match self.given_up.iter().any(is_another) {
+            true => Err(Nobody::SeveralClients),
+            false => Ok((id, caller.clone())),
+        }
+    }
+
     fn idle_after(&self) -> Option<u64> {
         self.open.values().all(|entry| entry.caller.is_none()).then_some(self.calls)
+    }
+}
+
+impl Entry {
+    /// It is over, so that another may have its turn.
+    fn tell_waiters(&self) {
+        if let Some(habit) = self.caller.as_ref().and_then(|caller| caller.habit.as_ref()) {
+            habit.tell();
+        }
     }
 }
 

@@ -49,6 +49,11 @@ pub(crate) enum Answer {
     },
 }
 
+/// What names the call that this round goes on with, if its server is a legacy one.
+pub(crate) fn resumed(cx: &Context) -> Option<&str> {
+    cx.input.as_ref()?.state.as_deref().filter(|state| *state != AGAIN)
+}
+
 /// Has to be polled until the answer to its request is with the exchange. Fails if there will be none.
 pub(crate) type Work = BoxFuture<'static, Result<(), Fault>>;
 

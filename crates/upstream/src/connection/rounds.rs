@@ -11,6 +11,7 @@ use super::asked::{self, QUESTIONS_MAX, Question};
 use super::call::Call;
 use super::caller::caller;
 use super::era::is_replaced;
+use super::exchange::Waiting;
 use super::open::Connection;
 use super::pending::{Happening, Next, Reply};
 use super::request::{AGAIN, Answer, Request};
@@ -26,7 +27,14 @@ impl Connection {
     /// Asks and waits for the answer. Without a limit of its own: dropping the future gives up, and tells the
     /// server so if it was asked for a call.
     /// A call gives back its slot while it waits for its client.
-    pub(crate) async fn request(&self, slot: CallSlot, request: Request<'_>) -> Result<Answer, Fault> {
+    ///
+    /// `turn` is the request that was opened for a call when it had its turn.
+    pub(crate) async fn request(
+        &self,
+        slot: CallSlot,
+        turn: Option<Waiting>,
+        request: Request<'_>,
+    ) -> Result<Answer, Fault> {
         let (method, cx) = (request.method, request.cx);
         if let Some(cx) = cx {
             self.tell_level(cx).await;
@@ -36,8 +44,12 @@ impl Connection {
             let params = self.envelope.put(request.params, cx, id);
             transport.send(id, modern, &Request { params, ..request })
         };
-        let caller = cx.map(|cx| caller(method, cx));
-        let call = Call::send(&self.transport, caller, fill, modern, slot)?;
+        let waiting = match turn {
+            Some(waiting) => waiting,
+            None => self.exchange().begin(cx.map(|cx| caller(method, None, cx)))?,
+        };
+        let mut call = Call::send(&self.transport, waiting, fill, modern, slot)?;
+        call.cancels = cx.is_some();
         tracing::debug!(target: "upstream", upstream = %self.transport.exchange.upstream, id = call.waiting.id, method, "request");
         self.wait(call, cx).await
     }
@@ -55,7 +67,7 @@ impl Connection {
     ) -> Result<Answer, Fault> {
         let gone = "the call that this goes on with has ended or waited too long; make a new call";
         let mut call = self.suspended.take(state).ok_or_else(|| Fault::Round(gone.to_owned()))?;
-        call.waiting.exchange.pending.now_for(call.waiting.id, caller("tools/call", cx));
+        call.waiting.exchange.pending.now_for(call.waiting.id, caller("tools/call", None, cx));
         let caught_up = call.catch_up(cx.client.conversation)?;
         let responses = responses.and_then(|responses| Text::check(responses.clone()).ok());
         let responses = responses.as_ref().and_then(Text::object);

@@ -33,6 +33,10 @@ const EXIT_GRACE: Duration = Duration::from_millis(500);
 /// How long `end` waits. The guard has then asked politely and insisted; what is left it ends by itself.
 const END_MAX: Duration = Duration::from_millis(2_500);
 
+/// So many messages of one read are handed out before those who hear them have their turn: clients that keep up miss
+/// nothing of what a server says at once.
+const MESSAGES_AT_ONCE: u32 = 16;
+
 /// A running server.
 pub(crate) struct Stdio {
     outbox: Arc<Outbox>,
@@ -149,8 +153,13 @@ pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange
         }
         drop(outbox.send(&answer));
     };
+    let mut handed_out = 0_u32;
     while let Ok(1..) = stdout.read_buf(lines.room()).await {
         while let Some(line) = lines.next_line() {
+            handed_out = handed_out.wrapping_add(1);
+            if handed_out.is_multiple_of(MESSAGES_AT_ONCE) {
+                tokio::task::yield_now().await;
+            }
             match line {
                 Line::Whole(frame) => exchange.take_in(frame, Via::Shared, &mut answers),
                 Line::TooLong => exchange.take_too_long(wire::STDIO_MESSAGE_BYTES_MAX),

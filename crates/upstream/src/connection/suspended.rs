@@ -8,7 +8,7 @@ use std::time::Duration;
 use data_encoding::HEXLOWER;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
-use tool_api::Hold;
+use tool_api::{Cancel, Hold};
 
 use super::asked::Question;
 use super::call::Call;
@@ -42,8 +42,8 @@ struct Table {
 struct Entry {
     call: Call,
     due: Instant,
-    /// The task that waits for the call's deadline; ends with this.
-    _expiry: JoinSet<()>,
+    /// The task that waits for the call's end, and its deadline; ends with this.
+    _watch: JoinSet<()>,
 }
 
 impl SuspendedCalls {
@@ -62,13 +62,26 @@ impl SuspendedCalls {
             return Err(Fault::Busy);
         }
         table.bytes += bytes;
-        let (hold, mut expiry) = (Hold::new(give_up.clone()), JoinSet::new());
-        let due = Instant::now() + ANSWER_TIMEOUT;
-        expiry.spawn(async move {
-            sleep_until(due).await;
-            give_up();
+        let (over, mut watch) = (Cancel::new(), JoinSet::new());
+        let (hold, due) = (Hold::new(give_up.clone(), over.clone()), Instant::now() + ANSWER_TIMEOUT);
+        let (calls, own) = (Arc::downgrade(self), name.clone());
+        let exchange = call.waiting.exchange.clone();
+        let id = call.waiting.id;
+        watch.spawn(async move {
+            let ended = async {
+                exchange.pending.answered(id).await;
+                // What another call of this client may have asked is still of use to it.
+                if calls.upgrade().is_some_and(|calls| calls.needs_no_answer(&own)) {
+                    over.cancel();
+                }
+                std::future::pending().await
+            };
+            tokio::select! {
+                () = ended => {}
+                () = sleep_until(due) => give_up(),
+            }
         });
-        table.calls.insert(name.clone(), Entry { call, due, _expiry: expiry });
+        table.calls.insert(name.clone(), Entry { call, due, _watch: watch });
         Ok((name, hold))
     }
 
@@ -79,6 +92,11 @@ impl SuspendedCalls {
         table.bytes -= asked_bytes(&call);
         drop(table);
         (Instant::now() < due).then_some(call)
+    }
+
+    /// True if what the call of this name asks can be no other's either, now that it has ended.
+    fn needs_no_answer(&self, name: &str) -> bool {
+        self.table().calls.get(name).is_some_and(|entry| entry.call.alone_can_have_asked())
     }
 
     /// True if a call waits under this name.

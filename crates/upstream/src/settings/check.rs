@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::checked::{Inherits, Settings};
-use super::limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, START_TIMEOUT};
+use super::limits::{
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, PROCESSES, START_TIMEOUT,
+};
 use super::mask::Mask;
 use super::named::Named;
 use super::workspace_words::WorkspaceWords;
@@ -31,6 +33,9 @@ const IDLE_TIMEOUT_MIN: Duration = Duration::from_secs(1);
 
 /// Most calls at once that can be asked for.
 const CONCURRENCY_MAX: u16 = 10_000;
+
+/// Most processes of one server, which are as many as its connections may be beside the first.
+const PROCESSES_MAX: u8 = 16;
 
 /// What is said of a time that nobody means.
 const NO_TIME: &str = "must be between 1 ms and 24 h";
@@ -166,12 +171,17 @@ impl Check<'_> {
         if concurrency.is_some_and(|most| !(1..=CONCURRENCY_MAX).contains(&most)) {
             self.wrong("concurrency", format!("must be between 1 and {CONCURRENCY_MAX}"));
         }
+        let processes = config.processes.unwrap_or(PROCESSES);
+        if !(1..=PROCESSES_MAX).contains(&processes) {
+            self.wrong("processes", format!("must be between 1 and {PROCESSES_MAX}"));
+        }
         Limits {
             start: self.time("start_timeout", config.start_timeout).unwrap_or(START_TIMEOUT),
             list: self.time("list_timeout", config.list_timeout).unwrap_or(LIST_TIMEOUT),
             call,
             call_max: call_max.unwrap_or(CALL_MAX_DEFAULT.max(call)),
             concurrency,
+            processes,
         }
     }
 

@@ -205,6 +205,7 @@ mod tests {
             call: CALL_TIMEOUT_MAX,
             call_max: CALL_TIMEOUT_MAX,
             concurrency: None,
+            processes: 1,
         };
         let (restart, isolation) = (Restart::Always, Isolation::Shared);
         let life = Life { on_demand: false, idle: None, restart, isolation };

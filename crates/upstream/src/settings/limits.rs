@@ -10,6 +10,9 @@ pub const START_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long a server may take to list what it has, unless its table says otherwise.
 pub const LIST_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Processes of a program that asks its clients, unless its table says otherwise: so many people may think at once.
+pub(super) const PROCESSES: u8 = 8;
+
 /// The shortest and the longest time that one call may be given.
 pub const CALL_TIMEOUT_MIN: Duration = Duration::from_millis(1);
 /// See [`CALL_TIMEOUT_MIN`].
@@ -28,6 +31,8 @@ pub struct Limits {
     pub call_max: Duration,
     /// Calls at once; further ones wait. No limit if absent.
     pub concurrency: Option<u16>,
+    /// Processes of a program that asks its clients, each for the calls of one conversation at a time.
+    pub processes: u8,
 }
 
 /// When a server runs, and for whom.

@@ -15,6 +15,7 @@ use super::starts::Starts;
 use crate::breaker::Breaker;
 use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
+use crate::habits::Habits;
 use crate::kind::Kind;
 use crate::offer::{Offer, State};
 use crate::renewal::Renewal;
@@ -44,6 +45,8 @@ pub struct Upstream {
     pub(crate) subscribed: Arc<Subscribed>,
     pub(crate) live: ArcSwapOption<Connection>,
     pub(crate) pool: Pool,
+    /// Which calls make it ask their clients.
+    pub(crate) habits: Habits,
     pub(crate) slots: CallSlots,
     pub(crate) starts: Mutex<Starts>,
     /// How many calls of clients are under way, or wait for the server.
@@ -90,6 +93,7 @@ impl Upstream {
             subscribed: Arc::default(),
             live: ArcSwapOption::empty(),
             pool: Pool::default(),
+            habits: Habits::default(),
             slots,
             starts: Mutex::default(),
             calls: AtomicUsize::new(0),

@@ -4,9 +4,12 @@
 //!
 //! Without `isolation` everybody shares the first. A legacy server learns once, at the handshake, what its client can
 //! do. It is told that everything can be done, and a question that its client cannot answer is refused when it comes.
-//! A server at an address that has been refused so is from then on told the truth: clients that cannot do everything
-//! share sessions in which no more is declared than they can do. Not before, since most servers never ask, and some bear
-//! only one session. A program stays one process for everybody.
+//! A server that has been refused so is from then on told the truth: clients that cannot do everything share sessions,
+//! or processes, in which no more is declared than they can do. Not before, since most servers never ask, and some bear
+//! only one session.
+//!
+//! Further ones of the same key are opened while a person thinks about what a server on a pipe has asked; see
+//! `actor/turns.rs`.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -30,6 +33,8 @@ pub(crate) struct Key {
     pub(crate) whose: Whose,
     /// What the server was told that its clients can do.
     pub(crate) profile: Profile,
+    /// Which one it is of several for the same; 0 is the one that is used first.
+    pub(crate) number: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,9 +90,12 @@ impl Pool {
         self.truthful_from().is_some_and(|from| from <= Instant::now())
     }
 
-    /// The server has asked a client for more than it can do.
-    pub(crate) fn be_truthful(&self) {
-        self.truthful_from().get_or_insert_with(Instant::now);
+    /// The server has asked a client for more than it can do. True for the first time.
+    pub(crate) fn be_truthful(&self) -> bool {
+        let mut from = self.truthful_from();
+        let is_first = from.is_none();
+        from.get_or_insert_with(Instant::now);
+        is_first
     }
 
     /// The server has refused a further session.
@@ -107,6 +115,19 @@ impl Pool {
         let slot = slots.iter_mut().find(|slot| slot.key == *key)?;
         slot.used = Instant::now();
         Some(slot.opened.clone())
+    }
+
+    /// The sound connections beside that of `key` which are for the same, and the lowest number that none has, open or
+    /// under way.
+    pub(crate) fn further(&self, key: &Key) -> (Vec<Arc<Connection>>, u8) {
+        let slots = self.slots();
+        let is_same = |slot: &&Slot| slot.key.whose == key.whose && slot.key.profile == key.profile;
+        let same: Vec<_> = slots.iter().filter(is_same).collect();
+        let is_free = |number: &u8| !same.iter().any(|slot| slot.key.number == *number);
+        let number = (1..=u8::MAX).find(is_free).unwrap_or(u8::MAX);
+        let others = same.iter().filter(|slot| slot.key.number != key.number);
+        let is_sound = |open: &&Arc<Connection>| !open.exchange().pending.closed.is_cancelled();
+        (others.filter_map(|slot| slot.connection()).filter(is_sound).cloned().collect(), number)
     }
 
     /// Makes room for one more. If another one makes way for it, that is returned, to be ended.

@@ -143,27 +143,75 @@ async fn a_client_is_not_asked_for_what_it_has_not_declared() {
 }
 
 #[tokio::test]
-async fn a_question_never_reaches_another_client() {
+async fn a_question_waits_until_no_other_client_can_be_meant() {
     let it = connected(&["legacy"]).await;
     let other = tokio::spawn({
         let (wait, cx) = (tool(&it, "it_wait"), of(8, ABLE));
         async move { shown(wait.run(arguments(r#"{"for":"go"}"#), &cx).await) }
     });
     until_under_way(&it).await;
-    let refused = said(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
-    let message = refused[0][0]["message"].as_str().expect("an error");
-    assert!(message.starts_with("calls of several clients are under way"), "{refused}");
+    let asking = {
+        let it = it.clone();
+        tokio::spawn(async move { run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await })
+    };
     assert!(shown(run(&it, "it_go", r#"{"for":"go"}"#, &of(8, ABLE)).await).contains("went"));
     assert!(other.await.expect("no panic").contains("waited"));
-    // Alone it is asked, however many calls of its own are under way.
-    let asked = Asked::of(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
-    let also = Asked::of(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
-    let refused = said(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(8, ABLE)).await);
-    assert!(refused.to_string().contains("calls of several clients"), "two are parked: {refused}");
-    for asked in [asked, also] {
-        let done = said(run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await);
-        assert_eq!(done.to_string(), r#"[[{"roots":[]}]]"#);
+    let asked = Asked::of(asking.await.expect("no panic"));
+    let done = said(run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await);
+    assert_eq!(done.to_string(), r#"[[{"roots":[]}]]"#);
+    assert_eq!(it.status().processes, 1, "nobody had to think");
+}
+
+#[tokio::test]
+async fn while_a_person_thinks_others_are_asked_by_further_processes() {
+    let it = connected(&["legacy"]).await;
+    let ask = async |conversation| {
+        Asked::of(run(&it, "it_ask", &rounds(&[&[FORM]]), &of(conversation, ABLE)).await)
+    };
+    // However many calls of its own are under way, a client is asked; whatever they do, so is the next.
+    let asked = [(7, ask(7).await), (7, ask(7).await), (8, ask(8).await), (9, ask(9).await)];
+    assert_eq!(it.status().processes, 3);
+    for (conversation, asked) in asked {
+        let answer = format!(r#"{{"action":"accept","content":{{"of":{conversation}}}}}"#);
+        let cx = asked.answered(of(conversation, ABLE), &[&answer]);
+        let done = said(run(&it, "it_ask", "{}", &cx).await);
+        assert_eq!(done[0][0]["content"]["of"], conversation);
     }
+    // Who comes later is served by those there are.
+    drop([ask(10).await, ask(11).await]);
+    assert_eq!(it.status().processes, 3);
+}
+
+#[tokio::test]
+async fn what_a_client_cannot_answer_it_is_not_asked_again() {
+    let it = connected(&["legacy"]).await;
+    const SAMPLES: &str = r#"{"sampling":{}}"#;
+    run(&it, "it_careful", "{}", &of(7, SAMPLES)).await.expect_err("refused");
+    for (capabilities, expected) in
+        [("{}", serde_json::json!({})), (SAMPLES, serde_json::json!({ "sampling": {} }))]
+    {
+        assert_eq!(said(run(&it, "it_careful", "{}", &of(7, capabilities)).await), expected);
+    }
+    drop(Asked::of(run(&it, "it_careful", "{}", &of(7, ABLE)).await));
+    assert_eq!(it.status().processes, 4, "one for each set of capabilities");
+    // What asks nothing is done where it was done before.
+    assert!(shown(run(&it, "it_go", r#"{"for":"x"}"#, &of(7, ABLE)).await).contains("went"));
+    assert_eq!(said(run(&it, "it_history", "{}", &of(7, "{}")).await), serde_json::json!(["went"]));
+}
+
+#[tokio::test]
+async fn beyond_as_many_processes_as_there_may_be_calls_wait() {
+    let table = format!("{}\nprocesses = 1\ntimeout = \"1s\"", script_table("eras.py", &["legacy"]));
+    let it = upstream(&table);
+    it.connect().await.expect("connected");
+    let ask = async |conversation| run(&it, "it_ask", &rounds(&[&[FORM]]), &of(conversation, ABLE)).await;
+    let asked = Asked::of(ask(7).await);
+    let refused = shown(ask(8).await);
+    assert!(refused.contains("all of its connections are in use by other callers"), "{refused}");
+    let cx = asked.answered(of(7, ABLE), &[r#"{"action":"decline"}"#]);
+    assert!(run(&it, "it_ask", "{}", &cx).await.is_ok());
+    drop(Asked::of(ask(8).await));
+    assert_eq!(it.status().processes, 1);
 }
 
 /// Waits until the server has been told of a call that waits.
@@ -296,7 +344,9 @@ async fn a_call_that_nobody_goes_on_with_is_given_up_at_once() {
 async fn a_parked_call_whose_server_ends_is_said_to_be_gone() {
     let it = connected(&["legacy"]).await;
     let asked = Asked::of(run(&it, "it_ask", &rounds(&[&[ROOTS]]), &of(7, ABLE)).await);
+    let hold = asked.hold.clone().expect("something is kept");
     assert!(run(&it, "it_die", "{}", &of(7, ABLE)).await.is_err());
+    tokio::time::timeout(PATIENCE, hold.over()).await.expect("nobody need answer any more");
     let error = run(&it, "it_ask", "{}", &asked.answered(of(7, ABLE), &[r#"{"roots":[]}"#])).await;
     assert_eq!(error.expect_err("it is gone").protocol().map(|protocol| protocol.code), Some(-32_602));
 }

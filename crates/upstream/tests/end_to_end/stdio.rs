@@ -95,7 +95,7 @@ async fn a_slow_call_does_not_hold_up_another() {
     let it = fixture(&[]);
     it.connect().await.expect("connected");
     let (slow, fast) = (tool(&it, "it_slow"), tool(&it, "it_slow"));
-    let cx = context(None);
+    let cx = crate::eras::of(7, "{}");
     let mut order = Vec::new();
     let mut running = [slow.run(arguments(r#"{"ms":400}"#), &cx), fast.run(arguments(r#"{"ms":1}"#), &cx)];
     let [slow, fast] = &mut running;

@@ -158,6 +158,21 @@ async fn a_cancelled_call_takes_its_questions_back() {
     assert!(talk.waiting.is_empty());
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_asks_that_ends_meanwhile_is_taken_back() {
+    let mut talk = talk(Revision::V2025_11_25);
+    let params =
+        r#"{"name":"ask","arguments":{"ends_after_ms":1000,"requests":{"k":{"method":"roots/list"}}}}"#;
+    assert!(talk.ask("tools/call", params).await.contains("roots/list"));
+    tokio::time::advance(std::time::Duration::from_millis(1001)).await;
+    let answer = talk.waiting.remove(0).await.expect("an answer");
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
+    "#]]
+    .assert_eq(&talk.rest());
+    assert!(lines([answer.frame]).contains("\"text\":\"1 -\""));
+}
+
 /// The retry of a modern request: the same with what was asked for.
 pub(super) fn retry(params: &str, told: &str, responses: &str) -> String {
     let told: serde_json::Value = serde_json::from_str(told).expect("JSON");

@@ -3,6 +3,7 @@
 use super::super::asked::Kind;
 use super::super::exchange::{Exchange, Waiting};
 use super::*;
+use crate::habits::Habit;
 use std::sync::Arc;
 use wire::Id;
 
@@ -12,15 +13,25 @@ fn text(json: &'static str) -> Text {
 
 fn caller(conversation: u64) -> Option<Caller> {
     let capabilities = Bytes::from_static(b"{}");
-    Some(Caller { conversation, capabilities, log_level: None, may_be_asked: true, listener: None })
+    Some(Caller {
+        conversation,
+        capabilities,
+        log_level: None,
+        may_be_asked: true,
+        habit: None,
+        listener: None,
+    })
 }
 
 async fn next(waiting: &mut Waiting) -> Next {
     std::future::poll_fn(|task| waiting.poll(task)).await
 }
 
+/// A request that the server has seen.
 fn begin(exchange: &Arc<Exchange>, caller: Option<Caller>) -> Waiting {
-    exchange.begin(caller).expect("open")
+    let mut waiting = exchange.begin(caller).expect("open");
+    waiting.is_sent = true;
+    waiting
 }
 
 fn lacking(what: &str) -> Happening {
@@ -165,7 +176,7 @@ fn an_answer_that_cannot_be_read_is_taken_for_the_only_calls() {
 #[tokio::test(start_paused = true)]
 async fn a_call_that_was_given_up_may_still_be_meant() {
     let exchange = Exchange::untraced();
-    let attributed = || exchange.pending.attribute(Via::Shared, |_| true).map(|(id, _)| id);
+    let attributed = || exchange.pending.attribute(Via::Shared, |_| true, |_| true).map(|(id, _)| id);
     let (mine, theirs) = (begin(&exchange, caller(7)), begin(&exchange, caller(8)));
     drop(theirs);
     assert_eq!(attributed(), Err(Nobody::SeveralClients));
@@ -189,7 +200,7 @@ fn check_attributed(conversations: &[u64], via: Via, expected: Result<u64, Nobod
     let exchange = Exchange::untraced();
     let _own = begin(&exchange, None);
     let _waiting: Vec<_> = conversations.iter().map(|&it| begin(&exchange, caller(it))).collect();
-    let attributed = exchange.pending.attribute(via, |caller| caller.may_be_asked);
+    let attributed = exchange.pending.attribute(via, |caller| caller.may_be_asked, |_| true);
     assert_eq!(attributed.map(|(id, _)| id), expected, "{conversations:?} {via:?}");
 }
 
@@ -204,4 +215,95 @@ fn a_message_that_names_no_call_is_attributed_only_if_one_client_can_be_meant() 
     check_attributed(&[7, 8, 7], Via::Request(3), Ok(3));
     check_attributed(&[7], Via::Request(1), Err(Nobody::NoCall));
     check_attributed(&[7], Via::Request(9), Err(Nobody::NoCall));
+}
+
+/// A question comes while calls of these conversations are under way; then calls are answered (`true`) or given up.
+#[track_caller]
+fn check_held(conversations: &[u64], then: &[(u64, bool)], expected: &str) {
+    let exchange = Exchange::untraced();
+    let able = |conversation| {
+        let capabilities = Bytes::from_static(br#"{"roots":{}}"#);
+        caller(conversation).map(|caller| Caller { capabilities, ..caller })
+    };
+    let mut waiting: Vec<_> = conversations.iter().map(|&it| Some(begin(&exchange, able(it)))).collect();
+    let question = Question { id: Id::number(7), kind: Kind::Roots, params: None, of: None };
+    assert_eq!(exchange.pending.ask(Via::Shared, question), Ok(()));
+    let _late = begin(&exchange, able(99));
+    for &(id, is_answered) in then {
+        match is_answered {
+            true => drop(exchange.pending.answer(id, Ok(Ok(text("{}"))))),
+            false => waiting[usize::try_from(id - 1).expect("small")] = None,
+        }
+    }
+    let mut came: Vec<_> = exchange.pending.take_refused().iter().map(|_| "refused".to_owned()).collect();
+    for waiting in waiting.iter_mut().flatten() {
+        let id = waiting.id;
+        let task = &mut Task::from_waker(Waker::noop());
+        if matches!(waiting.poll(task), Poll::Ready(Next::Happened(Happening::Asked(_)))) {
+            came.push(format!("{id} asked"));
+        }
+    }
+    assert_eq!(came.join(", "), expected, "{conversations:?} {then:?}");
+}
+
+#[tokio::test]
+async fn a_question_that_several_clients_calls_may_have_asked_waits_until_it_is_known_whose_it_is() {
+    check_held(&[1, 2], &[], "");
+    check_held(&[1, 2], &[(1, true)], "2 asked");
+    check_held(&[1, 2], &[(2, true)], "1 asked");
+    check_held(&[1, 2, 2], &[(1, true)], "3 asked");
+    check_held(&[1, 2, 3], &[(2, true)], "");
+    check_held(&[0, 0], &[(1, true)], "2 asked");
+    check_held(&[0, 0, 0], &[(1, true)], "");
+    check_held(&[1, 2], &[(1, true), (2, true)], "2 asked");
+    // What was given up may have asked, and is not heard of any more.
+    check_held(&[1, 2], &[(1, false)], "refused");
+    check_held(&[1, 2], &[(1, false), (2, false)], "refused");
+    check_held(&[1, 1, 2], &[(1, false), (3, true)], "2 asked");
+}
+
+/// What becomes of a call of conversation 1, of a tool known to be quiet or not, beside calls of these.
+#[track_caller]
+fn check_turn(is_quiet: bool, others: &[(u64, bool)], expected: Option<Blocked>) {
+    let exchange = Exchange::untraced();
+    let of = |(conversation, is_quiet): (u64, bool)| {
+        let habit = Arc::new(Habit::default());
+        is_quiet.then(|| habit.answered(&text("{}")));
+        caller(conversation).map(|caller| Caller { habit: Some(habit), ..caller })
+    };
+    let _waiting: Vec<_> = others.iter().map(|&other| begin(&exchange, of(other))).collect();
+    let turn = exchange.pending.enter(&of((1, is_quiet)).expect("a caller")).expect("open");
+    let id = u64::try_from(others.len()).expect("few") + 1;
+    assert_eq!(turn, expected.map_or(Turn::Taken(id), Turn::Blocked), "{is_quiet} {others:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_may_ask_is_there_with_its_own_conversation_alone() {
+    let blocked = Some(Blocked::default());
+    check_turn(false, &[], None);
+    check_turn(false, &[(1, false), (1, true)], None);
+    check_turn(false, &[(2, true)], blocked);
+    check_turn(false, &[(1, true), (2, false)], blocked);
+    check_turn(true, &[(2, true), (3, true)], None);
+    check_turn(true, &[(2, true), (3, false)], None);
+    check_turn(false, &[(0, true)], blocked);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_thinks_or_was_given_up_says_how_long_others_may_have_to_wait() {
+    let exchange = Exchange::untraced();
+    let enter = || exchange.pending.enter(&caller(1).expect("one")).expect("open");
+    let other = begin(&exchange, caller(2));
+    exchange.pending.happened(other.id, question(7, None));
+    assert_eq!(enter(), Turn::Blocked(Blocked { by_person: true, until: None }));
+    exchange.pending.now_for(other.id, caller(2).expect("one"));
+    assert_eq!(enter(), Turn::Blocked(Blocked::default()));
+    drop(other);
+    let until = Some(Instant::now() + GIVEN_UP_MEMORY);
+    assert_eq!(enter(), Turn::Blocked(Blocked { by_person: false, until }));
+    tokio::time::advance(GIVEN_UP_MEMORY).await;
+    assert!(matches!(enter(), Turn::Taken(_)));
+    // What was never sent keeps nobody waiting.
+    drop(exchange.begin(caller(3)));
+    assert!(matches!(enter(), Turn::Taken(_)));
 }

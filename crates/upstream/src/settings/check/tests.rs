@@ -52,7 +52,7 @@ fn a_program_is_settled() {
         prefix = ""
         "#,
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 120s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv") }, inherit: [] }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 120s, call_max: 3600s, concurrency: None, processes: 8 }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "", endpoint: Program { command: "npx", args: ["-y", "server"], env: ["KEY", "TOKEN"], cwd: Some("/srv") }, inherit: [] }"#
         ]],
     );
 }
@@ -62,7 +62,7 @@ fn an_address_is_settled() {
     check(
         "url = \"https://host:8443/mcp?key=s3cret\"\nheaders = { Authorization = { env = \"TOKEN\" } }",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, sign_in: None, headers: ["authorization"] }, inherit: [] }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None, processes: 8 }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Address { url: "https://host:8443/mcp", dialect: Any, sign_in: None, headers: ["authorization"] }, inherit: [] }"#
         ]],
     );
 }
@@ -86,7 +86,7 @@ fn a_socket_is_settled() {
     check(
         "socket = \"/run/it.sock\"",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Socket("/run/it.sock"), inherit: [] }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None, processes: 8 }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Socket("/run/it.sock"), inherit: [] }"#
         ]],
     );
     check(
@@ -238,19 +238,22 @@ fn times_have_their_bounds() {
         max_timeout = "1m"
         idle_timeout = "900ms"
         concurrency = 0
+        processes = 0
         "#,
         expect![[r#"
             mcp.it.max_timeout: must not be shorter than `timeout`, which is 120s
             mcp.it.concurrency: must be between 1 and 10000
+            mcp.it.processes: must be between 1 and 16
             mcp.it.start_timeout: must be between 1 ms and 24 h
             mcp.it.list_timeout: must be between 1 ms and 24 h
             mcp.it.idle_timeout: must be between 1 s and 24 h"#]],
     );
     check(
-        "command = \"a\"\nmax_timeout = 0\nidle_timeout = \"25h\"\nconcurrency = 10001",
+        "command = \"a\"\nmax_timeout = 0\nidle_timeout = \"25h\"\nconcurrency = 10001\nprocesses = 17",
         expect![[r#"
         mcp.it.max_timeout: must be between 1 ms and 24 h
         mcp.it.concurrency: must be between 1 and 10000
+        mcp.it.processes: must be between 1 and 16
         mcp.it.idle_timeout: must be between 1 s and 24 h"#]],
     );
 }
@@ -264,12 +267,13 @@ fn how_a_server_lives_is_taken_over() {
         restart = "on-failure"
         isolation = "session"
         concurrency = 10000
+        processes = 16
         "#;
     let settings = settle(table).expect("sound");
     let idle = Some(Duration::from_secs(1));
     let (restart, isolation) = (crate::config::Restart::OnFailure, crate::config::Isolation::Session);
     assert_eq!(settings.life, Life { on_demand: true, idle, restart, isolation });
-    assert_eq!(settings.limits.concurrency, Some(10_000));
+    assert_eq!((settings.limits.concurrency, settings.limits.processes), (Some(10_000), 16));
 }
 
 #[test]
@@ -277,7 +281,7 @@ fn what_a_program_inherits_is_named_by_globs() {
     check(
         "command = \"a\"\ninherit = [\"HTTPS_PROXY\", \"AWS_*\"]",
         expect![[
-            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Program { command: "a", args: [], env: [], cwd: None }, inherit: ["HTTPS_PROXY", "AWS_*"] }"#
+            r#"Settings { name: "it", enabled: true, limits: Limits { start: 30s, list: 30s, call: 30s, call_max: 3600s, concurrency: None, processes: 8 }, life: Life { on_demand: false, idle: None, restart: Always, isolation: Shared }, shape: ToolFilter { include: None, exclude: None, tools: {} }, prefix: "it", endpoint: Program { command: "a", args: [], env: [], cwd: None }, inherit: ["HTTPS_PROXY", "AWS_*"] }"#
         ]],
     );
     check(

@@ -14,7 +14,7 @@ fn connection() -> Arc<Connection> {
 }
 
 fn slot(caller: &str, connection: Arc<Connection>) -> Slot {
-    let key = Key { whose: Whose::Caller(caller.into()), profile: Profile::ALL };
+    let key = Key { whose: Whose::Caller(caller.into()), profile: Profile::ALL, number: 0 };
     Slot { key, opened: Opened::Now(connection), used: Instant::now() }
 }
 
@@ -49,7 +49,7 @@ async fn the_one_that_was_used_least_lately_makes_room_and_none_that_is_in_use()
     task.follow_task("a task");
     let pool = Pool::default();
     *pool.slots() = slots;
-    let key = Key { whose: Whose::Caller("2".into()), profile: Profile::ALL };
+    let key = Key { whose: Whose::Caller("2".into()), profile: Profile::ALL, number: 0 };
     assert!(Pool::find(&mut pool.slots(), &key).is_some());
     slots = pool.slots().drain(..).collect();
     let evicted = Pool::make_room(&mut slots).expect("room").expect("one makes way");
@@ -65,8 +65,14 @@ async fn the_one_that_was_used_least_lately_makes_room_and_none_that_is_in_use()
 async fn if_all_are_in_use_there_is_no_more_room() {
     let mut slots = full().await;
     let capabilities = Bytes::from_static(b"{}");
-    let caller =
-        Caller { conversation: 1, capabilities, log_level: None, may_be_asked: true, listener: None };
+    let caller = Caller {
+        conversation: 1,
+        capabilities,
+        log_level: None,
+        may_be_asked: true,
+        habit: None,
+        listener: None,
+    };
     let calls: Vec<_> = slots
         .iter()
         .filter_map(Slot::connection)
