@@ -89,15 +89,28 @@ await run({
     const stateOf = async (name) => (await status()).find((server) => server.name === name);
     for (const name of lacking)
       await eventually(`${name} to have failed`, async () => (await stateOf(name)).status === "failed");
-    checkHolds("what one lacks", (await stateOf("keyed")).error, "mcp.keyed.env.A: the environment variable E2E_NONE is not set");
+    checkHolds(
+      "what one lacks",
+      (await stateOf("keyed")).error,
+      "mcp.keyed.env.A: the environment variable E2E_NONE is not set",
+    );
     checkHolds("what the other lacks", (await stateOf("tickets")).error, "no secret TICKETS_KEY is kept");
     await wire.end();
     const { stderr } = await expectExit(2, ["config", "check", "--config", config.file]);
-    checkHolds("the check", stderr, "mcp.keyed.env.A: ", "mcp.keyed.env.B: there is no file", "mcp.tickets.headers.X-API-Key: ");
+    checkHolds(
+      "the check",
+      stderr,
+      "mcp.keyed.env.A: ",
+      "mcp.keyed.env.B: there is no file",
+      "mcp.tickets.headers.X-API-Key: ",
+    );
   },
 
   "each server's tools stand in its own order, behind ours in ours": async () => {
-    const [one, other] = [["z", "a", "m"], ["y", "b"]].map((names) => names.map((name) => tool(name)));
+    const [one, other] = [
+      ["z", "a", "m"],
+      ["y", "b"],
+    ].map((names) => names.map((name) => tool(name)));
     const config = configure({
       upstreams: { second: listing("second", { tools: one }).table, first: listing("first", { tools: other }).table },
     });

@@ -39,7 +39,8 @@ const ask = async ({ call, name, pids }, words = [name]) => {
   for (const { reason } of ends) if (reason) throw reason;
 };
 
-const slow = async ({ call, name }) => checkSame("the slow answer", name, said(await call("asking_slow", { word: name })).word);
+const slow = async ({ call, name }) =>
+  checkSame("the slow answer", name, said(await call("asking_slow", { word: name })).word);
 
 const all = async (doings) => {
   const ends = await Promise.allSettled(doings);
@@ -110,7 +111,11 @@ for (const mode of ["legacy", "pinned"])
     one.client.setNotificationHandler("notifications/message", ({ params }) => void heard.push(params.data));
     const meta = mode === "legacy" ? {} : { _meta: { "io.modelcontextprotocol/logLevel": "info" } };
     said(await one.client.callTool({ name: "asking_burst", arguments: { word: "300" }, ...meta }));
-    checkSame("what was heard", Array.from({ length: 300 }, (_, number) => `${number}`), heard);
+    checkSame(
+      "what was heard",
+      Array.from({ length: 300 }, (_, number) => `${number}`),
+      heard,
+    );
     await one.close();
   };
 
