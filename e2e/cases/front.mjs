@@ -199,4 +199,15 @@ await run({
     const left = readdirSync(sockets).filter((name) => name.endsWith(".sock"));
     checkSame("sockets that are left", [], left);
   },
+
+  "stop ends it though the configuration has become wrong, which it tells": async () => {
+    const wire = await client(a);
+    const [pid] = residents();
+    configureHome("[log]\nlevel = 5\n");
+    const { stdout, stderr } = await stop("--json");
+    configureHome();
+    checkSame("what it says", { stopped: [pid], left: [] }, JSON.parse(stdout));
+    checkHolds("what it says besides", stderr, "log.level must be", `what serves on ${state} is stopped all the same`);
+    checkSame("the end of its front", 0, (await within("its end", wire.ended)).code);
+  },
 });

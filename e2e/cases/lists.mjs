@@ -76,7 +76,7 @@ await run({
 
   "the README's example starts as pasted, and what it lacks stops one server": async () => {
     const readme = readFileSync(path.join(CHECKOUT, "README.md"), "utf8");
-    const pasted = /```toml\n(\[mcp\.everything\][^]*?)```/.exec(readme)[1];
+    const pasted = /```toml\n(\[mcp\.everything\][\s\S]*?)```/.exec(readme)[1];
     const missing = '[mcp.keyed]\ncommand = "none"\nenv = { A = { env = "E2E_NONE" }, B = { file = "none" } }\n';
     const config = configure({ more: `${missing}${pasted}` });
     const wire = await openWire(config);

@@ -1,6 +1,6 @@
 // Many clients share one process of an upstream, over HTTP and through fronts, and none gets another's answer.
 
-import { check, checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
+import { checkHolds, checkSame, eventually, run, within } from "../support/check.mjs";
 import { everything } from "../support/environment.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
 import { newMark } from "../support/processes.mjs";

@@ -4,13 +4,11 @@
 #![expect(clippy::print_stdout, reason = "it prints what it measured")]
 #![expect(clippy::disallowed_methods, reason = "it measures the bare disk beside the audit log")]
 
-use std::{
-    borrow::Cow,
-    io::Write,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::borrow::Cow;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use audit::{AuditLog, Config, Decided, Hash, Opening, Outcome, Plain, Record, SyncPolicy};
 

@@ -1,20 +1,18 @@
 //! A person signs that they know what the audit log has lost.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
-use crate::{
-    audit_log::AuditLog,
-    checkpoint::{self, Details, Occasion},
-    end_check,
-    error::AuditError,
-    head_file,
-    key::PublicKey,
-    line::{self, Line},
-    loss::{Loss, Losses},
-    read::Reader,
-    record::cut,
-};
+use crate::audit_log::AuditLog;
+use crate::checkpoint::{self, Details, Occasion};
+use crate::error::AuditError;
+use crate::key::PublicKey;
+use crate::line::{self, Line};
+use crate::loss::{Loss, Losses};
+use crate::read::Reader;
+use crate::record::cut;
+use crate::{end_check, head_file};
 
 impl AuditLog {
     /// Signs into the audit log that a person knows what was lost of it, with what they say of it, and tells what that

@@ -1,6 +1,7 @@
 //! Arguments on their way to the audit log: as they came in memory, without secrets on the disk.
 
-use std::{fmt, sync::Arc};
+use std::fmt;
+use std::sync::Arc;
 
 use redact::Redactor;
 use serde::de::IgnoredAny;

@@ -1,26 +1,26 @@
 //! The audit log as the gate sees it: ask whether it can be written, note what is about to run, close.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
 
 use redact::Redactor;
 
-use crate::{
-    arguments::Plain,
-    checkpoint::{Details, Occasion, Removed},
-    clock::Clock,
-    config::{Arguments, Config},
-    degraded::Part,
-    error::AuditError,
-    file_ops::{FileOps, SystemFiles},
-    intent_log::IntentId,
-    intent_slot::Intent,
-    limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX},
-    queue::ClosedCall,
-    record::{Opening, Record},
-    retention::PruneTrigger,
-    shared::Shared,
-    writer,
-};
+use crate::arguments::Plain;
+use crate::checkpoint::{Details, Occasion, Removed};
+use crate::clock::Clock;
+use crate::config::{Arguments, Config};
+use crate::degraded::Part;
+use crate::error::AuditError;
+use crate::file_ops::{FileOps, SystemFiles};
+use crate::intent_log::IntentId;
+use crate::intent_slot::Intent;
+use crate::limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX};
+use crate::queue::ClosedCall;
+use crate::record::{Opening, Record};
+use crate::retention::PruneTrigger;
+use crate::shared::Shared;
+use crate::writer;
 
 /// How long a flush may take. A disk that needs longer for a few megabytes is not coming back.
 const FLUSH_WAIT_MAX: Duration = Duration::from_secs(10);

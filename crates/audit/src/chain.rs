@@ -2,10 +2,8 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use crate::{
-    hash::{HEX_BYTES, Hash},
-    head::Head,
-};
+use crate::hash::{HEX_BYTES, Hash};
+use crate::head::Head;
 
 /// The longest line that is read. Ours stay below: 46 texts of [`crate::TEXT_BYTES_MAX`], each byte escaped,
 /// arguments of [`crate::ARGUMENTS_BYTES_MAX`], of which every byte takes two at most, and a few numbers.

@@ -4,12 +4,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    chain,
-    hash::Hash,
-    head::Head,
-    key::{PublicKey, SIGNATURE_HEX_BYTES, Signer},
-};
+use crate::chain;
+use crate::hash::Hash;
+use crate::head::Head;
+use crate::key::{PublicKey, SIGNATURE_HEX_BYTES, Signer};
 
 /// A checkpoint follows whenever the number of records passes a multiple of this: a signature costs as much
 /// as some twenty records.

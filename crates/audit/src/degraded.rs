@@ -1,13 +1,11 @@
 //! Tells the program's log when the audit log begins to refuse calls, and when it takes records again. Whoever watches
 //! that log sees no answers of calls.
 
-use std::{
-    collections::HashMap,
-    error::Error,
-    mem::{Discriminant, discriminant},
-    sync::{Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::error::Error;
+use std::mem::{Discriminant, discriminant};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::error::AuditError;
 

@@ -3,17 +3,14 @@
 
 use std::io;
 
-use crate::{
-    checkpoint::{Details, Occasion},
-    error::AuditError,
-    file_ops::FileOps,
-    head::Head,
-    head_file,
-    key::PublicKey,
-    loss::Loss,
-    open_segment::OpenSegment,
-    segments,
-};
+use crate::checkpoint::{Details, Occasion};
+use crate::error::AuditError;
+use crate::file_ops::FileOps;
+use crate::head::Head;
+use crate::key::PublicKey;
+use crate::loss::Loss;
+use crate::open_segment::OpenSegment;
+use crate::{head_file, segments};
 
 /// Compares the end of the audit log, which is locked, with the noted head.
 pub(crate) fn compare(segment: &mut OpenSegment, ops: &dyn FileOps) -> Result<(), AuditError> {

@@ -1,8 +1,11 @@
 //! What can go wrong with the audit log. Names files and limits, never what was to be noted.
 
-use std::{io, sync::Arc, time::Duration};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
 
-use crate::{limits::RECORDS_WAITING_MAX, segments::FILE};
+use crate::limits::RECORDS_WAITING_MAX;
+use crate::segments::FILE;
 
 /// Why a call cannot be noted, and therefore must not run. Cheap to clone: every refused call gets one.
 #[derive(Debug, Clone, thiserror::Error)]

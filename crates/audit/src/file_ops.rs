@@ -1,12 +1,10 @@
 //! Every change that this crate makes to a file, as a trait, so that tests can let one fail, and cut the power.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write},
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::Path,
-};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Only the owner may read what they did.
 pub(crate) const FILE_MODE: u32 = 0o600;

@@ -1,6 +1,7 @@
 //! SHA-256 values and their written form.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
+use std::fmt;
 
 use data_encoding::HEXLOWER;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
@@ -20,6 +21,16 @@ impl Hash {
     /// Hashes these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// Hashes these parts, each behind its length, so that none runs into the next.
+    pub fn of_parts<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Self {
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        Self(digest.finalize().into())
     }
 
     /// Reads the written form; no other spelling is accepted.

@@ -6,21 +6,17 @@
 //! loss that nobody acknowledged yet: the number of the line that tells of it, and the record that was kept.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fs::{File, OpenOptions},
-    io::{self, ErrorKind},
-    os::unix::fs::{FileExt, OpenOptionsExt},
-    path::Path,
-};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
 
 use store::found;
 
-use crate::{
-    file_ops::{FILE_MODE, FileOps},
-    head::Head,
-    key::{PublicKey, Signer},
-    loss::Loss,
-};
+use crate::file_ops::{FILE_MODE, FileOps};
+use crate::head::Head;
+use crate::key::{PublicKey, Signer};
+use crate::loss::Loss;
 
 /// The file's name within the state folder.
 pub(crate) const HEAD_FILE: &str = "audit.head";

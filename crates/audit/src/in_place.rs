@@ -2,12 +2,10 @@
 //! whoever answers calls can ask it. A file that was removed takes every write without an error, and keeps none.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fs::{self, Metadata},
-    os::unix::fs::MetadataExt,
-    path::PathBuf,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Which file the open segment is. If it is exchanged while somebody looks, they may see half of each, which is no file:
 /// they look again with the lock of the audit log.

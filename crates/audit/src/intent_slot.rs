@@ -3,10 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    hash::{HEX_BYTES, Hash},
-    record::{Opening, TEXT_BYTES_MAX},
-};
+use crate::hash::{HEX_BYTES, Hash};
+use crate::record::{Opening, TEXT_BYTES_MAX};
 
 /// One slot: a page, so that a slot takes no more of the disk than the least it writes. The longest intent that
 /// [`encode`] leaves takes 3,100 bytes.

@@ -1,27 +1,20 @@
 //! Where calls wait until the note that they are about to run would survive a power cut. A thread of its own writes what
 //! has gathered and syncs it once for all of them, so nobody who answers requests waits for a disk.
 
-use std::{
-    io, iter,
-    path::Path,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-        mpsc::{self, Receiver, RecvTimeoutError, Sender},
-    },
-    thread,
-    time::Duration,
-};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use std::{io, iter, thread};
 
 use tokio::sync::oneshot;
 
-use crate::{
-    degraded::{Degraded, Part},
-    error::AuditError,
-    file_ops::FileOps,
-    intent_log::{IntentId, IntentLog, SLOTS_MAX},
-    intent_slot::Intent,
-};
+use crate::degraded::{Degraded, Part};
+use crate::error::AuditError;
+use crate::file_ops::FileOps;
+use crate::intent_log::{IntentId, IntentLog, SLOTS_MAX};
+use crate::intent_slot::Intent;
 
 /// It calls nothing deep.
 const STACK_BYTES: usize = 256 * 1024;

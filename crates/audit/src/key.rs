@@ -2,12 +2,10 @@
 //! what a copy of the audit log is verified with elsewhere.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fmt,
-    fs::File,
-    io::{self, ErrorKind, Read},
-    path::Path,
-};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
 
 use ring::{
     rand::SystemRandom,

@@ -50,9 +50,9 @@ mod degraded;
 mod end_check;
 mod error;
 mod export;
-#[cfg(feature = "failing")]
-mod failing;
 mod file_ops;
+#[cfg(feature = "failing")]
+mod fixtures;
 mod hash;
 mod head;
 mod head_file;
@@ -86,7 +86,7 @@ pub use config::{Arguments, Config, Problem, SyncPolicy};
 pub use error::AuditError;
 pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
 #[cfg(feature = "failing")]
-pub use failing::Faults;
+pub use fixtures::Faults;
 pub use hash::Hash;
 pub use head::Head;
 pub use head_file::{noted_head, noted_loss};

@@ -3,7 +3,11 @@
 
 use serde::{Deserialize, Serialize, de::IgnoredAny};
 
-use crate::{chain, checkpoint::Checkpoint, hash::Hash, head::Head, record::Record};
+use crate::chain;
+use crate::checkpoint::Checkpoint;
+use crate::hash::Hash;
+use crate::head::Head;
+use crate::record::Record;
 
 /// Adds the line that follows `head`, line break included, and returns the new head.
 pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {

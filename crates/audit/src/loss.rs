@@ -3,10 +3,8 @@
 
 use std::fmt;
 
-use crate::{
-    checkpoint::{Checkpoint, Occasion},
-    head::Head,
-};
+use crate::checkpoint::{Checkpoint, Occasion};
+use crate::head::Head;
 
 /// Losses that are told of; each needs a start of the program, so there are few.
 const LOSSES_MAX: usize = 100;

@@ -2,30 +2,24 @@
 //! is large or old, and begun anew.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    borrow::Borrow,
-    fs::{self, File, TryLockError},
-    io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::borrow::Borrow;
+use std::fs::{self, File, TryLockError};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
-use crate::{
-    checkpoint::{self, CHECKPOINT_RECORDS, Details, Occasion},
-    clock::Clock,
-    config::Config,
-    error::AuditError,
-    file_ops::FileOps,
-    head::Head,
-    in_place,
-    key::Signer,
-    line,
-    record::Record,
-    segments::{self, FILE, is_same},
-};
+use crate::checkpoint::{self, CHECKPOINT_RECORDS, Details, Occasion};
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::error::AuditError;
+use crate::file_ops::FileOps;
+use crate::head::Head;
+use crate::key::Signer;
+use crate::record::Record;
+use crate::segments::{self, FILE, is_same};
+use crate::{in_place, line};
 
 /// Another process holds the lock for one write; seconds mean that it is stuck.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);

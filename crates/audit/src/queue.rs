@@ -1,16 +1,15 @@
 //! Records on their way to the disk: the one place where the threads that answer and the thread that
 //! writes meet. Nobody holds it while touching a file.
 
-use std::{
-    borrow::Borrow,
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU8, AtomicUsize, Ordering},
-    },
-    time::{Duration, Instant},
-};
+use std::borrow::Borrow;
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use crate::{arguments::Plain, error::AuditError, intent_log::IntentId, record::Record};
+use crate::arguments::Plain;
+use crate::error::AuditError;
+use crate::intent_log::IntentId;
+use crate::record::Record;
 
 /// How long the writer gathers: long enough that a wake-up and a write serve many calls, short enough that
 /// whoever looks finds the audit log up to date.

@@ -1,17 +1,13 @@
 //! The lines of the audit log for whoever looks at them: its end, all of it, or what comes next.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    collections::VecDeque,
-    fs::{self, File},
-    io::{self, BufRead, BufReader, Read, Seek, SeekFrom},
-    path::{Path, PathBuf},
-};
+use std::collections::VecDeque;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
 
-use crate::{
-    chain::{self, LINE_BYTES_MAX},
-    segments::{self, FILE, is_same},
-};
+use crate::chain::{self, LINE_BYTES_MAX};
+use crate::segments::{self, FILE, is_same};
 
 /// How much of the end of a segment is read, until there are as many lines as were asked for. Most questions need no more
 /// than the first.

@@ -1,6 +1,7 @@
 //! What is noted of a call: who asked for what, what was decided, how it ended.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +87,8 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
-/// One finished call. In its line the members of the opening come first.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// One finished call. In its line the members of the opening come first. By default one that nobody waited for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Record {
     /// What was known before it ran.
     #[serde(skip)]
@@ -120,7 +121,7 @@ fn is_none(count: &u32) -> bool {
 }
 
 /// How a call ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The tool did its work.
@@ -136,6 +137,7 @@ pub enum Outcome {
     /// The caller took the call back.
     Cancelled,
     /// The caller went away before the answer.
+    #[default]
     Abandoned,
     /// The process, or the machine, ended while the call ran; found by a later process. Nobody knows what it
     /// has done.
@@ -178,17 +180,7 @@ impl Record {
 
     /// The record of a call that was open when its process ended. How long it ran is not known.
     pub(crate) fn unknown_after_crash(opening: Opening) -> Self {
-        Self {
-            opening,
-            verdicts: Cow::Borrowed(&[]),
-            decisions: Vec::new(),
-            approval: None,
-            redactions: 0,
-            outcome: Outcome::UnknownAfterCrash,
-            code: None,
-            duration_us: 0,
-            result_bytes: 0,
-        }
+        Self { opening, outcome: Outcome::UnknownAfterCrash, ..Self::default() }
     }
 }
 

@@ -1,26 +1,21 @@
 //! Finds the intent logs of dead processes and makes the records that these could not write.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    fs::{self, File, OpenOptions},
-    io::{self, BufReader, Read},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, HashSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufReader, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use store::found;
 
-use crate::{
-    chain,
-    file_ops::FileOps,
-    intent_log::{EXTENSION, FOLDER},
-    intent_slot::{self, Intent, SLOT_BYTES},
-    record::Record,
-    segments,
-};
+use crate::file_ops::FileOps;
+use crate::intent_log::{EXTENSION, FOLDER};
+use crate::intent_slot::{self, Intent, SLOT_BYTES};
+use crate::record::Record;
+use crate::{chain, segments};
 
 /// A dead process's intent log. It is locked while this lives, so that one process alone recovers it.
 pub(crate) struct DeadLog {

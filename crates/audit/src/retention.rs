@@ -7,23 +7,19 @@
 //! audit log shows: all that was written in that day, up to its end, bears such times.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fs::{self, File},
-    io::{self, BufReader},
-};
+use std::fs::{self, File};
+use std::io::{self, BufReader};
 
 use jiff::Timestamp;
 
-use crate::{
-    chain,
-    checkpoint::{Details, Occasion, Removed},
-    config::Config,
-    error::AuditError,
-    file_ops::FileOps,
-    line::Links,
-    open_segment::OpenSegment,
-    segments::{self, ClosedSegment, FILE},
-};
+use crate::chain;
+use crate::checkpoint::{Details, Occasion, Removed};
+use crate::config::Config;
+use crate::error::AuditError;
+use crate::file_ops::FileOps;
+use crate::line::Links;
+use crate::open_segment::OpenSegment;
+use crate::segments::{self, ClosedSegment, FILE};
 
 /// Segments that are removed in one go; more stay for the next time.
 pub(crate) const REMOVED_MAX: usize = 10_000;

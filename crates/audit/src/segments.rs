@@ -1,22 +1,18 @@
 //! The files of the audit log, in their order: closed segments by number, then the open one.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    fs::{self, File, Metadata},
-    io::{self, BufReader, ErrorKind, Seek, SeekFrom},
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, Metadata};
+use std::io::{self, BufReader, ErrorKind, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 
 use store::found;
 
-use crate::{
-    chain::{self, LINE_BYTES_MAX},
-    hash::Hash,
-    head::Head,
-    in_place,
-    line::{self, Links},
-};
+use crate::chain::{self, LINE_BYTES_MAX};
+use crate::hash::Hash;
+use crate::head::Head;
+use crate::in_place;
+use crate::line::{self, Links};
 
 /// The name of the audit log's open segment within the state folder.
 pub const FILE: &str = "audit.jsonl";

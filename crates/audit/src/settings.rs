@@ -1,55 +1,42 @@
 //! The settings that an audit log goes by just now. Another section may take their place while calls run.
 
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicBool, AtomicU8, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
 
 use crate::config::{Arguments, Config, SyncPolicy};
 
-/// By the numbers that stand for them in [`Settings::sync`].
-const SYNC: [SyncPolicy; 3] = [SyncPolicy::Effects, SyncPolicy::Destroys, SyncPolicy::Never];
-
-/// What is asked with every call is kept apart, so that no call takes a lock for it.
+/// Some are asked with every call, which takes no lock for it.
 pub(crate) struct Settings {
-    keeps_hashes: AtomicBool,
-    sync: AtomicU8,
-    config: Mutex<Config>,
+    config: ArcSwap<Config>,
     /// True until somebody has looked what is to be removed by these settings.
     is_new: AtomicBool,
 }
 
 impl Settings {
     pub(crate) fn new(config: Config) -> Settings {
-        Settings {
-            keeps_hashes: AtomicBool::new(config.arguments == Arguments::Hash),
-            sync: AtomicU8::new(config.sync as u8),
-            config: Mutex::new(config),
-            is_new: AtomicBool::new(false),
-        }
+        Settings { config: ArcSwap::from_pointee(config), is_new: AtomicBool::new(false) }
     }
 
     /// Goes by another section from now on, which has been checked.
     pub(crate) fn set(&self, config: &Config) {
-        let mut current = self.config.lock().unwrap_or_else(PoisonError::into_inner);
-        if *current != *config {
-            self.keeps_hashes.store(config.arguments == Arguments::Hash, Ordering::Relaxed);
-            self.sync.store(config.sync as u8, Ordering::Relaxed);
-            current.clone_from(config);
+        if **self.config.load() != *config {
+            self.config.store(Arc::new(config.clone()));
             self.is_new.store(true, Ordering::Relaxed);
         }
     }
 
     pub(crate) fn arguments(&self) -> Arguments {
-        if self.keeps_hashes.load(Ordering::Relaxed) { Arguments::Hash } else { Arguments::Redacted }
+        self.config.load().arguments
     }
 
     pub(crate) fn sync(&self) -> SyncPolicy {
-        SYNC[usize::from(self.sync.load(Ordering::Relaxed))]
+        self.config.load().sync
     }
 
     pub(crate) fn config(&self) -> Config {
-        self.config.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        Config::clone(&self.config.load())
     }
 
     /// True once after they have changed: more may have to be removed than before.

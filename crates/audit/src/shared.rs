@@ -1,36 +1,28 @@
 //! What the audit log and its writer share: the open segment, the queue, the intents, the settings.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    borrow::Borrow,
-    path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::borrow::Borrow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use redact::Redactor;
 
-use crate::{
-    checkpoint::Removed,
-    clock::Clock,
-    config::{Config, SyncPolicy},
-    degraded::{Degraded, Part},
-    end_check,
-    error::AuditError,
-    file_ops::FileOps,
-    head_file,
-    in_place::InPlace,
-    intents::Intents,
-    open_segment::OpenSegment,
-    queue::{ClosedCall, Queue},
-    record::Record,
-    recover,
-    retention::{self, Age, PruneTrigger, REMOVED_MAX},
-    segments::FILE,
-    settings::Settings,
-};
+use crate::checkpoint::Removed;
+use crate::clock::Clock;
+use crate::config::{Config, SyncPolicy};
+use crate::degraded::{Degraded, Part};
+use crate::error::AuditError;
+use crate::file_ops::FileOps;
+use crate::in_place::InPlace;
+use crate::intents::Intents;
+use crate::open_segment::OpenSegment;
+use crate::queue::{ClosedCall, Queue};
+use crate::record::Record;
+use crate::retention::{self, Age, PruneTrigger, REMOVED_MAX};
+use crate::segments::FILE;
+use crate::settings::Settings;
+use crate::{end_check, head_file, recover};
 
 /// Of two locks the segment's is taken first.
 pub(crate) struct Shared {

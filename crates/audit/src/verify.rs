@@ -1,20 +1,16 @@
 //! Reads the whole audit log and tells the first line that is not as it was written.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::{
-    io::{self, BufRead, BufReader, ErrorKind, Read},
-    path::Path,
-};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::path::Path;
 
-use crate::{
-    chain::{self, LINE_BYTES_MAX},
-    checkpoint::{self, CHECKPOINT_RECORDS, Occasion},
-    head::Head,
-    key::PublicKey,
-    line::{self, Line, Links},
-    loss::{Loss, Losses},
-    segments::{self, FILE, Source},
-};
+use crate::chain::{self, LINE_BYTES_MAX};
+use crate::checkpoint::{self, CHECKPOINT_RECORDS, Occasion};
+use crate::head::Head;
+use crate::key::PublicKey;
+use crate::line::{self, Line, Links};
+use crate::loss::{Loss, Losses};
+use crate::segments::{self, FILE, Source};
 
 /// Segments may be removed as too old while they are read; the reading then begins anew.
 const ATTEMPTS_MAX: usize = 8;

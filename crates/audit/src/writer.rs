@@ -1,16 +1,15 @@
 //! The thread that writes: takes what waits, strikes secrets out, appends it with one write, and frees the
 //! slots of calls that have their records.
 
-use std::{io, sync::Arc, thread};
+use std::sync::Arc;
+use std::{io, thread};
 
-use crate::{
-    degraded::Part,
-    error::AuditError,
-    intent_log::IntentId,
-    queue::{Attempt, ClosedCall, Flush},
-    retention::PruneTrigger,
-    shared::Shared,
-};
+use crate::degraded::Part;
+use crate::error::AuditError;
+use crate::intent_log::IntentId;
+use crate::queue::{Attempt, ClosedCall, Flush};
+use crate::retention::PruneTrigger;
+use crate::shared::Shared;
 
 /// Records for one write. More would hold the lock, and our memory, for longer than others should wait.
 const BATCH_RECORDS_MAX: usize = 4_096;

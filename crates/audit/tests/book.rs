@@ -5,14 +5,11 @@
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{
-    collections::HashSet,
-    fs,
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use audit::{
     AuditError, AuditLog, FILE, Hash, IntentId, Loss, Opening, PublicKey, Record, Trust, VerifyError, Why,

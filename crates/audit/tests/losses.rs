@@ -5,7 +5,9 @@
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{fs, os::unix::fs::FileExt, path::Path};
+use std::fs;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 use audit::{
     AuditLog, Config, FILE, KEY_FILE, Loss, PublicKey, Trust, Verified, noted_head, noted_loss, verify,

@@ -5,15 +5,12 @@
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    io::{BufRead, BufReader, Write},
-    path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::Arc,
-    thread,
-};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::{env, fs, thread};
 
 use audit::{AuditLog, IntentId, Record, Trust, tail, verify};
 use samples::fixed;

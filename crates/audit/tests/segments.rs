@@ -6,14 +6,11 @@
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{
-    fs,
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    sync::atomic::{AtomicI64, Ordering},
-    thread,
-    time::Duration,
-};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+use std::{fs, thread};
 
 use audit::{
     Arguments, AuditLog, Config, FILE, Plain, PublicKey, Reader, Trust, Verified, VerifyError, Why,

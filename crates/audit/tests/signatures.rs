@@ -6,12 +6,10 @@
 #[path = "samples/record.rs"]
 mod samples;
 
-use std::{
-    fs,
-    path::Path,
-    sync::atomic::{AtomicI64, Ordering},
-    time::Duration,
-};
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use audit::{Arguments, AuditLog, Config, FILE, Hash, PublicKey, Trust, noted_head, verify};
 use redact::Redactor;

@@ -33,7 +33,7 @@ pub use draft::Draft;
 pub use edit::remove_server;
 pub use held::{Held, hold};
 pub use kept::{Kept, Learner, known};
-pub use load::{Loaded, kept, load, schema};
+pub use load::{Loaded, kept, load, schema, state};
 pub use problem::{Problems, without_place};
 pub use reading::{Reading, Sections};
 pub use reference::Unfollowed;

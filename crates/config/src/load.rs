@@ -180,10 +180,22 @@ fn consent(sources: &[Source], surroundings: &Surroundings) -> Result<Consent, V
     if surroundings.flags.trust_folder {
         return Ok(Consent::ForThisRun);
     }
-    let users = read::users(sources)?;
-    let (file, _) = read::file(&users);
-    let state = Settling::new(&users, sources, surroundings).state(file.state.dir.as_deref());
-    Ok(Consent::KeptIn(state))
+    Ok(Consent::KeptIn(state_of(&read::users(sources)?, sources, surroundings)))
+}
+
+/// The state folder, whatever is wrong with the configuration beside it: who serves there can be stopped all the same.
+///
+/// # Errors
+/// If a file that is in effect cannot be read, or there is no home to keep the state in.
+pub fn state(named: Option<&Path>, surroundings: &Surroundings) -> Result<PathBuf, Problems> {
+    let found = find::find(named, surroundings)?;
+    let state = state_of(&read::legible(&found.sources), &found.sources, surroundings);
+    Ok(state.ok_or(Problem::nowhere("there is no home folder to keep the state in"))?)
+}
+
+fn state_of(users: &Node, sources: &[Source], surroundings: &Surroundings) -> Option<PathBuf> {
+    let (file, _) = read::file(users);
+    Settling::new(users, sources, surroundings).state(file.state.dir.as_deref())
 }
 
 /// The JSON Schema of a configuration file.

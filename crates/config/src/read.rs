@@ -57,6 +57,14 @@ pub(crate) fn users(sources: &[Source]) -> Result<Node, Vec<Problem>> {
     Ok(tree)
 }
 
+/// The same, with what can be read of a file that is no TOML.
+pub(crate) fn legible(sources: &[Source]) -> Node {
+    let own = sources.iter().enumerate().filter(|(_, source)| !source.is_projects);
+    own.fold(Node::nothing(), |tree, (nth, source)| {
+        tree.overlaid(Node::of(nth, &DeTable::parse_recoverable(&source.text).0))
+    })
+}
+
 /// What a file says by itself, if it is TOML.
 pub(crate) fn written(source: &Source) -> Option<Node> {
     parsed(0, source).ok()

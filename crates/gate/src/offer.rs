@@ -100,12 +100,7 @@ fn hash_of(definition: &Definition) -> Hash {
         definition.output_schema.as_deref().unwrap_or_default(),
         &flags,
     ];
-    let mut whole = Vec::with_capacity(parts.iter().map(|part| part.len() + 8).sum());
-    for part in parts {
-        whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        whole.extend_from_slice(part);
-    }
-    Hash::of(&whole)
+    Hash::of_parts(parts)
 }
 
 /// How often each list has changed. Grows, never shrinks.

@@ -36,17 +36,15 @@ const NO_CHECK: &str = "none";
 /// An open record.
 pub(crate) struct RecordScope<'b> {
     audit_log: &'b AuditLog,
-    opening: Option<Opening>,
+    /// What is known so far. Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed,
+    /// they are as much of `all_pass` as there were checks.
+    record: Record,
+    is_closed: bool,
     /// As they came, or as AI rules have left them; the audit log strikes secrets out of them.
     arguments: Option<Bytes>,
     keeps: Arguments,
     /// What the records of most calls say: every check let them pass. They borrow it.
     all_pass: &'static [(&'static str, &'static str)],
-    /// While it is borrowed, as much of `all_pass` as there were checks.
-    verdicts: Cow<'static, [(&'static str, &'static str)]>,
-    decisions: Vec<Decided>,
-    approval: Option<Approved>,
-    redactions: u32,
     /// True once the client is to ask its user; nothing has run then.
     is_asked: bool,
     /// The check that did not let the call pass.
@@ -85,25 +83,17 @@ impl<'b> RecordScope<'b> {
             caller_scopes: granted.then(|| caller.scopes().to_string().into()),
             via: Cow::Borrowed(caller.via().as_str()),
             tool: kept_of(call.target.recorded(), redactor),
-            upstream: None,
-            effect: None,
-            arguments_sha256: None,
-            arguments_bytes: call.arguments.as_ref().map_or(0, bytes::Bytes::len) as u64,
-            meta_sha256: None,
-            arguments: None,
-            definition_sha256: None,
+            arguments_bytes: call.arguments.as_ref().map_or(0, Bytes::len) as u64,
             trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
+            ..Opening::default()
         };
         Ok(RecordScope {
             audit_log,
-            opening: Some(opening),
+            record: Record { opening, ..Record::default() },
+            is_closed: false,
             arguments: call.arguments.clone(),
             keeps: audit_log.arguments(),
             all_pass,
-            verdicts: Cow::Borrowed(&[]),
-            decisions: Vec::new(),
-            approval: None,
-            redactions: 0,
             is_asked: false,
             refused_by: None,
             intent: None,
@@ -116,16 +106,12 @@ impl<'b> RecordScope<'b> {
 
     /// Notes the arguments as they came.
     pub(crate) fn arguments(&mut self, hash: Hash) {
-        if let Some(opening) = &mut self.opening {
-            opening.arguments_sha256 = Some(hash);
-        }
+        self.record.opening.arguments_sha256 = Some(hash);
     }
 
     /// Notes the caller's own `_meta`.
     pub(crate) fn meta(&mut self, hash: Hash) {
-        if let Some(opening) = &mut self.opening {
-            opening.meta_sha256 = Some(hash);
-        }
+        self.record.opening.meta_sha256 = Some(hash);
     }
 
     /// Notes which tool it is.
@@ -133,12 +119,11 @@ impl<'b> RecordScope<'b> {
         self.span.found(offered);
         let definition = offered.definition();
         self.has_effect = definition.effect > Effect::Reads;
-        if let Some(opening) = &mut self.opening {
-            opening.tool = definition.name.shared();
-            opening.upstream = definition.origin.upstream().cloned();
-            opening.effect = Some(Cow::Borrowed(definition.effect.name()));
-            opening.definition_sha256 = Some(offered.hash());
-        }
+        let opening = &mut self.record.opening;
+        opening.tool = definition.name.shared();
+        opening.upstream = definition.origin.upstream().cloned();
+        opening.effect = Some(Cow::Borrowed(definition.effect.name()));
+        opening.definition_sha256 = Some(offered.hash());
     }
 
     /// Notes what a check decided.
@@ -168,8 +153,8 @@ impl<'b> RecordScope<'b> {
     }
 
     fn note(&mut self, check: &'static str, word: &'static str) {
-        let before = self.verdicts.len();
-        match (&mut self.verdicts, self.all_pass.get(..=before)) {
+        let before = self.record.verdicts.len();
+        match (&mut self.record.verdicts, self.all_pass.get(..=before)) {
             (Cow::Borrowed(passed), Some(with_this)) if with_this[before] == (check, word) => {
                 *passed = with_this
             }
@@ -193,29 +178,26 @@ impl<'b> RecordScope<'b> {
 
     /// Notes what AI rules found in what the call gave.
     pub(crate) fn found_by_rules(&mut self, findings: Findings) {
-        self.decisions.extend(findings.decided);
+        self.record.decisions.extend(findings.decided);
         self.redacted(findings.struck);
     }
 
     /// Takes the rules that had a say out of a list and notes them.
     pub(crate) fn decided_by(&mut self, decisions: &mut Vec<Decided>) {
-        if self.decisions.is_empty() {
-            std::mem::swap(&mut self.decisions, decisions);
-        } else {
-            // What was decided twice was decided.
-            decisions.retain(|decided| !self.decisions.contains(decided));
-            self.decisions.append(decisions);
-        }
+        let noted = &mut self.record.decisions;
+        // What was decided twice was decided.
+        decisions.retain(|decided| !noted.contains(decided));
+        noted.append(decisions);
     }
 
     /// Notes what a person answered.
     pub(crate) fn approved(&mut self, approved: Approved) {
-        self.approval = Some(approved);
+        self.record.approval = Some(approved);
     }
 
     /// Notes how much was struck out.
     pub(crate) fn redacted(&mut self, count: u32) {
-        self.redactions = self.redactions.saturating_add(count);
+        self.record.redactions = self.record.redactions.saturating_add(count);
         self.span.redacted(count);
     }
 
@@ -225,8 +207,8 @@ impl<'b> RecordScope<'b> {
     /// # Errors
     /// What cannot be written down does not run.
     pub(crate) async fn write_intent(&mut self) -> Result<(), Refusal> {
-        if let (true, Some(opening)) = (self.has_effect, &self.opening) {
-            let intent = self.audit_log.before_run(opening).await;
+        if self.has_effect {
+            let intent = self.audit_log.before_run(&self.record.opening).await;
             self.intent = Some(intent.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
         }
         Ok(())
@@ -248,21 +230,15 @@ impl<'b> RecordScope<'b> {
     }
 
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
-        let Some(opening) = self.opening.take() else { return };
-        let names = (self.method, opening.tool.clone(), opening.upstream.clone());
+        if std::mem::replace(&mut self.is_closed, true) {
+            return;
+        }
+        let record = std::mem::take(&mut self.record);
+        let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());
         let took = self.since.elapsed();
         self.span.close(word(outcome), took, names, code.as_deref());
-        let record = Record {
-            opening,
-            verdicts: std::mem::take(&mut self.verdicts),
-            decisions: std::mem::take(&mut self.decisions),
-            approval: self.approval.take(),
-            redactions: self.redactions,
-            outcome,
-            code,
-            duration_us: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
-            result_bytes: result_bytes as u64,
-        };
+        let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let record = Record { outcome, code, duration_us, result_bytes: result_bytes as u64, ..record };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
         self.audit_log.close(record, plain.as_deref().and_then(Plain::of), self.intent.take());
     }
@@ -307,14 +283,6 @@ fn word(outcome: audit::Outcome) -> &'static str {
     }
 }
 
-fn code_of(failure: &Failure) -> Cow<'static, str> {
-    match failure {
-        Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
-        Failure::Tool(error) => error.code().clone(),
-        Failure::Internal(_) => Cow::Borrowed("internal"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -329,5 +297,13 @@ mod tests {
             assert!(!kept.contains("plan") && kept.len() <= audit::TEXT_BYTES_MAX, "{kept}");
         }
         assert_eq!(&*kept_of("short", &redactor), "short");
+    }
+}
+
+fn code_of(failure: &Failure) -> Cow<'static, str> {
+    match failure {
+        Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
+        Failure::Tool(error) => error.code().clone(),
+        Failure::Internal(_) => Cow::Borrowed("internal"),
     }
 }

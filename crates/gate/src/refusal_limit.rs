@@ -181,12 +181,9 @@ fn record(caller: &Caller, count: u64, limit: Arc<str>) -> Record {
         },
         verdicts: vec![(RATE, "refuse")].into(),
         decisions: vec![Decided { by: RATE, rule: limit, effect }],
-        approval: None,
-        redactions: 0,
         outcome: audit::Outcome::Refused,
         code: Some("rate_limited".into()),
-        duration_us: 0,
-        result_bytes: 0,
+        ..Record::default()
     }
 }
 

@@ -12,7 +12,8 @@ mod clean_text;
 mod document;
 mod error;
 mod fetch;
-mod in_memory;
+#[cfg(any(test, feature = "fixtures"))]
+mod fixtures;
 mod location;
 mod metadata;
 mod record;
@@ -30,7 +31,8 @@ mod unfinished;
 
 pub use document::Document;
 pub use error::{AuthError, Failure, Reason};
-pub use in_memory::InMemory;
+#[cfg(any(test, feature = "fixtures"))]
+pub use fixtures::InMemory;
 pub use location::is_endpoint;
 pub use secret::Secret;
 pub use session::{AccessToken, Session, Status};

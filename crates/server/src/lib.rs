@@ -12,7 +12,6 @@ pub mod http;
 pub mod identity;
 mod list_kind;
 mod lists;
-mod literal;
 mod notification_stream;
 mod notifier;
 mod ourselves;

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wire::relayed::Relayed;
+use wire::string::literal;
 use wire::{resources, write};
 
 use crate::Server;
 use crate::list_kind::RESOURCE_UPDATED;
-use crate::literal::literal;
 use crate::notification_stream::{News, NotificationStream};
 use crate::session::Session;
 

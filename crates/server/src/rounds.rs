@@ -9,10 +9,10 @@ use gate::{Cancel, Failure, Redactor, ToolError};
 use serde_json::json;
 use std::sync::Arc;
 use wire::message::Text;
+use wire::string::literal;
 use wire::{Code, Id, Object, Revision, WireError, meta, patch, string, write};
 
 use crate::abilities;
-use crate::literal::literal;
 use crate::outgoing::Outbox;
 use crate::session::{Question, Session};
 

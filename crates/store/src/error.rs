@@ -1,10 +1,8 @@
 //! What can go wrong with a store, in words for the person who owns the machine.
 
-use std::{
-    error::Error,
-    io,
-    path::{Path, PathBuf},
-};
+use std::error::Error;
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::cell::NAMED_PREFIX;
 
@@ -27,15 +25,15 @@ pub enum StoreError {
          the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
     )]
     Damaged,
-    /// A newer version of the program wrote it. An older one must not guess at its tables.
+    /// Another version of the program wrote it, most likely a newer one. This one must not guess at its tables.
     #[error(
         "the state database toolcrib.db has version {found}, this program knows {known}; \
          use the newer toolcrib, or another state.dir"
     )]
-    Newer {
+    OtherVersion {
         /// The version it has.
         found: i64,
-        /// The latest version this program can use.
+        /// The version this program can use.
         known: i64,
     },
     /// Other processes held the database for longer than we wait.

@@ -1,12 +1,10 @@
 //! The state folder and its files, private to their owner.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{
-    fs::{self, DirBuilder, File, OpenOptions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
-    path::Path,
-};
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 
 /// Only the owner may enter: the folder tells what they did.
 const FOLDER_MODE: u32 = 0o700;

@@ -4,20 +4,19 @@
 //! from being of use.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{
-    fs::{self, File},
-    io::{self, ErrorKind, Read},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use data_encoding::{HEXLOWER, HEXLOWER_PERMISSIVE};
 use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
 
-use crate::{error::StoreError, folder};
+use crate::error::StoreError;
+use crate::folder;
 
 /// The file's name within the state folder.
 pub(crate) const FILE: &str = "secret.key";

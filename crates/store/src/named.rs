@@ -6,7 +6,10 @@
 
 use std::fmt;
 
-use crate::{cell::NAMED_PREFIX, error::StoreError, secrets::Secrets, sentinel::Sentinel};
+use crate::cell::NAMED_PREFIX;
+use crate::error::StoreError;
+use crate::secrets::Secrets;
+use crate::sentinel::Sentinel;
 
 /// Longest name, in characters.
 const NAME_CHARS_MAX: usize = 64;

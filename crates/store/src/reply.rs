@@ -1,12 +1,10 @@
 //! What a store answers with, and how a thread without a runtime waits for it.
 
-use std::{
-    future::Future,
-    pin::{Pin, pin},
-    sync::Arc,
-    task::{Context, Poll, Wake, Waker},
-    thread::{self, Thread},
-};
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
 use crate::error::StoreError;
 

@@ -1,20 +1,16 @@
 //! `Secrets`: records that are sealed before the store sees them, each to its name, and opened after. Who holds the key
 //! may keep one waiting, so all of it blocks: it belongs on a thread that may wait.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce};
 
-use crate::{
-    cell::{Cell, Change, Kind, NAMED_PREFIX},
-    error::StoreError,
-    master_key::KeySource,
-    reply::wait,
-    store::{Store, remove, replace},
-};
+use crate::cell::{Cell, Change, Kind, NAMED_PREFIX};
+use crate::error::StoreError;
+use crate::master_key::KeySource;
+use crate::reply::wait;
+use crate::store::{Store, remove, replace};
 
 /// How records are sealed, as their first byte: then follow the nonce, and the ciphertext with its tag.
 const FORMAT: u8 = 1;

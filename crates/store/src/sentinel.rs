@@ -2,9 +2,11 @@
 //! never was: nothing in it can tell. None of them is ever removed.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
-use crate::{cell::Kind, folder};
+use crate::cell::Kind;
+use crate::folder;
 
 /// What there may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

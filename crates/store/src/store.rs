@@ -4,12 +4,10 @@
 //! Approvals, grants, keys, pins and sealed records are kinds of versioned cells and not traits of their own: they are
 //! found by owner, topic, state and end, and one transaction changes several of them.
 
-use crate::{
-    cell::{Cell, Change, Kind, PAGE_MAX, Query},
-    definitions::Definitions,
-    error::StoreError,
-    reply::Reply,
-};
+use crate::cell::{Cell, Change, Kind, PAGE_MAX, Query};
+use crate::definitions::Definitions;
+use crate::error::StoreError;
+use crate::reply::Reply;
 
 /// The longest time a lease is held, in milliseconds. Who dies with a lease holds the others up no longer, nor does a
 /// clock that was wrong.

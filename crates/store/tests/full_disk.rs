@@ -3,11 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests start a process of their own, and copy files")]
 
-use std::{
-    env, fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{env, fs};
 
 use store::{CellStore as _, Change, Kind, SqliteStore, StoreError, replace, wait};
 

@@ -25,10 +25,8 @@ pub(crate) struct Breaker(Mutex<Circuit>);
 enum Circuit {
     /// Calls go through; so many have failed in a row.
     Closed { failures: u32 },
-    /// Calls are refused for `wait`, until then.
-    Open { until: Instant, wait: Duration },
-    /// One call goes through to see; the others are refused.
-    HalfOpen { since: Instant, wait: Duration },
+    /// Calls are refused for `wait`, until then; while it `is_tried`, but for one that went through to see.
+    Open { until: Instant, wait: Duration, is_tried: bool },
 }
 
 impl Default for Circuit {
@@ -44,16 +42,11 @@ impl Breaker {
         match *circuit {
             Circuit::Closed { .. } => Ok(()),
             Circuit::Open { until, .. } if now < until => Err(until - now),
+            // One that went through before and hangs is this one's to replace.
             Circuit::Open { wait, .. } => {
-                *circuit = Circuit::HalfOpen { since: now, wait };
+                *circuit = Circuit::Open { until: now + wait, wait, is_tried: true };
                 Ok(())
             }
-            // A call that hangs is the next one's to replace.
-            Circuit::HalfOpen { since, wait } if now >= since + wait => {
-                *circuit = Circuit::HalfOpen { since: now, wait };
-                Ok(())
-            }
-            Circuit::HalfOpen { since, wait } => Err(since + wait - now),
         }
     }
 
@@ -69,12 +62,14 @@ impl Breaker {
             Circuit::Closed { failures } if failures + 1 < FAILURES_MAX => {
                 Circuit::Closed { failures: failures + 1 }
             }
-            Circuit::Closed { .. } => Circuit::Open { until: now + OPEN_FIRST, wait: OPEN_FIRST },
+            Circuit::Closed { .. } => {
+                Circuit::Open { until: now + OPEN_FIRST, wait: OPEN_FIRST, is_tried: false }
+            }
             // A call from before.
-            Circuit::Open { .. } => return,
-            Circuit::HalfOpen { wait, .. } => {
+            Circuit::Open { is_tried: false, .. } => return,
+            Circuit::Open { wait, .. } => {
                 let wait = (wait * 2).min(OPEN_MAX);
-                Circuit::Open { until: now + wait, wait }
+                Circuit::Open { until: now + wait, wait, is_tried: false }
             }
         };
     }
@@ -82,8 +77,8 @@ impl Breaker {
     /// A call was given up, or says nothing of the server: another one may be let through in its place.
     pub(crate) fn undecided(&self, now: Instant) {
         let mut circuit = self.circuit();
-        if let Circuit::HalfOpen { wait, .. } = *circuit {
-            *circuit = Circuit::Open { until: now, wait };
+        if let Circuit::Open { is_tried: true, wait, .. } = *circuit {
+            *circuit = Circuit::Open { until: now, wait, is_tried: false };
         }
     }
 
@@ -92,7 +87,6 @@ impl Breaker {
         match *self.circuit() {
             Circuit::Closed { .. } => None,
             Circuit::Open { until, .. } => Some(until.saturating_duration_since(now)),
-            Circuit::HalfOpen { since, wait } => Some((since + wait).saturating_duration_since(now)),
         }
     }
 

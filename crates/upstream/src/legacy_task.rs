@@ -8,10 +8,10 @@ use tokio::time::{sleep, timeout};
 use tool_api::{Context, Progress, ToolError};
 use wire::Object;
 use wire::message::Text;
+use wire::string::literal;
 
 use crate::answer;
 use crate::connection::{Answer, Connection, Request};
-use crate::literal::literal;
 use crate::settings::Mask;
 use crate::upstream::Upstream;
 

@@ -24,7 +24,6 @@ mod kind;
 mod legacy_task;
 mod listing;
 mod lists;
-mod literal;
 mod names;
 mod naming;
 mod offer;

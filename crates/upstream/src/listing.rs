@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use pins::{Conceal, Hash, HeldBack, Judge, Why, subject};
 use wire::message::Text;
 use wire::paging::Page;
+use wire::string::literal;
 use wire::{prompts, resources, tools};
 
 use crate::answer;
@@ -13,7 +14,6 @@ use crate::connection::{Answer, Connection, Request};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::kind::Kind;
-use crate::literal::literal;
 use crate::settings::Mask;
 
 /// More pages than this is a server that counts wrongly.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use bytes::Bytes;
 use pins::{Definitions, Sighting, What};
 use wire::message::Text;
+use wire::string::literal;
 use wire::{Revision, patch};
 
 use crate::connection::Era;
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::listing::Listed;
-use crate::literal::literal;
 
 /// What a server lists, and what it says of itself.
 #[derive(Debug, Clone)]

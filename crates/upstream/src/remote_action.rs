@@ -12,12 +12,12 @@ use futures_util::future::BoxFuture;
 use tool_api::{Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, ToolError};
 use wire::completion::{self, Reference};
 use wire::message::Text;
+use wire::string::literal;
 use wire::{Code, Object, patch, resources};
 
 use crate::answer::{self, Asked, Reader};
 use crate::closed::Closed;
 use crate::connection::{Answer, Connection, Request};
-use crate::literal::literal;
 use crate::naming;
 use crate::remote_tool;
 use crate::round;

@@ -79,18 +79,11 @@ pub(crate) fn elements<'t>(
     changes.finish()
 }
 
-/// `said` as a JSON string.
-pub(crate) fn literal(text: &str) -> String {
-    let mut out = Vec::with_capacity(text.len() + 2);
-    string::encode(text, &mut out);
-    String::from_utf8(out).expect("an encoded string is UTF-8")
-}
-
 /// The string `value` after `map`; nothing if that changes nothing or it is no string.
 pub(crate) fn mapped(value: &str, map: &dyn Fn(&str) -> String) -> Option<String> {
     let text = string::decode_if_string(value)?;
     let becomes = map(&text);
-    (becomes != text).then(|| literal(&becomes))
+    (becomes != text).then(|| string::literal(&becomes))
 }
 
 /// The offset behind the comma that follows, or of whatever else follows.

@@ -2,6 +2,7 @@
 
 use crate::edit::{self, Edit};
 use crate::object::Object;
+use crate::string;
 
 /// The text of `object` with `key` set to `value` (JSON text): replaced where it stands, else put first.
 pub fn set(object: Object<'_>, key: &str, value: &str) -> String {
@@ -14,7 +15,7 @@ pub fn set(object: Object<'_>, key: &str, value: &str) -> String {
         None => {
             let rest = text[1..].trim_start();
             let comma = if rest.starts_with('}') { "" } else { "," };
-            ["{", &edit::literal(key), ":", value, comma, &text[1..]].concat()
+            ["{", &string::literal(key), ":", value, comma, &text[1..]].concat()
         }
     }
 }

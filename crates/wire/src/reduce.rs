@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::edit::{self, Edit, literal};
+use crate::edit::{self, Edit};
 use crate::meta;
 use crate::object::{self, Member, Object};
 use crate::patch;
 use crate::revision::Revision;
-use crate::string;
+use crate::string::{self, literal};
 use crate::text::Text;
 
 /// Members of results that legacy clients do not know, and strict ones refuse.

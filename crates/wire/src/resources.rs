@@ -1,10 +1,10 @@
 //! The messages about resources: reading, watching and listing them.
 
-use crate::edit::literal;
 use crate::error::WireError;
 use crate::object_writer::ObjectWriter;
 use crate::paging::{self, Page};
 use crate::relayed::{self, Extras, Relayed};
+use crate::string::literal;
 use crate::text::Text;
 
 /// Reads the parameters of `method`, which is `resources/read`, `resources/subscribe` or `resources/unsubscribe`: the

@@ -191,6 +191,13 @@ fn unescape_unicode(escape: &str) -> (char, usize) {
     }
 }
 
+/// `text` as a JSON string with its quotes.
+pub fn literal(text: &str) -> String {
+    let mut out = Vec::with_capacity(text.len() + 2);
+    encode(text, &mut out);
+    String::from_utf8(out).expect("an encoded string is UTF-8")
+}
+
 /// Appends `said` as a JSON string with its quotes.
 pub fn encode(text: &str, out: &mut Vec<u8>) {
     out.reserve(text.len() + 2);

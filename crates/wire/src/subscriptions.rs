@@ -3,13 +3,13 @@
 
 use std::collections::HashSet;
 
-use crate::edit::literal;
 use crate::error::WireError;
 use crate::id::Id;
 use crate::meta::SUBSCRIPTION_ID;
 use crate::object::{self, Object};
 use crate::object_writer::ObjectWriter;
 use crate::relayed::invalid;
+use crate::string::literal;
 use crate::text::Text;
 use crate::{patch, string, write};
 

@@ -196,7 +196,7 @@ mod tests {
         fn there_and_back(uris in prop::collection::vec("\\PC{0,8}", 0..4), blank in "[ \n]{0,2}") {
             let block = |uri: &String| format!(
                 "{{{blank}\"type\":\"resource\",\"resource\":{blank}{{\"uri\":{},\"n\":1.0}}{blank}}}",
-                edit::literal(uri),
+                crate::string::literal(uri),
             );
             let content: Vec<String> = uris.iter().map(block).collect();
             let before = text(&format!("{{\"content\":[{blank}{}{blank}]}}", content.join(",")));

@@ -6,6 +6,7 @@ use clients::{CLIENTS, Client, ClientFile, FoundServer, Origin, Surroundings};
 use sandbox::text_file;
 
 use crate::fault::Fault;
+use crate::nearest::nearest;
 
 /// What was found.
 #[derive(Default)]
@@ -102,5 +103,21 @@ fn nowhere(client: &Client, places: &[ClientFile]) -> String {
 /// A name that is no client's.
 pub fn unknown(name: &str) -> Fault {
     let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
-    Fault::misused(format!("{name:?} is no client that is known here; known are {}", known.join(", ")))
+    let near = nearest(name, known.iter().copied());
+    let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    Fault::misused(format!("{name:?} is no client that is known here; known are {}{hint}", known.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLIENTS, unknown};
+
+    #[test]
+    fn the_nearest_client_is_named() {
+        let last = CLIENTS.last().expect("some are known").id;
+        for (name, ending) in [("cursr", "; did you mean cursor?"), ("emacs-at-home", last)] {
+            let message = unknown(name).message;
+            assert!(message.ends_with(ending), "{message}");
+        }
+    }
 }

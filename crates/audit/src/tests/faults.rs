@@ -2,29 +2,22 @@
 //! again, and nothing that was closed is lost or noted twice.
 #![expect(clippy::disallowed_methods, reason = "these tests read what the audit log wrote")]
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    io,
-    path::Path,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-        mpsc,
-    },
-    task::{Context, Poll, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
+use crate::file_ops::{FileOps, SystemFiles};
+use crate::intent_log::FOLDER;
+use crate::intent_slot::{SLOT_BYTES, decode};
+use crate::record::tests::sample;
 use crate::{
     AuditError, AuditLog, CHECKPOINT_RECORDS, Config, FILE, IntentId, Opening, Outcome, RECORDS_WAITING_MAX,
-    Record, SyncPolicy, Trust,
-    file_ops::{FileOps, SystemFiles},
-    intent_log::FOLDER,
-    intent_slot::{SLOT_BYTES, decode},
-    record::tests::sample,
-    verify,
+    Record, SyncPolicy, Trust, verify,
 };
 
 /// How much of the write that does not work reaches the disk all the same, and whether it can be taken back.

@@ -5,26 +5,20 @@
     reason = "these tests build and read the folders that a power cut leaves"
 )]
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs::{self, File},
-    io,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex},
-    thread,
-    time::Duration,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use std::{io, thread};
 
-use crate::{
-    AuditLog, Config, Outcome, Reader, Trust,
-    file_ops::{FileOps, SystemFiles},
-    intent_log::{FOLDER, IntentLog},
-    intent_slot::{FREE, Intent},
-    record::tests::sample,
-    tests::faults::before_run,
-    verify,
-};
+use crate::file_ops::{FileOps, SystemFiles};
+use crate::intent_log::{FOLDER, IntentLog};
+use crate::intent_slot::{FREE, Intent};
+use crate::record::tests::sample;
+use crate::tests::faults::before_run;
+use crate::{AuditLog, Config, Outcome, Reader, Trust, verify};
 
 /// What happened to the disk, in order. Files are known by their inode.
 #[derive(Debug, Clone)]

@@ -49,71 +49,77 @@ fn check_refused(text: &str, expected: Expect) {
     expected.assert_eq(&said);
 }
 
+fn shown(texts: &[&str]) -> String {
+    load(texts).expect("nothing is wrong").to_toml()
+}
+
+/// The sections that are shown otherwise than an empty configuration's are.
 #[track_caller]
 fn check_shown(texts: &[&str], expected: Expect) {
-    let shown = load(texts).expect("nothing is wrong").to_toml();
+    let (defaults, shown) = (shown(&[""]), shown(texts));
     assert!(!shown.contains(SECRET), "{shown}");
-    expected.assert_eq(&shown);
+    let sections = |shown: &str| shown.trim_end().split("\n\n").map(str::to_owned).collect::<Vec<_>>();
+    let defaults = sections(&defaults);
+    let changed = sections(&shown).into_iter().filter(|section| !defaults.contains(section));
+    expected.assert_eq(&changed.collect::<Vec<_>>().join("\n\n"));
 }
 
 #[test]
 fn nothing_written_is_a_good_configuration() {
-    check_shown(
-        &[""],
-        expect![[r#"
-            [approvals]
-            elicitation = true               # default
-            lasts = "10m"                    # default
-            roles = ["owner", "maintainer"]  # default
-            wait = "20s"                     # default
+    expect![[r#"
+        [approvals]
+        elicitation = true               # default
+        lasts = "10m"                    # default
+        roles = ["owner", "maintainer"]  # default
+        wait = "20s"                     # default
 
-            [audit]
-            arguments = "redacted"  # default
-            keep = "365d"           # default
-            max_bytes = "1 GiB"     # default
-            sync = "effects"        # default
+        [audit]
+        arguments = "redacted"  # default
+        keep = "365d"           # default
+        max_bytes = "1 GiB"     # default
+        sync = "effects"        # default
 
-            [experimental]
-            mcp_timeout = 30000  # default
+        [experimental]
+        mcp_timeout = 30000  # default
 
-            [limits.rate]
-            burst = 20       # default
-            per_second = 10  # default
+        [limits.rate]
+        burst = 20       # default
+        per_second = 10  # default
 
-            [log]
-            format = "text"  # default
-            level = "info"   # default
+        [log]
+        format = "text"  # default
+        level = "info"   # default
 
-            [policy]
-            allow = []       # default
-            defaults = true  # default
-            deny = []        # default
-            rules = []       # default
+        [policy]
+        allow = []       # default
+        defaults = true  # default
+        deny = []        # default
+        rules = []       # default
 
-            [redaction]
-            allow = []       # default
-            disable = []     # default
-            patterns = true  # default
+        [redaction]
+        allow = []       # default
+        disable = []     # default
+        patterns = true  # default
 
-            [server]
-            bind = "127.0.0.1:3000"  # default
-            hosts = []               # default
-            origins = []             # default
+        [server]
+        bind = "127.0.0.1:3000"  # default
+        hosts = []               # default
+        origins = []             # default
 
-            [state]
-            dir = "/home/u/.local/share/toolcrib"  # default
+        [state]
+        dir = "/home/u/.local/share/toolcrib"  # default
 
-            [telemetry]
-            metrics = true  # default
+        [telemetry]
+        metrics = true  # default
 
-            [telemetry.traces]
-            sample = 1.0  # default
+        [telemetry.traces]
+        sample = 1.0  # default
 
-            [workspace]
-            root = "/project"  # default
-            writable = []      # default
-        "#]],
-    );
+        [workspace]
+        root = "/project"  # default
+        writable = []      # default
+    "#]]
+    .assert_eq(&shown(&[""]));
 }
 
 #[test]
@@ -123,28 +129,9 @@ fn every_value_tells_where_it_was_set() {
     check_shown(
         &[user, project],
         expect![[r#"
-            [approvals]
-            elicitation = true               # default
-            lasts = "10m"                    # default
-            roles = ["owner", "maintainer"]  # default
-            wait = "20s"                     # default
-
-            [audit]
-            arguments = "redacted"  # default
-            keep = "365d"           # default
-            max_bytes = "1 GiB"     # default
-            sync = "effects"        # default
-
-            [experimental]
-            mcp_timeout = 30000  # default
-
             [limits.rate]
             burst = 6       # /home/u/.config/toolcrib/toolcrib.toml:3:1
             per_second = 5  # /home/u/.config/toolcrib/toolcrib.toml:2:1
-
-            [log]
-            format = "text"  # default
-            level = "info"   # default
 
             [policy]
             allow = []               # default
@@ -152,29 +139,9 @@ fn every_value_tells_where_it_was_set() {
             deny = ["*_rm", "*_mv"]  # /home/u/.config/toolcrib/toolcrib.toml:5:9 and toolcrib.toml:2:1
             rules = []               # default
 
-            [redaction]
-            allow = []       # default
-            disable = []     # default
-            patterns = true  # default
-
-            [server]
-            bind = "127.0.0.1:3000"  # default
-            hosts = []               # default
-            origins = []             # default
-
-            [state]
-            dir = "/home/u/.local/share/toolcrib"  # default
-
-            [telemetry]
-            metrics = true  # default
-
-            [telemetry.traces]
-            sample = 1.0  # default
-
             [workspace]
             root = "/ws"   # /home/u/.config/toolcrib/toolcrib.toml:7:1
-            writable = []  # default
-        "#]],
+            writable = []  # default"#]],
     );
 }
 
@@ -194,29 +161,6 @@ headers = { Authorization = "Bearer hunter2" }
     check_shown(
         &[text],
         expect![[r#"
-            [approvals]
-            elicitation = true               # default
-            lasts = "10m"                    # default
-            roles = ["owner", "maintainer"]  # default
-            wait = "20s"                     # default
-
-            [audit]
-            arguments = "redacted"  # default
-            keep = "365d"           # default
-            max_bytes = "1 GiB"     # default
-            sync = "effects"        # default
-
-            [experimental]
-            mcp_timeout = 30000  # default
-
-            [limits.rate]
-            burst = 20       # default
-            per_second = 10  # default
-
-            [log]
-            format = "text"  # default
-            level = "info"   # default
-
             [mcp.git]
             args = ["mcp-server-git"]  # toolcrib.toml:4:1
             command = "uvx"            # toolcrib.toml:3:1
@@ -243,37 +187,7 @@ headers = { Authorization = "Bearer hunter2" }
             url = "https://a.example/mcp?key=***"  # toolcrib.toml:9:1
 
             [mcp.web.headers]
-            Authorization = "***"  # toolcrib.toml:10:13
-
-            [policy]
-            allow = []       # default
-            defaults = true  # default
-            deny = []        # default
-            rules = []       # default
-
-            [redaction]
-            allow = []       # default
-            disable = []     # default
-            patterns = true  # default
-
-            [server]
-            bind = "127.0.0.1:3000"  # default
-            hosts = []               # default
-            origins = []             # default
-
-            [state]
-            dir = "/home/u/.local/share/toolcrib"  # default
-
-            [telemetry]
-            metrics = true  # default
-
-            [telemetry.traces]
-            sample = 1.0  # default
-
-            [workspace]
-            root = "/project"  # default
-            writable = []      # default
-        "#]],
+            Authorization = "***"  # toolcrib.toml:10:13"#]],
     );
     let shown = load(&[text]).expect("nothing is wrong").to_json().to_string();
     assert!(!shown.contains(SECRET) && shown.contains(r#""A":"***""#), "{shown}");

@@ -81,7 +81,7 @@ impl ExactCall {
         parts.extend(beside_hash.as_deref());
         let question = Approval {
             id: Arc::default(),
-            call_sha256: hash(&parts),
+            call_sha256: Hash::of_parts(parts.into_iter().map(str::as_bytes)),
             caller,
             key,
             via: candidate.caller.via().as_str().to_owned(),
@@ -222,15 +222,6 @@ fn members(canonical: &Canonical<'_>, clean: &str) -> Vec<Member> {
     std::iter::once(whole).chain(each).collect()
 }
 
-fn hash(parts: &[&str]) -> Hash {
-    let mut whole = Vec::new();
-    for part in parts {
-        whole.extend_from_slice(&(part.len() as u64).to_be_bytes());
-        whole.extend_from_slice(part.as_bytes());
-    }
-    Hash::of(&whole)
-}
-
 fn cut(text: &str, bytes_max: usize) -> String {
     match text.len() > bytes_max {
         true => format!("{}\u{2026}", text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default()),
@@ -274,7 +265,8 @@ mod tests {
 
     #[test]
     fn parts_do_not_run_into_each_other() {
-        assert_ne!(hash(&["ab", "c"]), hash(&["a", "bc"]));
+        let hash = |parts: [&'static str; 2]| Hash::of_parts(parts.map(str::as_bytes));
+        assert_ne!(hash(["ab", "c"]), hash(["a", "bc"]));
         assert_eq!(cut("h\u{e9}llo", 2), "h\u{2026}");
         assert_eq!(cut("hi", 2), "hi");
     }

@@ -13,7 +13,7 @@ use authority::Authority;
 
 use super::{AccessToken, Clock, Session, Status};
 use crate::error::AuthError;
-use crate::in_memory::InMemory;
+use crate::fixtures::InMemory;
 use crate::settings::Settings;
 use crate::token_store::TokenStore;
 

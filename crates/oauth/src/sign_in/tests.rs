@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::*;
-use crate::in_memory::InMemory;
+use crate::fixtures::InMemory;
 use crate::metadata::{ResourceMetadata, ServerMetadata};
 use crate::session::Session;
 use crate::settings::{Redirect, Settings};

@@ -9,12 +9,12 @@ use futures_util::stream::{self, StreamExt};
 use gate::{Cancel, Client, Event, Task, Versions};
 use tokio::sync::OwnedSemaphorePermit;
 use wire::message::Text;
+use wire::string::literal;
 use wire::subscriptions::{self, Filter};
 use wire::{Id, Object, WireError, patch, relayed::Relayed, resources};
 
 use super::request::Request;
 use crate::list_kind::{PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED};
-use crate::literal::literal;
 use crate::notification_stream::{News, NotificationStream};
 use crate::outgoing::{Now, Outbox, Reply, invalid_request};
 use crate::session::{InFlight, LISTENS_MAX, Session};

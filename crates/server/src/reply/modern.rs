@@ -1,9 +1,9 @@
 //! What only results of the modern revision have: their type, who we are, and questions to the client.
 
 use wire::message::Text;
+use wire::string::literal;
 use wire::{Object, Revision, meta, patch, string};
 
-use crate::literal::literal;
 use crate::ourselves::{OUR_INFO, OUR_META};
 
 /// Puts the type of a complete result behind the other members of the object that has just been written.

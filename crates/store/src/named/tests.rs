@@ -1,12 +1,10 @@
 //! Named secrets on a disk, and the keys that seal them.
 #![expect(clippy::disallowed_methods, reason = "files of the tests' own")]
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    sync::{Arc, Mutex},
-};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
 

@@ -1,11 +1,9 @@
 //! Secrets on a disk: what is found there, what is not, and what is refused.
 #![expect(clippy::disallowed_methods, reason = "files of the tests' own")]
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    thread,
-};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::thread;
 
 use tempfile::TempDir;
 

@@ -4,13 +4,11 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::database::{changes, durably};
 use super::sqlite_store::{SqliteStore, within};
-use crate::{
-    cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX, Query},
-    error::StoreError,
-    reply::Reply,
-    sentinel::Sentinel,
-    store::CellStore,
-};
+use crate::cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX, Query};
+use crate::error::StoreError;
+use crate::reply::Reply;
+use crate::sentinel::Sentinel;
+use crate::store::CellStore;
 
 impl CellStore for SqliteStore {
     fn cell(&self, kind: Kind, key: &str) -> Reply<'_, Option<Cell>> {

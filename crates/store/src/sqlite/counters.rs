@@ -4,12 +4,10 @@ use rusqlite::{OptionalExtension, params};
 
 use super::database::durably;
 use super::sqlite_store::{SqliteStore, within};
-use crate::{
-    cell::KEY_BYTES_MAX,
-    error::StoreError,
-    reply::Reply,
-    store::{COUNTERS_MAX, CounterStore, Period, Taken},
-};
+use crate::cell::KEY_BYTES_MAX;
+use crate::error::StoreError;
+use crate::reply::Reply;
+use crate::store::{COUNTERS_MAX, CounterStore, Period, Taken};
 
 impl CounterStore for SqliteStore {
     fn take(&self, key: &str, wanted: u32, max: u32, period: Period) -> Reply<'_, Taken> {

@@ -1,16 +1,17 @@
 //! The connection to the database, opened when it is first needed.
 
-use std::{
-    path::PathBuf,
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
 use super::file::{self, BUSY_WAIT_MAX, FILE};
 use super::{full, schema};
-use crate::{cell::Kind, error::StoreError, folder, sentinel::Sentinel};
+use crate::cell::Kind;
+use crate::error::StoreError;
+use crate::folder;
+use crate::sentinel::Sentinel;
 
 /// How often to try again where SQLite does not wait by itself.
 const BUSY_RETRY: Duration = Duration::from_millis(10);
@@ -49,20 +50,16 @@ impl Database {
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
         let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
-        // Before anything is changed: a newer database is left exactly as it is.
+        // Before anything is changed: another version's database is left exactly as it is.
         let found = schema::version(&connection).map_err(explain)?;
-        if found > schema::VERSION {
-            return Err(StoreError::Newer { found, known: schema::VERSION });
+        if found != 0 && found != schema::VERSION {
+            return Err(StoreError::OtherVersion { found, known: schema::VERSION });
         }
         use_write_ahead_log(&connection).map_err(explain)?;
-        schema::migrate(&mut connection).map_err(explain)?;
+        schema::begin(&mut connection).map_err(explain)?;
         // Not while it is being made: until then an empty file is a beginning. It tells of a loss and protects nothing, so a
         // disk that has no room for it is no reason to serve nothing.
         let _ = Sentinel::Database.make(&self.dir);
-        // An earlier release has kept them and made no file.
-        if changes(&connection, Kind::Key).map_err(explain)? > 0 {
-            let _ = Sentinel::Keys.make(&self.dir);
-        }
         Ok(connection)
     }
 }

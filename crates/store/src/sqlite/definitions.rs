@@ -3,11 +3,9 @@
 use rusqlite::{OptionalExtension, params};
 
 use super::sqlite_store::{SqliteStore, within};
-use crate::{
-    definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX},
-    reply::Reply,
-    store::DefinitionStore,
-};
+use crate::definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX};
+use crate::reply::Reply;
+use crate::store::DefinitionStore;
 
 impl DefinitionStore for SqliteStore {
     fn definitions(&self, upstream: &str, fingerprint: &str) -> Reply<'_, Option<Definitions>> {

@@ -1,18 +1,17 @@
 //! The database's files, and what their errors mean.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::{
-    fs::{self, OpenOptions, Permissions},
-    io::{self, ErrorKind, Write},
-    os::unix::fs::{OpenOptionsExt, PermissionsExt},
-    path::Path,
-    process,
-    time::Duration,
-};
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::process;
+use std::time::Duration;
 
 use rusqlite::{Error, ErrorCode};
 
-use crate::{error::StoreError, folder::found};
+use crate::error::StoreError;
+use crate::folder::found;
 
 /// The database's name within the state folder.
 pub(super) const FILE: &str = "toolcrib.db";

@@ -22,9 +22,9 @@ pub(super) fn read<T>(
     let connection = open(&dir.join(FILE)).map_err(|error| explain(error.into()))?;
     match schema::version(&connection).map_err(|error| explain(error.into()))? {
         schema::VERSION => work(&connection).map_err(explain),
-        found if found > schema::VERSION => Err(StoreError::Newer { found, known: schema::VERSION }),
-        // It would have to be brought up to date first.
-        _ => Err(StoreError::NoSpace),
+        // It would have to be made first.
+        0 => Err(StoreError::NoSpace),
+        found => Err(StoreError::OtherVersion { found, known: schema::VERSION }),
     }
 }
 

@@ -3,11 +3,9 @@
 use rusqlite::params;
 
 use super::sqlite_store::{SqliteStore, within};
-use crate::{
-    cell::KEY_BYTES_MAX,
-    reply::Reply,
-    store::{LEASE_MS_MAX, LeaseStore},
-};
+use crate::cell::KEY_BYTES_MAX;
+use crate::reply::Reply;
+use crate::store::{LEASE_MS_MAX, LeaseStore};
 
 impl LeaseStore for SqliteStore {
     fn acquire(&self, key: &str, holder: &str, now_ms: i64, until_ms: i64) -> Reply<'_, bool> {

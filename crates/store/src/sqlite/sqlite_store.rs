@@ -1,22 +1,18 @@
 //! `SqliteStore`: the store of one folder, and how work gets to the thread of its database.
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
-};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use rusqlite::Connection;
 
 use super::file;
 use super::worker::Worker;
-use crate::{
-    cell::Kind,
-    error::StoreError,
-    lost::Lost,
-    reply::{Reply, wait},
-    sentinel::Sentinel,
-    store::CellStore,
-};
+use crate::cell::Kind;
+use crate::error::StoreError;
+use crate::lost::Lost;
+use crate::reply::{Reply, wait};
+use crate::sentinel::Sentinel;
+use crate::store::CellStore;
 
 /// A store in one folder. Nothing touches the disk until something is asked or kept, and no thread is started.
 #[derive(Debug)]

@@ -3,13 +3,11 @@
 
 mod lost;
 
-use std::{
-    fs::{self, Permissions},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    thread,
-    time::Duration,
-};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempDir;

@@ -1,15 +1,14 @@
 //! The thread that SQLite runs on, so that nobody who answers requests waits for a disk.
 
-use std::{
-    path::PathBuf,
-    sync::mpsc::{SyncSender, sync_channel},
-    thread::{Builder, JoinHandle},
-};
+use std::path::PathBuf;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
 
 use tokio::sync::oneshot;
 
 use super::database::Database;
-use crate::{error::StoreError, reply::Reply};
+use crate::error::StoreError;
+use crate::reply::Reply;
 
 /// Most pieces of work that wait. Each belongs to a call or a command; more of them mean that the disk has stopped.
 const WAITING_MAX: usize = 1024;

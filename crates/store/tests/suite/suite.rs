@@ -4,7 +4,8 @@
 mod cells;
 mod others;
 
-use std::{any::Any, thread};
+use std::any::Any;
+use std::thread;
 
 use store::Store;
 

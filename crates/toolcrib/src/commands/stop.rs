@@ -1,5 +1,6 @@
 //! `stop`: ends the processes that serve all clients of a user on this state folder, of this build and of others.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use daemon::control;
@@ -10,6 +11,7 @@ use sandbox::command_line;
 use serde_json::json;
 use terminal::{Ending, Trouble, print, runtime};
 
+use super::load::surroundings;
 use super::start::start_nobody;
 use crate::cli::Cli;
 
@@ -17,7 +19,7 @@ use crate::cli::Cli;
 const END_MAX: Duration = Duration::from_secs(20);
 
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
-    let state = start_nobody(cli)?.settings.state;
+    let state = state(cli)?;
     let is_one =
         |pid: &u32| command_line(*pid).is_some_and(|words| words.iter().any(|word| word == RESIDENT));
     let residents: Vec<u32> = control::serving(&state).into_iter().filter(is_one).collect();
@@ -42,6 +44,17 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
         left.iter().map(|pid| format!("process {pid} does not end; end it with `kill {pid}`")),
     );
     Ok(if left.is_empty() { Ending::Good } else { Ending::Failed })
+}
+
+/// The state folder. What is wrong with the configuration is told, and stands in nobody's way.
+fn state(cli: &Cli) -> Result<PathBuf, Trouble> {
+    let wrong = match start_nobody(cli) {
+        Ok(loaded) => return Ok(loaded.settings.state),
+        Err(wrong) => wrong,
+    };
+    let Ok(state) = config::state(cli.config.as_deref(), &surroundings(cli)?) else { return Err(wrong) };
+    print::remark(&format!("{wrong}\nwhat serves on {} is stopped all the same", state.display()));
+    Ok(state)
 }
 
 /// Becomes readable when the process ends; nothing if it has ended.

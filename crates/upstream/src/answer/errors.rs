@@ -7,13 +7,13 @@ use oauth::AuthError;
 use serde_json::{Value, json};
 use tool_api::{Protocol, ToolError};
 use wire::message::Text;
+use wire::string::literal;
 use wire::{Code, WireError, patch, resources};
 
 use crate::breaker::FAILURES_MAX;
 use crate::clean;
 use crate::error::ConnectError;
 use crate::fault::Fault;
-use crate::literal::literal;
 
 /// Longest error message of an upstream that is passed on, in bytes.
 const MESSAGE_BYTES_MAX: usize = 2 * 1024;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use tokio::time::timeout;
 use wire::message::Text;
+use wire::string::literal;
 use wire::subscriptions::Filter;
 
 use super::call::Call;
@@ -14,7 +15,6 @@ use super::open::Connection;
 use super::request::Answer;
 use super::subscribed::{Added, Subscribed};
 use crate::fault::Fault;
-use crate::literal::literal;
 
 /// How long a server may take to begin or end a subscription.
 const NOTE_TIMEOUT: Duration = Duration::from_secs(10);

@@ -55,56 +55,47 @@ impl Config {
         default_timeout: Duration,
         look_up: &dyn Fn(&Reference) -> Result<String, NotFollowed>,
     ) -> Result<Settings, Vec<String>> {
-        settle(self, name, default_timeout, look_up)
-    }
-}
-
-fn settle(
-    config: &Config,
-    name: &str,
-    default_timeout: Duration,
-    look_up: LookUp<'_>,
-) -> Result<Settings, Vec<String>> {
-    let mut check = Check {
-        table: format!("mcp.{}", key(name)),
-        look_up,
-        follow: config.enabled.0,
-        lacks: None,
-        secrets: Vec::new(),
-        named: Named::default(),
-        workspace: WorkspaceWords::default(),
-        problems: Vec::new(),
-    };
-    check.name(name);
-    let prefix = check.prefix(config, name);
-    let limits = check.limits(config, default_timeout);
-    let life = check.life(config);
-    let shape = Arc::new(check.shape(config));
-    let endpoint = check.endpoint(config);
-    match endpoint {
-        Some(endpoint) if check.problems.is_empty() => {
-            let (name, enabled, foreign) = (name.into(), config.enabled.0, Default::default());
-            let mask = Mask::of(&endpoint, &check.secrets);
-            let (named, lacks) = (Arc::new(check.named), check.lacks);
-            Ok(Settings {
-                name,
-                enabled,
-                limits,
-                life,
-                shape,
-                prefix,
-                foreign,
-                endpoint,
-                inherits: Inherits { globs: config.inherit.clone(), ..Inherits::default() },
-                workspace: check.workspace,
-                trust: config.trust,
-                mask,
-                named,
-                lacks,
-                signer: None,
-            })
+        let mut check = Check {
+            table: format!("mcp.{}", key(name)),
+            look_up,
+            follow: self.enabled.0,
+            lacks: None,
+            secrets: Vec::new(),
+            named: Named::default(),
+            workspace: WorkspaceWords::default(),
+            problems: Vec::new(),
+        };
+        check.name(name);
+        let prefix = check.prefix(self, name);
+        let limits = check.limits(self, default_timeout);
+        let life = check.life(self);
+        let shape = Arc::new(check.shape(self));
+        let endpoint = check.endpoint(self);
+        match endpoint {
+            Some(endpoint) if check.problems.is_empty() => {
+                let (name, enabled, foreign) = (name.into(), self.enabled.0, Default::default());
+                let mask = Mask::of(&endpoint, &check.secrets);
+                let (named, lacks) = (Arc::new(check.named), check.lacks);
+                Ok(Settings {
+                    name,
+                    enabled,
+                    limits,
+                    life,
+                    shape,
+                    prefix,
+                    foreign,
+                    endpoint,
+                    inherits: Inherits { globs: self.inherit.clone(), ..Inherits::default() },
+                    workspace: check.workspace,
+                    trust: self.trust,
+                    mask,
+                    named,
+                    lacks,
+                    signer: None,
+                })
+            }
+            _ => Err(check.problems),
         }
-        _ => Err(check.problems),
     }
 }
 

@@ -218,7 +218,7 @@ proptest! {
         b: Option<bool>,
     ) {
         let mut members = Vec::new();
-        members.extend(s.map(|s| format!("\"s\":{}", crate::edit::literal(&s))));
+        members.extend(s.map(|s| format!("\"s\":{}", crate::string::literal(&s))));
         members.extend(i.map(|i| format!("\"i\":{i}")));
         members.extend(b.map(|b| format!("\"b\":{b}")));
         let arguments = format!("{{{}}}", members.join(","));

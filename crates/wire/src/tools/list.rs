@@ -1,10 +1,10 @@
 //! `tools/list`: reading an upstream's pages and writing our own.
 
 use super::entry::Hints;
-use crate::edit::literal;
 use crate::object::Object;
 use crate::paging::{self, Page};
 use crate::patch;
+use crate::string::literal;
 use crate::text::Text;
 
 /// A tool in an upstream's list.

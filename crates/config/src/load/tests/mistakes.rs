@@ -203,3 +203,24 @@ fn a_date_is_not_taken_for_nothing() {
             toolcrib.toml:4:21: mcp.it.tool.t.defaults.n cannot be a number without a finite value"#]],
     );
 }
+
+/// Where the state lies by the user's file and a folder's, though something is wrong with them.
+#[track_caller]
+fn check_state(texts: &[&str], expected: &str) {
+    assert!(load(texts).is_err(), "nothing is wrong with {texts:?}");
+    let sources = sources(texts);
+    let state = state_of(&read::legible(&sources), &sources, &surroundings());
+    assert_eq!(state, Some(expected.into()), "{texts:?}");
+}
+
+#[test]
+fn the_state_folder_is_known_whatever_else_is_wrong() {
+    let default = "/home/u/.local/share/toolcrib";
+    check_state(&["colour = 1"], default);
+    check_state(&["[state]\ndir = \"/s\"\n[log]\nlevel = \"inof\""], "/s");
+    check_state(&["[state]\ndir = \"/s\"\n[log\nlevel = 1"], "/s");
+    check_state(&["[log]\nlevel = \n[state]\ndir = \"/s\""], "/s");
+    check_state(&["[state]\ndir = 5"], default);
+    check_state(&["colour = 1", "[state]\ndir = \"/folder\""], default);
+    check_state(&["[state]\ndir = \"/s\"\n[", "[state]\ndir = \"/folder\""], "/s");
+}

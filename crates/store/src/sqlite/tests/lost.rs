@@ -1,7 +1,8 @@
 //! What is said of a database that was lost.
 #![expect(clippy::disallowed_methods, reason = "these tests remove and damage files")]
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use expect_test::{Expect, expect};
 
@@ -9,7 +10,6 @@ use super::super::{SqliteStore, file};
 use crate::cell::Change;
 use crate::named::{SecretName, SecretValue};
 use crate::secrets::Secrets;
-use crate::sentinel::Sentinel;
 use crate::store::replace;
 use crate::{CellStore, Kind, wait};
 
@@ -73,16 +73,6 @@ fn moved(dir: &Path) {
     gone(dir);
 }
 
-/// As a release leaves it that made no sentinel files.
-fn unmarked(dir: &Path) {
-    fs::remove_file(dir.join(Sentinel::Keys.file())).unwrap();
-    fs::remove_file(dir.join(Sentinel::Database.file())).unwrap();
-    let store = SqliteStore::at(dir);
-    assert!(wait(store.was_any(Kind::Key)).unwrap());
-    drop(store);
-    gone(dir);
-}
-
 #[test]
 fn what_is_there_or_never_was_is_not_lost() {
     for before in [&[][..], &["database"], &["keys", "secrets"], &["keys that were removed"]] {
@@ -134,14 +124,6 @@ fn what_was_lost_is_said_with_what_to_do() {
     check(
         &["keys that were removed"],
         moved,
-        expect![[r#"
-        the state database toolcrib.db is gone or empty, and with it the API keys, the sign-ins to servers, approvals and grants, and what the tools of servers were when they were accepted; if you have a copy, stop every toolcrib and put it back; until there is a key again (`toolcrib keys create NAME`) nobody is let in over HTTP, unless server.open_on_loopback = true; what servers offer now counts as seen for the first time (`toolcrib mcp trust` shows it)
-        the state database toolcrib.db was begun anew, and what was in the old one is gone: the API keys, the sign-ins to servers, approvals and grants, and what the tools of servers were when they were accepted; if you have a copy, stop every toolcrib and put it back; until there is a key again (`toolcrib keys create NAME`) nobody is let in over HTTP, unless server.open_on_loopback = true
-    "#]],
-    );
-    check(
-        &["keys"],
-        unmarked,
         expect![[r#"
         the state database toolcrib.db is gone or empty, and with it the API keys, the sign-ins to servers, approvals and grants, and what the tools of servers were when they were accepted; if you have a copy, stop every toolcrib and put it back; until there is a key again (`toolcrib keys create NAME`) nobody is let in over HTTP, unless server.open_on_loopback = true; what servers offer now counts as seen for the first time (`toolcrib mcp trust` shows it)
         the state database toolcrib.db was begun anew, and what was in the old one is gone: the API keys, the sign-ins to servers, approvals and grants, and what the tools of servers were when they were accepted; if you have a copy, stop every toolcrib and put it back; until there is a key again (`toolcrib keys create NAME`) nobody is let in over HTTP, unless server.open_on_loopback = true

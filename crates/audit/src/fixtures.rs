@@ -1,0 +1,5 @@
+//! What tests of other crates use.
+
+mod failing;
+
+pub use failing::Faults;
