@@ -3,6 +3,7 @@
 mod end;
 mod pooled;
 mod publish;
+mod renew;
 mod start;
 mod tend;
 mod turns;

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
+use super::renew::renew;
 use crate::backoff::{self, chance};
 use crate::config::Restart;
 use crate::connection::{Connection, Exchange, Notice, Parting};
 use crate::error::ConnectError;
 use crate::kind::Kind;
 use crate::offer::State;
-use crate::renewal::renew;
 use crate::settings::Endpoint;
 use crate::status::LISTS_GOOD_FOR;
 use crate::upstream::{Demand, Phase, Upstream, after_failure};
