@@ -283,6 +283,14 @@ fn word(outcome: audit::Outcome) -> &'static str {
     }
 }
 
+fn code_of(failure: &Failure) -> Cow<'static, str> {
+    match failure {
+        Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
+        Failure::Tool(error) => error.code().clone(),
+        Failure::Internal(_) => Cow::Borrowed("internal"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,13 +305,5 @@ mod tests {
             assert!(!kept.contains("plan") && kept.len() <= audit::TEXT_BYTES_MAX, "{kept}");
         }
         assert_eq!(&*kept_of("short", &redactor), "short");
-    }
-}
-
-fn code_of(failure: &Failure) -> Cow<'static, str> {
-    match failure {
-        Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
-        Failure::Tool(error) => error.code().clone(),
-        Failure::Internal(_) => Cow::Borrowed("internal"),
     }
 }
