@@ -102,7 +102,7 @@ fn one_unset_variable_or_missing_file_fails_its_own_server_alone() {
     check_unfollowed(args, FailsItsServer, Ok(&format!("a: good; b: {why}")));
     // What is there could not be struck out if it cannot be read.
     let folder = "command = \"b\"\nenv = { TOKEN = { file = \"/\" } }";
-    let why = "toolcrib.toml:7:17: mcp.b.env.TOKEN: the file / cannot be read: Is a directory (os error 21)";
+    let why = "toolcrib.toml:7:17: mcp.b.env.TOKEN: the file / cannot be read: it is no regular file";
     check_unfollowed(folder, FailsItsServer, Err(why));
     // What is wrong otherwise is wrong for everybody.
     let wrong = "command = \"\"\nenv = { TOKEN = { env = \"NONE\" } }";
