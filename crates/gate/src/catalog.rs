@@ -19,6 +19,9 @@ use crate::offer::{self, Collision, Offer, Offered, Report, Source, Versions};
 /// then. A source that is later comes as a change of the list.
 const LIST_WAIT_MAX: Duration = Duration::from_secs(1);
 
+/// How long a hello waits until what is remembered of a source has been read, from when that was announced.
+const REMEMBERED_WAIT_MAX: Duration = Duration::from_millis(100);
+
 /// How long a call of what nobody offers yet waits for sources that have not reported.
 const REPORT_WAIT_MAX: Duration = Duration::from_secs(8);
 
@@ -200,11 +203,24 @@ impl Catalog {
         self.offer()
     }
 
+    /// The offer for a hello, once what is remembered has been read. Nothing is started for it: some clients start a process
+    /// only to ask it for its revision.
+    pub async fn remembered(&self) -> Arc<Offer> {
+        if let Some(since) = self.announced_last() {
+            let _ = timeout_at(since + REMEMBERED_WAIT_MAX, self.reported()).await;
+        }
+        self.offer()
+    }
+
     /// Since when the last of the sources is waited for that have not reported; nothing if all have.
     fn waited_for_since(&self) -> Option<Instant> {
+        Some(self.announced_last()?.max(self.want()))
+    }
+
+    /// When the last of the sources was announced that have not reported; nothing if all have.
+    fn announced_last(&self) -> Option<Instant> {
         let sources = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        let announced = sources.iter().filter(|source| source.report.is_none()).map(|source| source.since);
-        Some(announced.max()?.max(self.want()))
+        sources.iter().filter(|source| source.report.is_none()).map(|source| source.since).max()
     }
 
     /// Resolves once every source has reported.

@@ -79,8 +79,8 @@ pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
     })
 }
 
-/// Answers with what follows from the offer: at once, or in a moment where nothing is remembered of a server. A client asks
-/// for instructions once, so those that come later reach nobody.
+/// Answers with what follows from the offer, once what is remembered of servers has been read. A client asks for instructions
+/// once, so those of a server that was never listed before reach it at its next start.
 fn answer(
     request: &mut Request<'_>,
     write: impl FnOnce(&Offer) -> Vec<u8> + Send + 'static,
@@ -90,7 +90,7 @@ fn answer(
     if offer.is_settled {
         return request.answer(&write(&offer));
     }
-    request.answer_by(async move { catalog.soon().await }.boxed(), |offer| Ok(write(offer).into()))
+    request.answer_by(async move { catalog.remembered().await }.boxed(), |offer| Ok(write(offer).into()))
 }
 
 /// What models read: our own words, and those of each source under its name.

@@ -123,18 +123,18 @@ async fn what_is_discovered() {
             {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere. Tools of other servers begin with the server's name, as in `NAME_tool`.\n\nbe kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
         "#]],
     ).await;
-    // Sources that are still expected are waited for, a moment; then whatever they may have is declared.
+    // What is remembered of sources that are still expected is waited for, a moment; then whatever they may have is declared.
     let mut talk = Talk::new(Revision::LATEST_LEGACY);
     talk.server.gate().catalog().expect("later");
     assert_eq!(talk.say(&modern("server/discover", "{}", "{}")), "");
-    tokio::time::advance(std::time::Duration::from_secs(1)).await;
+    tokio::time::advance(std::time::Duration::from_millis(100)).await;
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
     "#]].assert_eq(&talk.hear().await);
     expect![[r#"
         {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
     "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#).await);
-    assert!(talk.server.gate().catalog().wanted().now_or_never().is_some(), "they are started for it");
+    assert!(talk.server.gate().catalog().wanted().now_or_never().is_none(), "nothing is started for it");
 }
 
 #[tokio::test]
