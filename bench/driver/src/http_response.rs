@@ -91,13 +91,14 @@ mod tests {
 
     fn check(wire: &str, status: u16, session: Option<&str>, messages: &[&str]) {
         for cut in 0..wire.len() {
-            assert_eq!(Response::parse(&wire.as_bytes()[..cut]).unwrap(), None, "cut at {cut}");
+            assert_eq!(Response::parse(&wire.as_bytes()[..cut]).expect("no fault"), None, "cut at {cut}");
         }
         let bytes = format!("{wire}HTTP/1.1 200");
-        let response = Response::parse(bytes.as_bytes()).unwrap().unwrap();
+        let response = Response::parse(bytes.as_bytes()).expect("no fault").expect("a whole one");
         assert_eq!((response.status, response.session.as_deref()), (status, session));
         assert_eq!(response.length, wire.len());
-        let found: Vec<&str> = response.messages().map(|message| str::from_utf8(message).unwrap()).collect();
+        let found: Vec<&str> =
+            response.messages().map(|message| str::from_utf8(message).expect("UTF-8")).collect();
         assert_eq!(found, messages);
     }
 

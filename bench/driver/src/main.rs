@@ -3,6 +3,7 @@
 //!
 //! The driver plays an MCP client over stdio and HTTP, on one thread and without an async runtime. [`phases`] is
 //! the list of what it measures; the programs it measures against are its neighbours in the folder `bench`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "prints for the person who measures")]
 
 mod bench;
 mod client;

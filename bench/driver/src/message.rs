@@ -177,7 +177,7 @@ mod tests {
         check(&Request::ping(), r#"{"jsonrpc":"2.0","method":"notifications/message"}"#, Ok(None));
         let mut sent = Vec::new();
         call.render(9, &mut sent);
-        check(&call.echoed(), str::from_utf8(&sent).unwrap(), Ok(Some(9)));
+        check(&call.echoed(), str::from_utf8(&sent).expect("UTF-8"), Ok(Some(9)));
     }
 
     #[test]
@@ -195,7 +195,8 @@ mod tests {
 
     #[test]
     fn pages_are_counted() {
-        let page = ToolPage::parse(br#"{"id":1,"result":{"tools":[{},{}],"nextCursor":"x"}}"#).unwrap();
+        let page =
+            ToolPage::parse(br#"{"id":1,"result":{"tools":[{},{}],"nextCursor":"x"}}"#).expect("a page");
         assert_eq!((page.count, page.next.as_deref()), (2, Some("x")));
         assert!(ToolPage::parse(br#"{"id":1,"result":{"tools":[],"nextCursor":"x"}}"#).is_err());
     }

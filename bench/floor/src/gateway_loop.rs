@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn an_id_is_exchanged_where_it_stands() {
         let call = br#"{"jsonrpc":"2.0","id":"a","method":"ping","params":{"id":1}}"#;
-        let id = member(call, b"id").unwrap();
+        let id = member(call, b"id").expect("an id");
         let expected = br#"{"jsonrpc":"2.0","id":7,"method":"ping","params":{"id":1}}"#;
         assert_eq!(with_id(call, id, b"7"), expected);
     }

@@ -87,7 +87,7 @@ mod tests {
     use super::member;
 
     fn check(json: &str, name: &str, expected: Option<&str>) {
-        let found = member(json.as_bytes(), name.as_bytes()).map(|raw| str::from_utf8(raw).unwrap());
+        let found = member(json.as_bytes(), name.as_bytes()).map(|raw| str::from_utf8(raw).expect("UTF-8"));
         assert_eq!(found, expected, "{name} in {json}");
     }
 

@@ -99,7 +99,7 @@ mod tests {
     fn check(request: &str, expected: &str) {
         let mut output = Vec::new();
         McpAnswers::new(0).answer(request.as_bytes(), &mut output);
-        assert_eq!(str::from_utf8(&output).unwrap(), expected);
+        assert_eq!(str::from_utf8(&output).expect("UTF-8"), expected);
     }
 
     #[test]
