@@ -15,19 +15,26 @@ export const clientApart = (config) => ({
 
 const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 
+/** A program at a terminal of its own, whose streams are what is typed and what the screen shows. */
+const startAtATerminal = (args) => {
+  const command = [PROGRAM, ...args].map(quoted).join(" ");
+  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: FOLDER, stdio: ["pipe", "pipe", "inherit"] });
+  atEnd(() => child.kill("SIGKILL"));
+  child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
+  child.stdout.setEncoding("utf8");
+  return child;
+};
+
 /**
  * Runs the program at a terminal to its end: `{code, stdout}`, with all that the screen showed in `stdout`. `typed` is a list
  * of `[question, answer]`: each answer is typed once its question is on the screen.
  */
 export const atATerminal = async (args, typed = []) => {
-  const command = [PROGRAM, ...args].map(quoted).join(" ");
-  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: FOLDER, stdio: ["pipe", "pipe", "inherit"] });
-  atEnd(() => child.kill("SIGKILL"));
+  const child = startAtATerminal(args);
   const left = [...typed];
   let stdout = "";
   let from = 0;
-  child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
-  child.stdout.setEncoding("utf8").on("data", (text) => {
+  child.stdout.on("data", (text) => {
     stdout += text.replaceAll("\r", "");
     for (let at; left.length > 0 && (at = stdout.indexOf(left[0][0], from)) >= 0; ) {
       from = at + left[0][0].length;
@@ -54,12 +61,9 @@ export const expectAtATerminal = async (code, args, typed) => {
  * typed, and resolves with the exit code.
  */
 export const typingAtATerminal = (args) => {
-  const command = [PROGRAM, ...args].map(quoted).join(" ");
-  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: FOLDER, stdio: ["pipe", "pipe", "inherit"] });
-  atEnd(() => child.kill("SIGKILL"));
+  const child = startAtATerminal(args);
   let shown = "";
-  child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
-  child.stdout.setEncoding("utf8").on("data", (text) => {
+  child.stdout.on("data", (text) => {
     shown += text.replaceAll("\r", "");
   });
   const ended = new Promise((resolve) => child.on("close", resolve));

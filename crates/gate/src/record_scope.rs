@@ -45,8 +45,6 @@ pub(crate) struct RecordScope<'b> {
     keeps: Arguments,
     /// What the records of most calls say: every check let them pass. They borrow it.
     all_pass: &'static [(&'static str, &'static str)],
-    /// True once the client is to ask its user; nothing has run then.
-    is_asked: bool,
     /// The check that did not let the call pass.
     refused_by: Option<&'static str>,
     intent: Option<IntentId>,
@@ -94,7 +92,6 @@ impl<'b> RecordScope<'b> {
             arguments: call.arguments.clone(),
             keeps: audit_log.arguments(),
             all_pass,
-            is_asked: false,
             refused_by: None,
             intent: None,
             has_effect: false,
@@ -149,7 +146,11 @@ impl<'b> RecordScope<'b> {
     /// Notes a check whose question the caller's client must answer first.
     pub(crate) fn asks(&mut self, check: &'static str) {
         self.note(check, ASK);
-        self.is_asked = true;
+    }
+
+    /// Whether the client is to ask its user; nothing has run then.
+    fn ended_with_a_question(&self) -> bool {
+        matches!(self.record.verdicts.last(), Some((_, ASK)))
     }
 
     fn note(&mut self, check: &'static str, word: &'static str) {
@@ -217,7 +218,9 @@ impl<'b> RecordScope<'b> {
     /// Closes the record with what came of the call.
     pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
         let (outcome, code, bytes) = match result {
-            Ok(outcome) if self.is_asked => (audit::Outcome::Asked, None, outcome.payload.bytes()),
+            Ok(outcome) if self.ended_with_a_question() => {
+                (audit::Outcome::Asked, None, outcome.payload.bytes())
+            }
             Ok(outcome) if outcome.is_error => (audit::Outcome::ToolError, None, outcome.payload.bytes()),
             Ok(outcome) => (audit::Outcome::Result, None, outcome.payload.bytes()),
             Err(failure) => (ending(failure), Some(code_of(failure)), 0),
