@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use audit::Decided;
 use bytes::Bytes;
-use policy::{Caller, Decision, Roles};
+use policy::{Caller, Covers, Decision, Roles};
 use rules::OnResult;
 use sandbox::{ObeyedFile, Root};
 use tool_api::{Action, Arguments, Definition};
@@ -76,6 +76,8 @@ pub(crate) struct Consent {
     pub(crate) approvers: Roles,
     /// How long the question stays open; none for the configured time.
     pub(crate) lasts: Option<Duration>,
+    /// What a plain yes is good for.
+    pub(crate) covers: Covers,
 }
 
 impl Candidate {

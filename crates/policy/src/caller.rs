@@ -46,7 +46,7 @@ pub enum CallerKind {
     Token,
 }
 
-/// The door a caller came through.
+/// The transport a caller came through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[derive(strum::IntoStaticStr, strum::VariantNames)]
@@ -129,7 +129,7 @@ impl Caller {
         &self.scopes
     }
 
-    /// The door this caller came through.
+    /// The transport this caller came through.
     pub fn via(&self) -> Via {
         self.via
     }

@@ -59,7 +59,7 @@ pub struct CaseCaller {
     pub roles: Option<Vec<RoleWord>>,
     /// What they were granted; without it what their roles grant.
     pub scopes: Option<Vec<String>>,
-    /// The door they came through; without it the command line for the local user and HTTP for all others.
+    /// The transport they came through; without it the command line for the local user and HTTP for all others.
     pub via: Option<Via>,
 }
 

@@ -1,9 +1,12 @@
 //! The `[policy]` section as it is written. What it means is settled when a [`Policy`](crate::Policy) is made of it.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::case::Case;
+use crate::default_policy::Destructive;
 use crate::rule_config::RuleConfig;
 
 /// Who may do what. Your own file, or one that is named, says it; a folder's file can add to `deny` and nothing else.
@@ -27,10 +30,20 @@ pub struct Config {
     // Where defaults are shown, nothing says that there might be some.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tests: Vec<Case>,
+    /// Servers whose destructive tools ask less often by the default policy, as their own tables say.
+    #[serde(skip)]
+    pub destructive: BTreeMap<String, Destructive>,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { allow: Vec::new(), deny: Vec::new(), defaults: true, rules: Vec::new(), tests: Vec::new() }
+        Config {
+            allow: Vec::new(),
+            deny: Vec::new(),
+            defaults: true,
+            rules: Vec::new(),
+            tests: Vec::new(),
+            destructive: BTreeMap::new(),
+        }
     }
 }

@@ -128,7 +128,7 @@ impl Policy {
         let written: Vec<RuleConfig> = config.rules.iter().take(RULES_MAX).cloned().collect();
         repeated_ids(&written, &mut problems);
         let own = written.len();
-        let defaults = if config.defaults { default_rules() } else { Vec::new() };
+        let defaults = if config.defaults { default_rules(&config.destructive) } else { Vec::new() };
         let written: Vec<RuleConfig> = written.into_iter().chain(defaults).collect();
         let mut conditions = Conditions::new(places);
         let (mut rules, mut globs, mut rule_of_glob) = (Vec::new(), Vec::new(), Vec::new());

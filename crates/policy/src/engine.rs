@@ -50,10 +50,24 @@ pub struct Obligations {
     pub approvers: Roles,
     /// How long a question stays open; none for the configured time.
     pub approval_lasts: Option<Duration>,
+    /// What one permission is good for.
+    pub approval_covers: Covers,
     /// How long the call may take at most, whatever its tool allows.
     pub timeout_max: Option<Duration>,
     /// How its arguments are put down in the audit log; none for the configured way.
     pub arguments: Option<Recorded>,
+}
+
+/// What a person's yes is good for at least.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "CoversWord")]
+pub enum Covers {
+    /// The call alone.
+    #[default]
+    Call,
+    /// Every call of the tool, as it is now, by this caller in this session.
+    Session,
 }
 
 /// How arguments are put down in the audit log.

@@ -4,7 +4,7 @@
 const LIKENESS_MIN: f64 = 0.8;
 
 /// The known word that is most like this one, if any is like enough.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.into_iter().map(|known| (strsim::jaro_winkler(word, known), known));
     let best = scored.max_by(|a, b| a.0.total_cmp(&b.0))?;
     (best.0 >= LIKENESS_MIN).then_some(best.1)

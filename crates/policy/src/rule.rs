@@ -273,8 +273,11 @@ fn check_id(id: &str, origin: Origin) -> Result<(), String> {
 }
 
 fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> Obligations {
-    let approval =
-        [("approvers", !written.approvers.is_empty()), ("approval_lasts", written.approval_lasts.is_some())];
+    let approval = [
+        ("approvers", !written.approvers.is_empty()),
+        ("approval_lasts", written.approval_lasts.is_some()),
+        ("approval_covers", written.approval_covers.is_some()),
+    ];
     for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != Verdict::Ask) {
         bad(&[key], format!("only a rule that asks has `{key}`"));
     }
@@ -296,6 +299,7 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
     Obligations {
         approvers: written.approvers.iter().map(|word| Role::from(*word)).collect(),
         approval_lasts,
+        approval_covers: written.approval_covers.unwrap_or_default(),
         timeout_max,
         arguments: written.arguments,
     }

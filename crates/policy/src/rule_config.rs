@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caller::{CallerKind, Via};
-use crate::engine::{Recorded, Verdict};
+use crate::engine::{Covers, Recorded, Verdict};
 use crate::facts::Effect;
 use crate::words::{ActionWord, ApproverWord, RoleWord};
 
@@ -41,7 +41,7 @@ pub struct RuleConfig {
     /// with `_` for everything but lower-case letters and digits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scopes: Vec<String>,
-    /// The door they came through: `"stdio"`, `"socket"`, `"http"`, `"command_line"`.
+    /// The transport they came through: `"stdio"`, `"socket"`, `"http"`, `"command_line"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub via: Vec<Via>,
     /// What the tool does: `"reads"`, `"writes"`, `"destroys"`, `"executes"`. A tool that its server marks destructive
@@ -66,6 +66,10 @@ pub struct RuleConfig {
     /// How long the question stays open, such as `"10m"`: between `"10s"` and `"7d"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_lasts: Option<String>,
+    /// What a plain yes is good for: `"call"`, which is the default, or `"session"`, for all calls of the tool by this
+    /// caller in this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval_covers: Option<Covers>,
     /// How long the call may take at most, such as `"30s"`, whatever its tool allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_max: Option<String>,

@@ -220,6 +220,7 @@ fn obligations_belong_to_the_rule_that_decides() {
                 approval_lasts: Some(
                     600s,
                 ),
+                approval_covers: Call,
                 timeout_max: Some(
                     5s,
                 ),

@@ -59,7 +59,7 @@ pub struct CallerReport {
     pub kind: CallerKind,
     /// What they are here.
     pub roles: Vec<String>,
-    /// The door they come through.
+    /// The transport they come through.
     pub via: Via,
 }
 

@@ -100,14 +100,18 @@ impl Approvals {
     ) -> Result<Approval, AnswerFault> {
         let store = &self.store;
         let unknown = || AnswerFault::Unknown(id.to_owned());
-        if let Answer::Approve { .. } = answer {
+        let mut answer = answer.clone();
+        if let Answer::Approve { scope, .. } = &mut answer {
             // Whoever may not answer learns nothing of the code, and uses up no tries of it.
             let approval = store.approval(id)?.ok_or_else(unknown)?.record;
             may_answer(&approval, by, through)?;
             is_open(&approval, store.now_ms())?;
             self.check_code(code)?;
+            if *scope == Scope::Once && approval.covers_session() {
+                *scope = Scope::Session;
+            }
         }
-        let grant = match answer {
+        let grant = match &answer {
             Answer::Approve { scope: Scope::Session | Scope::Always(_), .. } => {
                 Some(new_id().ok_or_else(no_randomness)?)
             }
@@ -119,12 +123,12 @@ impl Approvals {
             may_answer(&approval, by, through)?;
             is_open(&approval, store.now_ms())?;
             let grant = grant.clone().filter(|_| has_room);
-            let answered = answered(store, &approval, answer, by, through, grant.clone());
-            let grant = match (answer, grant) {
+            let answered = answered(store, &approval, &answer, by, through, grant.clone());
+            let grant = match (&answer, grant) {
                 (Answer::Approve { scope, .. }, Some(id)) => self.grant(&approval, scope, id, &answered)?,
                 (Answer::Approve { .. } | Answer::Deny { .. }, _) => None,
             };
-            let state = match answer {
+            let state = match &answer {
                 Answer::Approve { .. } => State::Approved,
                 Answer::Deny { .. } => State::Denied,
             };

@@ -201,6 +201,7 @@ fn asked(consent: &Consent, config: &Config) -> Asked {
         rule: consent.rule.clone(),
         why: consent.why.clone(),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
+        covers: consent.covers,
     }
 }
 

@@ -22,8 +22,10 @@ fn answers(what: &str) -> [(&'static str, String); 4] {
 
 /// The `inputRequests` object that asks.
 pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
-    let (words, names): (Vec<_>, Vec<_>) =
-        answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter().unzip();
+    let answers = answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter();
+    // Where every yes is good for the session, nobody is offered less.
+    let offered = answers.skip(usize::from(approval.covers_session()));
+    let (words, names): (Vec<_>, Vec<_>) = offered.unzip();
     let server = approval.upstream.as_deref().map(|name| format!("\nserver: {name}")).unwrap_or_default();
     let target = approval.target.as_ref();
     let target = target.map(|target| format!("\n{}: {}", target.kind, target.shown)).unwrap_or_default();

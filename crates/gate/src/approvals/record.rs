@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use audit::Hash;
-use policy::{Role, Roles};
+use policy::{Covers, Role, Roles};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct Asked {
     pub why: Arc<str>,
     /// Who may answer, by role.
     pub roles: Vec<String>,
+    /// What a plain yes is good for.
+    #[serde(default)]
+    pub covers: Covers,
 }
 
 /// What is acted on by something that is no call of a tool.
@@ -274,7 +277,13 @@ impl Approval {
     pub fn why(&self) -> String {
         let reasons: Vec<String> =
             self.questions.iter().map(|asked| format!("{} (rule {})", asked.why, asked.rule)).collect();
-        format!("`{}` {}", self.tool, reasons.join(", and "))
+        let covers = if self.covers_session() { "; a yes is good for this session" } else { "" };
+        format!("`{}` {}{covers}", self.tool, reasons.join(", and "))
+    }
+
+    /// Whether a plain yes is good for every call of the tool in the session: all that is asked says so.
+    pub fn covers_session(&self) -> bool {
+        self.questions.iter().all(|asked| asked.covers == Covers::Session)
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use audit::Decided;
-use policy::Roles;
+use policy::{Covers, Roles};
 use sandbox::{ObeyedFile, Root};
 use serde_json::Value;
 use tool_api::{Definition, Listing};
@@ -45,7 +45,13 @@ pub(super) fn ask(candidate: &mut Candidate) {
             continue;
         }
         judgement.decided.push(Decided { by: NAME, rule: rule.clone(), effect: "ask".into() });
-        judgement.consents.push(Consent { rule, why, approvers: Roles::default(), lasts: None });
+        judgement.consents.push(Consent {
+            rule,
+            why,
+            approvers: Roles::default(),
+            lasts: None,
+            covers: Covers::Call,
+        });
     }
     judgement.obeyed = files;
 }

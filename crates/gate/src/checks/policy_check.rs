@@ -61,6 +61,7 @@ fn consent(decision: &Decision) -> Consent {
         why: decision.why.clone(),
         approvers: decision.obligations.approvers,
         lasts: decision.obligations.approval_lasts,
+        covers: decision.obligations.approval_covers,
     }
 }
 

@@ -4,7 +4,7 @@ mod respell;
 
 use audit::Decided;
 use bytes::Bytes;
-use policy::{Engine, Role, Roles};
+use policy::{Covers, Engine, Role, Roles};
 use rules::{Finding, Judgement, Rules, Stop};
 use serde_json::Value;
 use tool_api::{Action, Arguments};
@@ -137,5 +137,5 @@ fn consent(approval: rules::Approval) -> Consent {
     // A role that nobody can hold here must not open the question to more people than were named.
     let is_owners = known.is_empty() && !approval.roles.is_empty();
     let approvers = if is_owners { Role::Owner.into() } else { known };
-    Consent { rule: approval.rule, why: approval.why, approvers, lasts: None }
+    Consent { rule: approval.rule, why: approval.why, approvers, lasts: None, covers: Covers::Call }
 }

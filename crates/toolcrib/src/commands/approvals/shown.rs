@@ -4,6 +4,7 @@
 use admin::trust::WaitingDefinition;
 use gate::approvals::{ApprovalReport, GrantReport, Through};
 use pins::visible;
+use policy::Covers;
 use terminal::print::Table;
 use terminal::times::{shown, shown_here};
 
@@ -71,6 +72,9 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
     let reasons =
         approval.questions.iter().map(|asked| format!("because      it {} (rule {})", asked.why, asked.rule));
     lines.extend(reasons);
+    if approval.questions.iter().all(|asked| asked.covers == Covers::Session) {
+        lines.push("a yes        is good for every call of it in this session".to_owned());
+    }
     if let Some(answered) = &approval.answered {
         let note = answered.note.as_deref().map_or(String::new(), |note| format!(": {note}"));
         let (by, at) = (&answered.by, shown_here(answered.at_ms));
