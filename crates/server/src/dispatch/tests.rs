@@ -214,7 +214,7 @@ fn the_handshake_settles_on_a_revision() {
         Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2026-07-28"}}"#,
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
+            {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.1.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
         "#]],
     );
     check(

@@ -18,7 +18,7 @@ async fn a_resource_is_read() {
         {"jsonrpc":"2.0","id":1,"result":{"contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}]}}
     "#]],
         expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","cacheScope":"private","contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}],"ttlMs":5}}
+        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"resultType":"complete","cacheScope":"private","contents":[{"text":"{\"uri\":\"note:a\",\"x\":1.0} -","uri":"note:a"}],"ttlMs":5}}
     "#]],
     ).await;
     // Missing at its source, under the URI that the client knows; below, unknown to every source.
@@ -63,7 +63,7 @@ async fn a_prompt_is_filled_in() {
             {"jsonrpc":"2.0","id":1,"result":{"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
         "#]],
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"messages":[{"content":{"text":"{\"name\":\"greet\",\"arguments\":{\"a\":\"b\"}} -","type":"text"},"role":"user"}]}}
         "#]],
     ).await;
     check_both(
@@ -90,7 +90,7 @@ async fn an_argument_is_completed() {
             {"jsonrpc":"2.0","id":1,"result":{"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
         "#]],
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"completion":{"values":["{\"ref\":{\"type\":\"ref/resource\",\"uri\":\"note:{name}\"},\"argument\":{\"name\":\"a\",\"value\":\"b\"}}"]}}}
         "#]],
     ).await;
     check_both(
@@ -117,7 +117,7 @@ async fn what_an_upstream_gives_fits_the_client() {
             {"jsonrpc":"2.0","id":1,"result":{"content":[]}}
         "#]],
             expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"content":[]}}
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"content":[]}}
         "#]],
         ),
         (
@@ -126,7 +126,7 @@ async fn what_an_upstream_gives_fits_the_client() {
             {"jsonrpc":"2.0","id":1,"result":{}}
         "#]],
             expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}}}}
+            {"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}}}}
         "#]],
         ),
         (
@@ -135,7 +135,7 @@ async fn what_an_upstream_gives_fits_the_client() {
                 {"jsonrpc":"2.0","id":1,"result":{"_meta":{"x":1},"content":[]}}
             "#]],
             expect![[r#"
-                {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"},"x":1},"content":[],"resultType":"complete"}}
+                {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"},"x":1},"content":[],"resultType":"complete"}}
             "#]],
         ),
         (

@@ -120,7 +120,7 @@ async fn what_is_discovered() {
     check_modern(
         &modern("server/discover", "{}", "{}"),
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere. Tools of other servers begin with the server's name, as in `NAME_tool`.\n\nbe kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere. Tools of other servers begin with the server's name, as in `NAME_tool`.\n\nbe kind\n\n## notes\n\nnotes are short","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":60000}}
         "#]],
     ).await;
     // What is remembered of sources that are still expected is waited for, a moment; then whatever they may have is declared.
@@ -129,10 +129,10 @@ async fn what_is_discovered() {
     assert_eq!(talk.say(&modern("server/discover", "{}", "{}")), "");
     tokio::time::advance(std::time::Duration::from_millis(100)).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
+        {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"cacheScope":"private","capabilities":{"completions":{},"extensions":{"io.modelcontextprotocol/tasks":{}},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind","resultType":"complete","supportedVersions":["2026-07-28"],"ttlMs":0}}
     "#]].assert_eq(&talk.hear().await);
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.0.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
+        {"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-06-18","capabilities":{"completions":{},"logging":{},"prompts":{"listChanged":true},"resources":{"listChanged":true,"subscribe":true},"tools":{"listChanged":true}},"serverInfo":{"name":"toolcrib","version":"0.1.0"},"instructions":"A call may need a person's word: where one is refused since nobody has answered yet, go on without it, and make it again, with the same arguments, when the person says so. `[REDACTED:NAME]` stands in place of a secret; do not write it anywhere.\n\nbe kind"}}
     "#]].assert_eq(&talk.ask("initialize", r#"{"protocolVersion":"2025-06-18"}"#).await);
     assert!(talk.server.gate().catalog().wanted().now_or_never().is_none(), "nothing is started for it");
 }
@@ -146,7 +146,7 @@ async fn lists_in_both_eras() {
             {"jsonrpc":"2.0","id":1,"result":{"prompts":[{"description":"a sample","name":"greet"},{"name":"quiz"}]}}
         "#]],
             expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","prompts":[{"description":"a sample","icons":[],"name":"greet"},{"name":"quiz"}]}}
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","prompts":[{"description":"a sample","icons":[],"name":"greet"},{"name":"quiz"}]}}
         "#]],
         ),
         (
@@ -155,7 +155,7 @@ async fn lists_in_both_eras() {
             {"jsonrpc":"2.0","id":1,"result":{"resources":[{"name":"n","uri":"note:b"},{"name":"n","uri":"note:a"}]}}
         "#]],
             expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","resources":[{"name":"n","title":"N","uri":"note:b"},{"name":"n","title":"N","uri":"note:a"}]}}
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","resources":[{"name":"n","title":"N","uri":"note:b"},{"name":"n","title":"N","uri":"note:a"}]}}
         "#]],
         ),
         (
@@ -164,7 +164,7 @@ async fn lists_in_both_eras() {
             {"jsonrpc":"2.0","id":1,"result":{"resourceTemplates":[{"name":"n","uriTemplate":"note:{name}"}]}}
         "#]],
             expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.0.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","resourceTemplates":[{"name":"n","uriTemplate":"note:{name}"}]}}
+            {"jsonrpc":"2.0","id":1,"result":{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"toolcrib","version":"0.1.0"}},"resultType":"complete","ttlMs":60000,"cacheScope":"private","resourceTemplates":[{"name":"n","uriTemplate":"note:{name}"}]}}
         "#]],
         ),
     ] {
