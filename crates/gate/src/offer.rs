@@ -8,7 +8,7 @@ use std::time::Duration;
 use audit::Hash;
 use futures_util::future::join_all;
 use telemetry::{Meter, Metrics};
-use tool_api::{Abilities, Action, AnyTool, Definition, Features, Freshness, Item, Listing};
+use tool_api::{Abilities, Action, AnyTool, Definition, Features, Freshness, Item, Listing, Validate};
 
 use crate::schema::Schema;
 
@@ -55,8 +55,15 @@ impl Offered {
     }
 
     pub(crate) fn input_schema(&self) -> Result<&Schema, &str> {
-        let compiled = self.input.get_or_init(|| Schema::compile(&self.definition().input_schema));
-        compiled.as_ref().map_err(String::as_str)
+        let Definition { name, input_schema, validate, .. } = self.definition();
+        let compile = || {
+            let compiled = Schema::compile(input_schema);
+            if let (Err(why), Validate::Lenient) = (&compiled, validate) {
+                tracing::warn!(tool = %name, %why, "its arguments are not checked: its schema cannot be used");
+            }
+            compiled
+        };
+        self.input.get_or_init(compile).as_ref().map_err(String::as_str)
     }
 
     pub(crate) fn output_schema(&self) -> Option<Result<&Schema, &str>> {
@@ -80,6 +87,12 @@ impl Offered {
         self.input_schema().map_err(|why| format!("input schema: {why}"))?;
         let output = self.output_schema().transpose();
         output.map(drop).map_err(|why| format!("output schema: {why}"))
+    }
+
+    /// Why the arguments of a tool cannot be held against its schema, where they are to be.
+    pub fn unchecked(definition: &Definition) -> Option<String> {
+        let is_checked = definition.validate != Validate::Off;
+        is_checked.then(|| Schema::compile(&definition.input_schema).err()).flatten()
     }
 }
 

@@ -3,7 +3,7 @@
 use redact::Redactor;
 use rules::OnResult;
 use serde_json::Value;
-use tool_api::{Outcome, Payload, ToolError};
+use tool_api::{Outcome, Payload, ToolError, Validate};
 
 use crate::checks::{Findings, judge_result};
 use crate::failure::Failure;
@@ -63,7 +63,15 @@ fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
             format!("`{}` gave a result that breaks its own output schema:{why}", offered.definition().name);
         ToolError::new("invalid_output", message)
     };
-    let schema = schema.map_err(|why| invalid(format!(" the schema cannot be used: {why}")))?;
+    let schema = match (schema, offered.definition().validate) {
+        (Ok(schema), _) => schema,
+        (Err(why), Validate::Strict) => return Err(invalid(format!(" the schema cannot be used: {why}"))),
+        (Err(why), Validate::Lenient | Validate::Off) => {
+            let tool = &offered.definition().name;
+            tracing::debug!(%tool, %why, "a result is not checked: its output schema cannot be used");
+            return Ok(());
+        }
+    };
     let structured = match &outcome.payload {
         Payload::Ours { structured, .. } | Payload::Relayed { structured, .. } => structured.as_deref(),
         // The result is still to come.

@@ -4,6 +4,7 @@
 //! no check, as both drafts have it by default. A pattern that is not of ECMAScript and Rust alike, cannot be run in linear time
 //! or would be large is not checked, which the log says when its schema is first used.
 
+mod coerced;
 mod cost;
 mod counted;
 mod meter;
@@ -45,6 +46,9 @@ const STEPS_MAX: u64 = 20_000_000;
 /// used.
 const STEPS_TOLD_MAX: u64 = 100_000;
 
+/// How often a value is read anew: a place may show what is wrong within it only once it is of the right type.
+const READINGS_MAX: usize = 3;
+
 /// One place where a value does not fit a schema.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
@@ -66,10 +70,13 @@ impl Violation {
         violations.iter().map(line).collect()
     }
 
-    fn new(error: &ValidationError<'_>) -> Violation {
+    /// `members` are those that the whole may have, where the schema names them.
+    fn new(error: &ValidationError<'_>, members: &[String]) -> Violation {
+        let pointer = cut(error.instance_path().as_str(), EXPECTED_CHARS_MAX);
+        let members = if pointer.is_empty() { members } else { &[] };
         Violation {
-            pointer: cut(error.instance_path().as_str(), EXPECTED_CHARS_MAX),
-            expected: cut(&expected(error), EXPECTED_CHARS_MAX),
+            pointer,
+            expected: cut(&expected(error, members), EXPECTED_CHARS_MAX),
             found: found(error),
         }
     }
@@ -104,6 +111,8 @@ type Options<'r> = ValidationOptions<'r, Arc<dyn Retrieve>, Counted>;
 pub(crate) struct Schema {
     validator: Validator<Counted>,
     cost: Cost,
+    /// The members that the whole may have, as far as the schema names them.
+    members: Vec<String>,
 }
 
 impl Schema {
@@ -121,6 +130,7 @@ impl Schema {
 
     fn build(mut schema: Value, options: Options<'_>) -> Result<Schema, String> {
         let cost = Cost::of(&schema)?;
+        let members = schema["properties"].as_object().map(|members| members.keys().cloned().collect());
         let patterns = Patterns::default();
         mild::without_unusable_names(&mut schema, &patterns);
         let own = patterns.clone();
@@ -144,7 +154,7 @@ impl Schema {
                 "a schema has patterns that are not checked: they are none, or not run in linear time"
             );
         }
-        Ok(Schema { validator, cost })
+        Ok(Schema { validator, cost, members: members.unwrap_or_default() })
     }
 
     /// Tells whether a value fits.
@@ -160,12 +170,29 @@ impl Schema {
         }
         let errors = self.within(STEPS_TOLD_MAX, value, || {
             let errors = self.validator.iter_errors(value).take(VIOLATIONS_MAX);
-            errors.map(|error| Violation::new(&error)).collect::<Vec<_>>()
+            errors.map(|error| Violation::new(&error, &self.members)).collect::<Vec<_>>()
         });
         let errors = errors.map(|(errors, _)| errors).filter(|errors| !errors.is_empty());
         Err(Misfit::Wrong(errors.unwrap_or_else(|| {
             Misfit::whole("a value that fits the schema", "one that does not, too large to tell where")
         })))
+    }
+
+    /// Tells whether a value fits, or would as a server reads it that turns single values into what it expects.
+    pub(crate) fn check_leniently(&self, value: &Value) -> Result<(), Misfit> {
+        let Err(misfit) = self.check(value) else { return Ok(()) };
+        let mut read = value.clone();
+        for _ in 0..READINGS_MAX {
+            let look = || coerced::repairs(self.validator.iter_errors(&read));
+            let repairs = self.within(STEPS_TOLD_MAX, &read, look).map(|(repairs, _)| repairs);
+            if !repairs.is_some_and(|repairs| coerced::apply(&mut read, repairs)) {
+                break;
+            }
+            if self.check(&read).is_ok() {
+                return Ok(());
+            }
+        }
+        Err(misfit)
     }
 
     /// What came of looking at a value, and in how many steps; nothing if those did not suffice.
@@ -177,13 +204,19 @@ impl Schema {
     }
 }
 
-fn expected(error: &ValidationError<'_>) -> String {
+fn expected(error: &ValidationError<'_>, members: &[String]) -> String {
     match error.kind() {
         ValidationErrorKind::Type { kind } => describe_types(kind),
         ValidationErrorKind::Required { property } => format!("the member {property}"),
         ValidationErrorKind::AdditionalProperties { unexpected } => {
             let names: Vec<String> = unexpected.iter().map(|name| format!("{name:?}")).collect();
-            format!("no member {}", names.join(", "))
+            let near = |name: &String| policy::nearest(name, members.iter().map(String::as_str));
+            let near: Vec<_> = unexpected.iter().filter_map(near).collect();
+            let hint = match near.is_empty() {
+                true => String::new(),
+                false => format!(" (did you mean {near:?}?)").replace(['[', ']'], ""),
+            };
+            format!("no member {}{hint}", names.join(", "))
         }
         ValidationErrorKind::Enum { options } => format!("one of {options}"),
         ValidationErrorKind::Constant { expected_value } => format!("{expected_value}"),

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_api::{
     Abilities, Action, AnyTool, Arguments, Cancel, Context, Definition, Effect, Features, Hold, Item,
-    Listing, Origin, Outcome, Payload, Protocol, ToolError, ToolName,
+    Listing, Origin, Outcome, Payload, Protocol, ToolError, ToolName, Validate,
 };
 
 /// The name that the source reports under.
@@ -149,6 +149,7 @@ fn definition(name: &str, marked_destructive: bool) -> Definition {
         timeout: Duration::from_secs(60),
         extends_to: None,
         input_schema: Bytes::from_static(b"{}"),
+        validate: Validate::Strict,
         output_schema: None,
         listing: Listing::Relayed(listing.to_string().into()),
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tool_api::{
     AnyTool, Arguments, Context, Definition, Effect, Features, Listing, Origin, Outcome, Payload, Progress,
-    ToolError, ToolName,
+    ToolError, ToolName, Validate,
 };
 
 /// The hand on the walking tools.
@@ -84,6 +84,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
         timeout: Duration::from_secs(60),
         extends_to: None,
         input_schema: schema.to_string().into(),
+        validate: Validate::Strict,
         output_schema: None,
         listing: Listing::Relayed(listing.to_string().into()),
     }

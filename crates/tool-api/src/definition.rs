@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::about::{About, Effect};
 
@@ -88,6 +90,20 @@ impl Origin {
     }
 }
 
+/// How the arguments of a call are held against the tool's schema.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Validate {
+    /// As the schema is written.
+    Strict,
+    /// As a server would read them that turns single values into what it expects.
+    #[default]
+    Lenient,
+    /// Not at all.
+    Off,
+}
+
 /// A tool as the gate sees it.
 #[derive(Debug, Clone)]
 pub struct Definition {
@@ -112,6 +128,8 @@ pub struct Definition {
     pub extends_to: Option<Duration>,
     /// JSON Schema of the arguments, as text.
     pub input_schema: Bytes,
+    /// How they are held against it.
+    pub validate: Validate,
     /// JSON Schema of the structured result, as text.
     pub output_schema: Option<Bytes>,
     /// How it is shown.

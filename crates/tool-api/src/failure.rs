@@ -12,12 +12,13 @@ pub struct ToolError {
     message: String,
     details: Option<Value>,
     protocol: Option<Box<Protocol>>,
+    is_protocol_told: bool,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
 /// The error of the protocol that an upstream answered with, for callers who are told it as it is: those of
-/// actions, and those whose client lacks what the tool needs.
+/// actions, those whose client lacks what the tool needs, and those of tools whose owner wants it so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Protocol {
     /// Its JSON-RPC code.
@@ -37,7 +38,14 @@ impl ToolError {
 
     /// An error with a stable code (`snake_case`) and a sentence.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> ToolError {
-        ToolError { code: code.into(), message: message.into(), details: None, protocol: None, source: None }
+        ToolError {
+            code: code.into(),
+            message: message.into(),
+            details: None,
+            protocol: None,
+            is_protocol_told: false,
+            source: None,
+        }
     }
 
     /// The caller gave the call up.
@@ -65,6 +73,17 @@ impl ToolError {
         ToolError { protocol: Some(Box::new(protocol)), ..self }
     }
 
+    /// Has the error of the protocol told as such to the caller of a tool, too.
+    #[must_use]
+    pub fn telling_protocol(self) -> ToolError {
+        ToolError { is_protocol_told: true, ..self }
+    }
+
+    /// True if the caller of a tool is to be told the error of the protocol.
+    pub fn is_protocol_told(&self) -> bool {
+        self.is_protocol_told && self.protocol.is_some()
+    }
+
     /// The error of the protocol that stands behind this one.
     pub fn protocol(&self) -> Option<&Protocol> {
         self.protocol.as_deref()
@@ -85,7 +104,7 @@ impl ToolError {
             Box::new(Protocol { code: protocol.code, message: reword(&protocol.message), data })
         });
         let message = reword(&self.message);
-        ToolError { code: self.code, message, details, protocol, source: None }
+        ToolError { message, details, protocol, source: None, ..self }
     }
 
     /// The stable code.

@@ -21,7 +21,7 @@ pub use arguments::{Arguments, ArgumentsFault};
 pub use cancel::Cancel;
 pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
-pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName};
+pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName, Validate};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;

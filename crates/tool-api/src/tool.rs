@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::about::About;
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::definition::{Definition, Listing, Origin, ToolName};
+use crate::definition::{Definition, Listing, Origin, ToolName, Validate};
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
 
@@ -85,6 +85,7 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
         timeout: about.timeout,
         extends_to: None,
         input_schema,
+        validate: Validate::Strict,
         output_schema,
         listing: Listing::Ours(about),
     }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tool_api::Validate;
 
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
@@ -56,6 +57,10 @@ pub struct Config {
     /// the older HTTP with server-sent events if the server speaks nothing else. `"http"` and `"sse"` fix one
     /// of the two.
     pub transport: Transport,
+    /// In which era of the protocol the server is spoken to. `"auto"` (the default): in the modern one (2026-07-28), if it knows
+    /// that and does not declare more in the one before; which it is, is found out once and remembered. `"legacy"` (2025-11-25
+    /// and before) and `"modern"` fix one of the two.
+    pub era: EraChoice,
     /// Signing in to a server with `url` (OAuth 2.1). Without it, or with `true`, that happens when the server asks for
     /// it: `toolcrib mcp auth NAME` opens the browser. `false`, or an `Authorization` among the headers, never does. A table says more, such as the client that
     /// was registered by hand.
@@ -105,6 +110,32 @@ pub struct Config {
     /// that the server marks as `readOnlyHint` counts as one that only reads, which can loosen what rules say of it; for
     /// servers that you could as well have written yourself.
     pub trust: Trust,
+    /// What the default policy does with calls of tools that the server marks as destructive: `"ask"` a person each time
+    /// (the default), ask once a `"session"` for each tool, or `"allow"` them.
+    pub destructive: Destructive,
+    /// How the arguments of calls are held against the schemas of the server's tools before they are sent on, always as they
+    /// came. `"lenient"` (the default): structure and required members count, and single values as a server would read them
+    /// that turns them into what it expects: `"1"` for a number, `5` for a text, `null` for a member that may be left out. A
+    /// schema that cannot be used is said once, and its tool is called without a check. `"strict"`: as the schema is written,
+    /// and a tool whose schema cannot be used is not called. `"off"`: not at all.
+    pub validate: Validate,
+    /// What a client is told when the server answers a call of a tool with an error of the protocol instead of a result.
+    /// `"results"` (the default): a result that failed, in a sentence that models read. `"protocol"`: that error, with its
+    /// code, message and data, as a client would be told by the server itself.
+    pub errors: Errors,
+}
+
+/// How calls of tools that a server marks as destructive are treated.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Destructive {
+    /// A person is asked each time.
+    #[default]
+    Ask,
+    /// One answer is good for a session.
+    Session,
+    /// Nobody is asked.
+    Allow,
 }
 
 /// How a server is talked to.
@@ -120,6 +151,30 @@ pub enum Transport {
     Http,
     /// Over HTTP with server-sent events, as before 2025-03-26.
     Sse,
+}
+
+/// In which era of the protocol a server is spoken to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum EraChoice {
+    /// In the one in which it has more, the modern one if that is the same.
+    #[default]
+    Auto,
+    /// With a handshake (2025-11-25 and before).
+    Legacy,
+    /// Without one (2026-07-28).
+    Modern,
+}
+
+/// How the errors are told with which a server answers calls of tools.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Errors {
+    /// As results that failed.
+    #[default]
+    Results,
+    /// As they are.
+    Protocol,
 }
 
 /// Whether a server is started, or dialled, again after it has ended by itself.

@@ -5,6 +5,7 @@
 
 mod address;
 mod discovered;
+mod fuller;
 mod program;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,12 +16,16 @@ use wire::message::Text;
 use wire::meta::{self, OwnEnvelope};
 
 use crate::answer;
+use crate::config::EraChoice;
 use crate::connection::{Connection, Era, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::profiles::Profile;
 use crate::settings::{Endpoint, Settings};
 use crate::world::World;
+
+/// Said of a server that does not speak what its table asks for.
+const NOT_MODERN: &str = "it does not speak 2026-07-28, which `era = \"modern\"` in its table asks for";
 
 /// Everything that is needed to meet a server.
 pub(crate) struct Meeting<'a> {
@@ -64,9 +69,18 @@ impl Meeting<'_> {
         if let Some(why) = self.settings.lacks() {
             return Err(ConnectError::Lacking(why.to_owned()));
         }
-        let met = match &self.settings.endpoint {
-            Endpoint::Program(_) | Endpoint::Socket(_) => self.meet_program(known).await?,
-            Endpoint::Address { dialect, .. } => self.meet_address(*dialect, known).await?,
+        let met = match (self.settings.era, &self.settings.endpoint) {
+            (EraChoice::Modern, _) => self.meet_modern().await?,
+            (EraChoice::Legacy, Endpoint::Address { dialect, .. }) => self.meet_legacy(*dialect).await?,
+            (EraChoice::Legacy, Endpoint::Program(_) | Endpoint::Socket(_)) => {
+                let line = self.line().await?;
+                let identity = self.shake(&line).await?;
+                met(line, identity)
+            }
+            (EraChoice::Auto, Endpoint::Program(_) | Endpoint::Socket(_)) => self.meet_program(known).await?,
+            (EraChoice::Auto, Endpoint::Address { dialect, .. }) => {
+                self.meet_address(*dialect, known).await?
+            }
         };
         let Met { line, identity, is_certain } = met;
         let era = if identity.revision.is_modern() { Era::Modern } else { Era::Legacy };
@@ -79,6 +93,16 @@ impl Meeting<'_> {
 
     fn ourselves(&self) -> String {
         self.world.ourselves.json()
+    }
+
+    /// Meets a server that is to be modern.
+    async fn meet_modern(&self) -> Result<Met, ConnectError> {
+        let line = self.line().await?;
+        let reply = self.discover(&line).await.map_err(ConnectError::Request)?;
+        match discovered::read(&reply, self.settings.mask())? {
+            Some(identity) => Ok(met(line, identity)),
+            None => Err(ConnectError::Request(Fault::Broken(NOT_MODERN.to_owned()))),
+        }
     }
 
     /// Starts the program, connects to the socket, or gets ready to dial.
@@ -121,6 +145,13 @@ impl Meeting<'_> {
 
     /// Shakes hands and settles on a legacy revision.
     async fn shake(&self, line: &Arc<Transport>) -> Result<ServerIdentity, NoHandshake> {
+        let welcome = self.hello(line).await?;
+        line.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
+        Ok(welcome)
+    }
+
+    /// The first half of a handshake, by which nothing has begun yet.
+    async fn hello(&self, line: &Arc<Transport>) -> Result<ServerIdentity, NoHandshake> {
         let capabilities = self.profile.json();
         let hello = initialize::our_hello(Revision::LATEST_LEGACY, self.world.ourselves, &capabilities);
         let reply = ask(line, "initialize", &hello, false).await;
@@ -129,7 +160,6 @@ impl Meeting<'_> {
             .map_err(|fault| NoHandshake::Unfit(ConnectError::Request(Fault::Broken(fault))))?;
         // Some servers name their newest revision here, although it has no handshake.
         welcome.revision = welcome.revision.min(Revision::LATEST_LEGACY);
-        line.agreed(welcome.revision).await.map_err(NoHandshake::Failed)?;
         Ok(welcome)
     }
 }

@@ -48,8 +48,8 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, Enabled, GrantKind, Isolation, NotFollowed, Oauth, OauthTable, ProviderTable, Reference, Restart,
-    Timeout, Tool, Transport, Trust, Value,
+    Config, Destructive, Enabled, GrantKind, Isolation, NotFollowed, Oauth, OauthTable, ProviderTable,
+    Reference, Restart, Timeout, Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use fault::Fault;

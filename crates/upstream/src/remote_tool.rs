@@ -20,7 +20,7 @@ use wire::uris::{self, Maps};
 use wire::{Code, Object, Revision, patch, tools};
 
 use crate::answer::{self, Asked, Reader};
-use crate::config::Trust;
+use crate::config::{Errors, Trust};
 use crate::connection::{Answer, Connection, Era, Request};
 use crate::kind::Kind;
 use crate::legacy_task;
@@ -204,7 +204,11 @@ impl RemoteTool {
         if unknown {
             upstream.look_again();
         }
-        answer::error(upstream.name(), error, unknown)
+        let told = answer::error(upstream.name(), error, unknown);
+        match upstream.settings.errors {
+            Errors::Results => told,
+            Errors::Protocol => told.telling_protocol(),
+        }
     }
 }
 
@@ -221,6 +225,7 @@ pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) ->
         timeout: settings.limits.call,
         extends_to: Some(settings.limits.call_max),
         input_schema: Bytes::from_static(b"{}"),
+        validate: settings.validate,
         output_schema: None,
         listing: Listing::Relayed(Bytes::from_static(b"{}")),
     }

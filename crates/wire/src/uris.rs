@@ -78,8 +78,8 @@ fn with_uri(written: &str, map: Map<'_>) -> Option<String> {
 pub struct Maps<'a> {
     /// For `name`: what tools and prompts are called by. Resources are not.
     pub name: Option<Map<'a>>,
-    /// For `uri`, and for the resource that shows a tool (`_meta.ui.resourceUri`, or `_meta["ui/resourceUri"]` as
-    /// older servers spell it).
+    /// For `uri`, and for the resource that shows a tool (`_meta.ui.resourceUri`, or `_meta["ui/resourceUri"]` and
+    /// `_meta["openai/outputTemplate"]` as others spell it).
     pub uri: Option<Map<'a>>,
     /// For `uriTemplate`.
     pub template: Option<Map<'a>>,
@@ -107,7 +107,7 @@ fn ui_meta(meta: &str, map: Map<'_>) -> Option<String> {
     let ui = |ui| edit::member(ui, "resourceUri", |uri| edit::mapped(uri, map));
     edit::members(Object::parse(meta)?, |member| match member.key().as_ref() {
         "ui" => Edit::value_or_keep(ui(member.value)),
-        "ui/resourceUri" => Edit::value_or_keep(edit::mapped(member.value, map)),
+        "ui/resourceUri" | "openai/outputTemplate" => Edit::value_or_keep(edit::mapped(member.value, map)),
         _ => Edit::Keep,
     })
 }
@@ -178,6 +178,10 @@ mod tests {
             (
                 r#"{"name":"a", "_meta":{"ui":{"resourceUri":"ui://x","csp":{}},"ui/resourceUri":"ui://x"}}"#,
                 r#"{"name":"n_a", "_meta":{"ui":{"resourceUri":"up+ui://x","csp":{}},"ui/resourceUri":"up+ui://x"}}"#,
+            ),
+            (
+                r#"{"_meta":{"openai/outputTemplate":"ui://x","openai/widgetAccessible":true}}"#,
+                r#"{"_meta":{"openai/outputTemplate":"up+ui://x","openai/widgetAccessible":true}}"#,
             ),
             (r#"{"uri":"a:b","size":1.0}"#, r#"{"uri":"up+a:b","size":1.0}"#),
             (r#"{"uriTemplate":"a:{b}"}"#, r#"{"uriTemplate":"t+a:{b}"}"#),

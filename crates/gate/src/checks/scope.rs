@@ -38,7 +38,7 @@ mod tests {
 
     use bytes::Bytes;
     use policy::{Scopes, Via};
-    use tool_api::{Effect, Listing, Origin, ToolName};
+    use tool_api::{Effect, Listing, Origin, ToolName, Validate};
 
     use super::*;
 
@@ -55,6 +55,7 @@ mod tests {
             timeout: Duration::from_secs(1),
             extends_to: None,
             input_schema: Bytes::from_static(b"{}"),
+            validate: Validate::Strict,
             output_schema: None,
             listing: Listing::Relayed(Bytes::new()),
         };

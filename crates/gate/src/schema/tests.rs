@@ -53,7 +53,7 @@ fn violations_name_the_pointer_what_was_expected_and_what_came() {
         - /limit: expected at least 1, got number 0
         - /mode: expected one of ["text","base64"], got string "hex"
         - /path: expected at least 1 characters, got string ""
-        - (the whole): expected no member "pth", got an object with the members even, limit, mode, path, pth"#]],
+        - (the whole): expected no member "pth" (did you mean "path"?), got an object with the members even, limit, mode, path, pth"#]],
     );
     check(
         json!({ "path": "x", "mode": "y".repeat(200) }),
@@ -67,6 +67,54 @@ fn violations_name_the_pointer_what_was_expected_and_what_came() {
 fn tried(schema: &Value, value: &Value) -> Result<bool, String> {
     let schema = Schema::compile(schema.to_string().as_bytes())?;
     Ok(schema.check(value).is_ok())
+}
+
+/// What a check says that reads values as servers would.
+fn fits_leniently(schema: &Value, value: &Value) -> bool {
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    schema.check_leniently(value).is_ok()
+}
+
+#[test]
+fn what_servers_turn_into_what_they_expect_is_let_through() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "n": { "type": "integer", "minimum": 1 },
+            "maybe": { "anyOf": [{ "type": "number" }, { "type": "null" }] },
+            "text": { "type": "string" },
+            "flag": { "type": "boolean" },
+            "level": { "enum": [1, 2] },
+            "list": { "type": "array", "items": { "type": "integer" } },
+            "deep": { "oneOf": [{ "type": "object", "properties": { "a/b": { "type": "number" } }, "required": ["a/b"] }] },
+        },
+        "required": ["n"],
+        "additionalProperties": false,
+    });
+    for (value, fits) in [
+        (json!({ "n": "1" }), true),
+        (json!({ "n": " 7 ", "text": 5, "flag": "True", "list": ["1", 2], "maybe": "1.5" }), true),
+        (json!({ "n": true, "flag": 0, "level": "2", "deep": { "a/b": "1e3" } }), true),
+        (
+            json!({ "n": 1, "text": null, "flag": null, "list": null, "deep": null, "level": null, "maybe": null }),
+            true,
+        ),
+        (json!({ "n": "0" }), false),
+        (json!({ "n": "1.5" }), false),
+        (json!({ "n": "one" }), false),
+        (json!({ "n": null }), false),
+        (json!({ "text": "x" }), false),
+        (json!({ "n": 1, "flag": "maybe" }), false),
+        (json!({ "n": 1, "level": "3" }), false),
+        (json!({ "n": 1, "text": ["x"] }), false),
+        (json!({ "n": 1, "list": "[1]" }), false),
+        (json!({ "n": 1, "list": [null] }), false),
+        (json!({ "n": 1, "deep": { "a/b": null } }), false),
+        (json!({ "n": 1, "nn": null }), false),
+    ] {
+        assert_eq!(fits_leniently(&schema, &value), fits, "{value}");
+        assert!(tried(&schema, &value).is_ok_and(|is_strict| !is_strict) || value.get("maybe").is_some());
+    }
 }
 
 #[test]

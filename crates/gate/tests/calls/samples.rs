@@ -10,7 +10,7 @@ use gate::{Action, Catalog, Definition, Features, Item, Outcome, Payload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, Arguments, Context, Effect, Expect, Held, Structured, Tool, ToolError, builtin,
+    About, AnyTool, Arguments, Context, Effect, Expect, Held, Structured, Tool, ToolError, Validate, builtin,
 };
 
 #[derive(Deserialize, JsonSchema)]
@@ -216,6 +216,13 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         ..far("u_bad")
     }));
     tools.push(offered(Definition { input_schema: numbers.clone(), ..far("u_counts") }));
+    for (name, validate, input_schema) in [
+        ("u_eases", Validate::Lenient, numbers.clone()),
+        ("u_sloppy", Validate::Lenient, Bytes::from_static(br#"{"type":"any"}"#)),
+        ("u_takes", Validate::Off, numbers.clone()),
+    ] {
+        tools.push(offered(Definition { validate, input_schema, ..far(name) }));
+    }
     tools.push(offered(Definition { output_schema: Some(numbers.clone()), ..far("u_lies") }));
     tools.push(offered(Definition { output_schema: Some(numbers), ..far("u_hides") }));
     tools.push(offered(Definition { output_schema: Some(many_parts()), ..far("u_delves") }));

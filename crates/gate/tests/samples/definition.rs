@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gate::{Definition, Listing};
-use tool_api::{Effect, Origin, ToolName};
+use tool_api::{Effect, Origin, ToolName, Validate};
 
 /// A tool of this server, or one of ours, that takes whatever it is given.
 pub(crate) fn definition(upstream: Option<&str>, name: &str, effect: Effect) -> Definition {
@@ -20,6 +20,7 @@ pub(crate) fn definition(upstream: Option<&str>, name: &str, effect: Effect) -> 
         timeout: Duration::from_secs(5),
         extends_to: None,
         input_schema: Bytes::from_static(b"{}"),
+        validate: Validate::Strict,
         output_schema: None,
         listing: Listing::Relayed(Bytes::new()),
     }

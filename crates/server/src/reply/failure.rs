@@ -95,11 +95,13 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
     Told { is_for_models, code, details }
 }
 
-/// True for the few errors of an upstream that a client must be told as such to go on.
+/// True for the few errors of an upstream that a client must be told as such to go on, and for those of a server whose
+/// table wants it.
 fn is_of_the_protocol(facts: &RequestFacts, error: &ToolError) -> bool {
     let code = error.protocol().map(|protocol| protocol.code);
-    facts.revision.is_modern()
-        && (code == Some(MISSING_CAPABILITY) || (code == Some(INVALID_PARAMS) && facts.has_state))
+    let is_needed = facts.revision.is_modern()
+        && (code == Some(MISSING_CAPABILITY) || (code == Some(INVALID_PARAMS) && facts.has_state));
+    is_needed || error.is_protocol_told()
 }
 
 /// A failure as a JSON-RPC error.

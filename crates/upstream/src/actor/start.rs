@@ -10,8 +10,8 @@ use oauth::AuthError;
 use tokio::time::{Instant, timeout};
 
 use super::tend;
-use crate::config::Restart;
-use crate::connection::{Connection, Parting, ServerIdentity};
+use crate::config::{EraChoice, Restart};
+use crate::connection::{Connection, Era, Parting, ServerIdentity};
 use crate::error::ConnectError;
 use crate::handshake::Meeting;
 use crate::lists::Lists;
@@ -144,10 +144,20 @@ impl Upstream {
     }
 
     async fn open(&self, meeting: &Meeting<'_>) -> Result<(Arc<Connection>, Lists), ConnectError> {
-        let meeting = meeting.meet(self.era(), self.subscribed.clone());
-        let (connection, era) =
-            self.within(self.settings.limits.start, "answer the handshake", meeting).await?;
-        self.remember_era(era);
+        let known = self.era();
+        let met = meeting.meet(known, self.subscribed.clone());
+        let (mut connection, mut era) =
+            self.within(self.settings.limits.start, "answer the handshake", met).await?;
+        if (self.settings.era, known) == (EraChoice::Auto, None)
+            && let Some(fuller) = meeting.fuller(&connection, self.subscribed.clone()).await
+        {
+            era = Some(Era::Legacy);
+            let modern = std::mem::replace(&mut connection, fuller);
+            // Its goodbye is bounded, and nobody need wait for it.
+            tokio::spawn(async move { modern.end().await });
+        }
+        // What a table fixes need not hold once it does not.
+        self.remember_era(era.filter(|_| self.settings.era == EraChoice::Auto));
         let connection = Arc::new(connection);
         if connection.is_modern() {
             // Before the lists are read, so that no change of them is missed.
@@ -195,7 +205,7 @@ impl Upstream {
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         let offer = self.offers.borrow();
         let (upstream, tools) = (self.name(), offer.tools.len());
-        tracing::info!(target: "upstream", %upstream, state = %offer.state, tools, took_ms, "connected");
+        tracing::info!(target: "upstream", %upstream, state = offer.state.to_string(), tools, took_ms, "connected");
     }
 
     pub(crate) fn log_withheld(&self, offer: &Offer) {

@@ -66,17 +66,20 @@ impl Request<'_> {
         message
     }
 
-    /// The standard headers of a modern request; none for a legacy one.
+    /// The standard headers of a modern request. A handshake has one of them: a server of both eras may want it of every
+    /// POST. Other legacy requests have none.
     pub(super) fn headers(&self, modern: bool) -> HeaderMap {
         let mut map = HeaderMap::new();
+        // A method of an extension may be one that no header can hold; the server then refuses what lacks it.
+        if let Ok(method) = HeaderValue::from_str(self.method)
+            && (modern || self.method == "initialize")
+        {
+            map.insert(METHOD, method);
+        }
         if !modern {
             return map;
         }
         map.insert(PROTOCOL_VERSION, HeaderValue::from_static(Revision::MODERN.name()));
-        // A method of an extension may be one that no header can hold; the server then refuses what lacks it.
-        if let Ok(method) = HeaderValue::from_str(self.method) {
-            map.insert(METHOD, method);
-        }
         if let Some(name) = self.name {
             let value = HeaderValue::from_str(&headers::encode(name));
             map.insert(NAME, value.expect("an encoded value is printable ASCII"));

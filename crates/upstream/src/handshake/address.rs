@@ -23,7 +23,7 @@ impl Meeting<'_> {
         known: Option<Era>,
     ) -> Result<Met, ConnectError> {
         if dialect == Dialect::Sse {
-            return self.meet_over_sse().await.map_err(ConnectError::from);
+            return self.meet_legacy(dialect).await;
         }
         let line = self.line().await?;
         if known != Some(Era::Legacy) {
@@ -39,6 +39,16 @@ impl Meeting<'_> {
                 self.probe_address(self.line().await?, dialect).await
             }
             Err(why) => Err(why.into()),
+        }
+    }
+
+    /// Meets a server with a handshake.
+    pub(super) async fn meet_legacy(&self, dialect: Dialect) -> Result<Met, ConnectError> {
+        match dialect {
+            Dialect::Sse => Ok(self.meet_over_sse().await?),
+            Dialect::Any | Dialect::Streamable => {
+                Ok(self.shake_or_go_back(self.line().await?, dialect).await?)
+            }
         }
     }
 

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
+use tool_api::Validate;
 
 use super::endpoint::Endpoint;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::Named;
 use super::workspace_words::WorkspaceWords;
-use crate::config::{Isolation, Trust};
+use crate::config::{EraChoice, Errors, Isolation, Trust};
 use crate::signer::Signer;
 use crate::tool_filter::ToolFilter;
 use crate::uri_map::UriMap;
@@ -38,6 +39,12 @@ pub struct Settings {
     pub(super) workspace: WorkspaceWords,
     /// What its definitions have to pass.
     pub trust: Trust,
+    /// In which era it is spoken to.
+    pub(crate) era: EraChoice,
+    /// How the arguments of its tools are held against their schemas.
+    pub(crate) validate: Validate,
+    /// How the errors of its tools are told.
+    pub(crate) errors: Errors,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     pub(super) mask: Mask,
     /// Those of its secrets that nobody may read in other servers' words either.
@@ -82,7 +89,8 @@ impl Settings {
             let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
                 settings;
             let way = (endpoint, settings.inherit(), mask.values(), lacks);
-            (name, enabled, limits, life, shape, prefix, trust, way)
+            let manner = (settings.era, settings.validate, settings.errors);
+            (name, enabled, limits, life, shape, prefix, trust, way, manner)
         }
         meant(self) == meant(other)
     }
@@ -223,6 +231,9 @@ mod tests {
             inherits: Inherits::default(),
             workspace: WorkspaceWords::default(),
             trust,
+            era: EraChoice::default(),
+            validate: Validate::default(),
+            errors: Errors::default(),
             mask,
             named,
             lacks,

@@ -80,9 +80,10 @@ async fn a_legacy_server_that_says_so_is_met_in_place_and_remembered() {
 }
 
 #[tokio::test]
-async fn a_modern_server_is_never_offered_a_handshake() {
-    check(&["modern"], "2026-07-28", "start server/discover", "start server/discover").await;
-    check(&["locked"], "2026-07-28", "start server/discover", "start server/discover").await;
+async fn a_modern_server_is_offered_a_handshake_once_and_in_another_process() {
+    let twice = "start server/discover\nstart initialize";
+    check(&["modern"], "2026-07-28", twice, "start server/discover").await;
+    check(&["locked"], "2026-07-28", twice, "start server/discover").await;
 }
 
 #[tokio::test]
@@ -100,8 +101,9 @@ async fn a_server_that_exits_at_the_question_is_started_again() {
 #[tokio::test]
 async fn a_server_that_is_slow_to_start_still_answers_the_question_first() {
     let slow = "start server/discover initialize";
-    check(&["modern", "sleep=3.5"], "2026-07-28", slow, slow).await;
-    check(&["locked", "sleep=3.5"], "2026-07-28", slow, slow).await;
+    let first = format!("{slow}\nstart initialize");
+    check(&["modern", "sleep=3.5"], "2026-07-28", &first, slow).await;
+    check(&["locked", "sleep=3.5"], "2026-07-28", &first, slow).await;
 }
 
 #[tokio::test]
@@ -133,7 +135,7 @@ async fn what_is_remembered_is_forgotten_when_the_start_fails() {
     assert!(it.offer_cached(&definitions, 1));
     it.connect().await.expect_err("it takes no handshake");
     it.connect().await.expect("connected");
-    assert_eq!(trace.read(), "start initialize\nstart server/discover");
+    assert_eq!(trace.read(), "start initialize\nstart server/discover\nstart initialize");
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ fn modern(request: &Request, called: impl Fn(&str) -> Answer) -> Answer {
 
 async fn server(called: impl Fn(&str) -> Answer + Send + Sync + 'static) -> (Web, Arc<Upstream>) {
     let web = Web::start(move |request| modern(request, &called)).await;
-    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"", web.port));
+    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"\nera = \"modern\"", web.port));
     it.connect().await.expect("connected");
     (web, it)
 }

@@ -157,7 +157,7 @@ async fn a_modern_server_gets_nothing_but_posts_with_their_headers() {
         modern(request, |_, id| result(id, r#"{"resultType":"complete","content":[]}"#))
     })
     .await;
-    let it = at(&web);
+    let it = upstream(&format!("url = \"http://127.0.0.1:{}/mcp\"\nera = \"modern\"", web.port));
     it.connect().await.expect("connected");
     assert_eq!(state(&it), "connected to web 2 (2026-07-28)");
     let client = Client { capabilities: Bytes::from_static(br#"{"roots":{}}"#), ..Client::default() };

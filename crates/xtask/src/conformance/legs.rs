@@ -129,7 +129,7 @@ pub(super) const LEGS: &[Leg] = &[
         runs: &[Run::ModernClient],
         picks: Picks::Scored,
         scenarios: 32,
-        target: 31,
+        target: 32,
     },
     Leg {
         name: "client-extensions",

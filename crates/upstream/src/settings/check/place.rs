@@ -11,7 +11,7 @@ use sandbox::{Program, Variables};
 use super::super::endpoint::{Dialect, Endpoint};
 use super::text::May;
 use super::{Check, key};
-use crate::config::{Config, Oauth, Transport, Value};
+use crate::config::{Config, EraChoice, Oauth, Transport, Value};
 
 /// Longest path of a Unix socket, in bytes: what the system's own structure holds.
 const SOCKET_PATH_BYTES_MAX: usize = 107;
@@ -153,6 +153,9 @@ impl Check<'_> {
             Transport::Auto | Transport::Stdio => Dialect::Any,
         };
         self.refuse_others(config, "url");
+        if (dialect, config.era) == (Dialect::Sse, EraChoice::Modern) {
+            self.wrong("era", "\"modern\" does not go over `transport = \"sse\"`, which is older");
+        }
         let headers = self.headers(config);
         let sign_in = self.sign_in(config);
         let url = match self.text("url", url, May::Everything) {

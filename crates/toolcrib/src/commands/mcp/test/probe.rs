@@ -5,9 +5,11 @@ use std::time::{Duration, Instant};
 
 use admin::diagnosis::{Diagnosis, Failed, Seen, Step, trace};
 use config::Loaded;
+use gate::Offered;
 use serde_json::{Value, json};
 use store::{DEFINITIONS_BYTES_MAX, DefinitionStore as _, Definitions, wait};
 use terminal::times::now_ms;
+use tool_api::Validate;
 use upstream::{Offer, Settings, State, Upstream, World};
 
 use super::programs::on_path;
@@ -74,6 +76,16 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
         let text = format!("it prints text on its standard output {when}, which is skipped: {text}");
         remarks.push(Remark { kind, text });
     }
+    remarks.extend(offer.tools.iter().filter_map(|tool| {
+        let definition = tool.definition();
+        let why = Offered::unchecked(definition)?;
+        let follows = match definition.validate {
+            Validate::Strict => "is not called",
+            Validate::Lenient | Validate::Off => "is called without a check of its arguments",
+        };
+        let text = format!("the tool {} {follows}: its schema cannot be used: {why}", definition.name);
+        Some(Remark { kind: "unusable_schema", text })
+    }));
     remarks.extend(offer.mistakes.iter().map(|text| Remark { kind: "matches_nothing", text: text.clone() }));
     remarks
 }
@@ -81,6 +93,13 @@ fn remarks(settings: &Settings, seen: &Seen, offer: &Offer) -> Vec<Remark> {
 impl Tested {
     pub(crate) fn is_good(&self) -> bool {
         self.problem.is_none()
+    }
+
+    /// How many of its tools are marked as destructive, and how many it has, if that is half of them or more.
+    pub(crate) fn mostly_destructive(&self) -> Option<(usize, usize)> {
+        let tools = &self.offer.tools;
+        let marked = tools.iter().filter(|tool| tool.definition().marked_destructive).count();
+        (marked > 0 && marked * 2 >= tools.len()).then_some((marked, tools.len()))
     }
 
     /// Keeps what was listed, so that it is on offer before the server is connected to. What cannot be remembered is listed
