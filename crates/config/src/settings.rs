@@ -45,6 +45,8 @@ pub struct Settings {
     pub secret_files: Vec<PathBuf>,
     /// The built-in tools on offer.
     pub tools: Vec<tools::Set>,
+    /// How much these say at once.
+    pub budgets: tools::Budgets,
     /// How often tools may be called.
     pub rates: gate::Rates,
     /// Where rules for AI come from.
@@ -106,6 +108,7 @@ pub(crate) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
     let writable = settling.writable(&file.workspace.writable);
+    settling.tools(&file.tools);
     let mut tools = file.tools.sets();
     tools.retain(|set| too_wide.is_none() || *set != tools::Set::Workspace);
     let policy = settling.policy(&file.policy, &workspace);
@@ -134,6 +137,7 @@ pub(crate) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings,
                 files,
                 secret_files,
                 tools,
+                budgets: file.tools.budgets(),
                 rates,
                 rules,
                 policy,
@@ -270,6 +274,12 @@ impl Settling<'_> {
     fn telemetry(&mut self, config: &telemetry::Config) {
         for (key, why) in config.traces.check() {
             self.report(&["telemetry", "traces", key], format!("telemetry.traces.{key}: {why}"));
+        }
+    }
+
+    fn tools(&mut self, config: &tools::Config) {
+        for (key, why) in config.check() {
+            self.report(&["tools", key], format!("tools.{key}: {why}"));
         }
     }
 

@@ -61,7 +61,7 @@ impl Shared {
     /// If the system gives no randomness.
     pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
         let Shared { sealed, servers, redactor, approvals, audit_log, observing, .. } = self.clone();
-        let catalog = Catalog::new(tools::all(&settings.tools));
+        let catalog = Catalog::new(tools::all(&settings.tools, settings.budgets));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);

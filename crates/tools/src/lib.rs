@@ -9,4 +9,4 @@ mod plain_schema;
 mod workspace;
 
 pub use list::all;
-pub use offer::{Config, Set};
+pub use offer::{Budgets, Config, Set};

@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use tool_api::{AnyTool, builtin};
 
-use crate::offer::Set;
+use crate::offer::{Budgets, Set};
 use crate::workspace;
 
 /// The tools of these sets, in the order in which they are listed.
-pub fn all(sets: &[Set]) -> Vec<Arc<dyn AnyTool>> {
-    sets.iter().flat_map(|&set| of(set)).collect()
+pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
+    sets.iter().flat_map(|&set| of(set, budgets)).collect()
 }
 
 /// The tools of one set. A new tool is its file and a line here.
-fn of(set: Set) -> Vec<Arc<dyn AnyTool>> {
+fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
     match set {
         Set::Workspace => vec![
-            builtin(workspace::read::Read),
+            builtin(workspace::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(workspace::write::Write),
-            builtin(workspace::list::List),
+            builtin(workspace::list::List { entries: budgets.list_entries }),
         ],
     }
 }
@@ -29,14 +29,14 @@ mod tests {
 
     #[test]
     fn the_catalogue_is_sound() {
-        testkit::check_catalogue(&all(&Set::ALL));
+        testkit::check_catalogue(&all(&Set::ALL, Budgets::default()));
     }
 
     #[test]
     fn the_list_is_this() {
-        let tools = all(&Set::ALL);
+        let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
         assert_eq!(names, ["workspace_read", "workspace_write", "workspace_list"]);
-        assert!(all(&[]).is_empty());
+        assert!(all(&[], Budgets::default()).is_empty());
     }
 }

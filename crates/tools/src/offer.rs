@@ -1,15 +1,52 @@
-//! The `[tools]` section: which sets of built-in tools are offered.
+//! The `[tools]` section: which sets of built-in tools are offered, and how much they say at once.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which built-in tools are offered to agents.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// Text of a file in one answer, in KiB: some 16,000 tokens, within what clients take of one result.
+const READ_KIB: u16 = 64;
+
+/// Entries in one listing: some 25 KiB of text.
+const LIST_ENTRIES: u16 = 500;
+
+/// The most that can be set: some 65,000 tokens, more than most models should be given at once.
+const READ_KIB_MAX: u16 = 256;
+
+/// The same for a listing, and for what a call can ask for: some 100 KiB of text.
+pub(crate) const ENTRIES_MAX: u16 = 2_000;
+
+/// Which built-in tools are offered to agents, and how much they say at once.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Sets of built-in tools on offer, for example `["workspace"]`. Without it all sets are offered;
     /// `[]` offers none.
     pub offer: Option<Vec<Set>>,
+    /// How much of a text file `workspace_read` shows at once, in KiB. Clients refuse or put away what is too long.
+    #[schemars(range(min = 1, max = READ_KIB_MAX))]
+    pub read_kib: u16,
+    /// How many entries `workspace_list` shows where a call does not say how many it wants.
+    #[schemars(range(min = 1, max = ENTRIES_MAX))]
+    pub list_entries: u16,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { offer: None, read_kib: READ_KIB, list_entries: LIST_ENTRIES }
+    }
+}
+
+/// How much the tools say at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    pub(crate) text_bytes: usize,
+    pub(crate) list_entries: usize,
+}
+
+impl Default for Budgets {
+    fn default() -> Budgets {
+        Config::default().budgets()
+    }
 }
 
 /// A group of built-in tools that are offered together.
@@ -31,6 +68,22 @@ impl Config {
     pub fn sets(&self) -> Vec<Set> {
         let is_offered = |set: &Set| self.offer.as_ref().is_none_or(|offer| offer.contains(set));
         Set::ALL.into_iter().filter(is_offered).collect()
+    }
+
+    /// Every key whose value is out of its range, with why.
+    pub fn check(&self) -> Vec<(&'static str, String)> {
+        let keys =
+            [("read_kib", self.read_kib, READ_KIB_MAX), ("list_entries", self.list_entries, ENTRIES_MAX)];
+        let wrong = keys.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value));
+        wrong.map(|(key, _, most)| (key, format!("must be between 1 and {most}"))).collect()
+    }
+
+    /// How much the tools say at once.
+    pub fn budgets(&self) -> Budgets {
+        Budgets {
+            text_bytes: usize::from(self.read_kib) * 1024,
+            list_entries: usize::from(self.list_entries),
+        }
     }
 }
 
@@ -54,6 +107,11 @@ mod tests {
             r#"{"offer": ["workspce"]}"#,
             Err("unknown variant `workspce`, expected `workspace` at line 1 column 21"),
         );
-        check(r#"{"offers": []}"#, Err("unknown field `offers`, expected `offer` at line 1 column 9"));
+        check(
+            r#"{"offers": []}"#,
+            Err(
+                "unknown field `offers`, expected one of `offer`, `read_kib`, `list_entries` at line 1 column 9",
+            ),
+        );
     }
 }

@@ -115,6 +115,10 @@ fn nothing_written_is_a_good_configuration() {
         [telemetry.traces]
         sample = 1.0  # default
 
+        [tools]
+        list_entries = 500  # default
+        read_kib = 64       # default
+
         [workspace]
         root = "/project"  # default
         writable = []      # default

@@ -67,7 +67,7 @@ impl Banner {
             } else {
                 files.join(", ")
             },
-            offer: offer(tools::all(&settings.tools).len(), &names(true), &names(false)),
+            offer: offer(tools::all(&settings.tools, settings.budgets).len(), &names(true), &names(false)),
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
             is_open: is_open == Some(true),
             needs_keys: is_open == Some(false) && issuers.is_empty(),

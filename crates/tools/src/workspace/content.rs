@@ -12,9 +12,6 @@ use super::media_type::{self, Form};
 use super::text_encoding::{Decoder, Encoding, Extent, is_shown_as_is};
 use super::text_range::{Picker, TextRange};
 
-/// Text in one answer: about 65,000 tokens, more than most models should be given at once.
-pub(super) const TEXT_BYTES_MAX: usize = 256 * 1024;
-
 /// Pictures, sounds and other bytes in one answer, before base64; model providers refuse more.
 pub(super) const MEDIA_BYTES_MAX: usize = 5 * 1024 * 1024;
 
@@ -30,6 +27,8 @@ pub(super) struct Asked {
     pub(super) path: Inside,
     pub(super) range: TextRange,
     pub(super) sha256: bool,
+    /// Text in one answer.
+    pub(super) text_bytes_max: usize,
 }
 
 impl Asked {
@@ -38,7 +37,7 @@ impl Asked {
         let plainly = self.range == TextRange::ALL && !self.sha256 && !file.bytes.is_empty();
         let bytes = match String::from_utf8(file.bytes) {
             // By far the most common case, and the only one where the bytes are not copied.
-            Ok(text) if plainly && text.len() <= TEXT_BYTES_MAX && is_shown_as_is(&text) => {
+            Ok(text) if plainly && text.len() <= self.text_bytes_max && is_shown_as_is(&text) => {
                 return Ok(Document(vec![Block::Text(text)]));
             }
             Ok(text) => text.into_bytes(),
@@ -69,7 +68,7 @@ impl Asked {
         file_bytes: u64,
         cancel: &Cancel,
     ) -> Result<Document, ToolError> {
-        let mut picker = Picker::new(self.range, TEXT_BYTES_MAX);
+        let mut picker = Picker::new(self.range, self.text_bytes_max);
         let mut digest = self.sha256.then(Sha256::new);
         // With its last byte seen, a file is always read to the end, so that the end is known.
         let may_stop_before = if file_bytes <= COUNTED_BYTES_MAX || self.sha256 { 0 } else { file_bytes };
@@ -82,7 +81,7 @@ impl Asked {
             remarks.push(format!("[{} is empty.]", self.path));
         }
         remarks.extend(picked.mark(file_bytes));
-        remarks.extend(encoding.remark().map(str::to_owned));
+        remarks.extend(encoding.remark());
         let text = String::from_utf8(picked.bytes).unwrap_or_else(|error| {
             remarks.push("[Bytes that are not UTF-8 are shown as U+FFFD.]".to_owned());
             String::from_utf8_lossy(error.as_bytes()).into_owned()

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Structured, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, Inside, Tool, ToolError};
 
 use super::file_error::refused;
-use super::listing::Listing;
 use super::name_filter::{NameFilter, spans_folders};
 use super::walk::{LOOKED_AT_MAX, Wanted, walk};
+use crate::offer::ENTRIES_MAX;
 use crate::plain_schema::plain;
-
-/// Entries in one answer: some 100 KiB of text.
-const ENTRIES_MAX: usize = 2_000;
 
 /// Lists a folder of the workspace.
 #[derive(Debug)]
-pub(crate) struct List;
+pub(crate) struct List {
+    /// Entries in one answer where the call does not say how many it wants.
+    pub(crate) entries: usize,
+}
 
 /// The arguments of `workspace_list`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -39,7 +39,7 @@ pub(crate) struct Input {
     /// In a recursive listing, also show what `.gitignore` and `.ignore` files leave out.
     #[serde(default)]
     ignored: bool,
-    /// How many entries to show at most. Default and maximum: 2000.
+    /// How many entries to show at most, up to 2000. Default: as many as suit one answer.
     limit: Option<NonZeroU64>,
     /// Go on after this path, as the end of the answer before says.
     after: Option<String>,
@@ -55,8 +55,8 @@ impl Tool for List {
         title: "List files",
         summary: "List a folder of the workspace: one line for each entry with its path, its size in bytes (or \
                   `folder`, `link`, `other`) and the time of its last change. One level, or with `recursive` all \
-                  folders below, without `.git` and what ignore files leave out. At most 2000 entries per call, in \
-                  order of their paths; the last line then says how to go on. Links are not followed.",
+                  folders below, without `.git` and what ignore files leave out. In order of their paths, as many as \
+                  suit one answer or `limit`; the last line then says how to go on. Links are not followed.",
         effect: Effect::Reads,
         arguments: ArgumentRoles { paths: &["path", "glob", "after"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
@@ -69,20 +69,22 @@ impl Tool for List {
         ],
     };
     type Input = Input;
-    type Output = Structured<Listing>;
+    // No structure beside it: clients that show a model both would show it everything twice.
+    type Output = Document;
 
-    async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Listing>, ToolError> {
+    async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
         let start = cx.files.locate(&input.path).map_err(refused)?;
-        let wanted = wanted(&input, cx)?;
+        let wanted = wanted(&input, self.entries, cx)?;
         let (files, cancel) = (cx.files.clone(), cx.cancel.clone());
-        cx.blocking(move || walk(&files, &start, &wanted, &cancel).map(Structured)).await
+        let listing = cx.blocking(move || walk(&files, &start, &wanted, &cancel)).await?;
+        Ok(Document(vec![Block::Text(listing.to_string())]))
     }
 }
 
-fn wanted(input: &Input, cx: &Context) -> Result<Wanted, ToolError> {
+fn wanted(input: &Input, entries: usize, cx: &Context) -> Result<Wanted, ToolError> {
     let glob = input.glob.as_deref();
     let recursive = input.recursive.unwrap_or_else(|| glob.is_some_and(spans_folders));
-    let limit = input.limit.map_or(u64::MAX, NonZeroU64::get);
+    let limit = input.limit.map_or(entries, |limit| usize::try_from(limit.get()).unwrap_or(usize::MAX));
     let after: Option<Inside> =
         input.after.as_deref().map(|after| cx.files.locate(after)).transpose().map_err(refused)?;
     Ok(Wanted {
@@ -91,7 +93,7 @@ fn wanted(input: &Input, cx: &Context) -> Result<Wanted, ToolError> {
         hidden: input.hidden,
         // A single level is shown as it is: whoever looks into a folder wants to see what is there.
         ignored: input.ignored || !recursive,
-        entries_max: usize::try_from(limit).unwrap_or(usize::MAX).min(ENTRIES_MAX),
+        entries_max: limit.min(usize::from(ENTRIES_MAX)),
         looked_at_max: LOOKED_AT_MAX,
         after: after.filter(|after| !after.is_root()),
     })
@@ -106,8 +108,10 @@ mod tests {
     use super::*;
     use crate::workspace::walk::DEPTH_MAX;
 
+    const LIST: List = List { entries: 500 };
+
     fn check(files: &str, arguments: &str, expected: Expect) {
-        check_tool(List, files, arguments, expected);
+        check_tool(LIST, files, arguments, expected);
     }
 
     /// Only the paths and remarks, without times and structure.
@@ -116,18 +120,15 @@ mod tests {
     }
 
     fn paths(workspace: &Workspace, arguments: &str) -> String {
-        let shown = call(&*builtin(List), workspace, arguments);
-        let text = shown.trim_start_matches("text: ").split("structured: ").next().unwrap_or_default();
+        let shown = call(&*builtin(LIST), workspace, arguments);
+        let text = shown.trim_start_matches("text: ");
         text.lines().map(|line| line.split("\\t").next().unwrap_or(line)).collect::<Vec<_>>().join(" ")
     }
 
     #[test]
-    fn the_schemas_are_these() {
-        let tool = builtin(List);
-        for (schema, expected) in [
-            (
-                &tool.definition().input_schema,
-                expect![[r#"
+    fn the_schema_is_this() {
+        let tool = builtin(LIST);
+        let expected = expect![[r#"
                     {
                       "additionalProperties": false,
                       "properties": {
@@ -150,7 +151,7 @@ mod tests {
                           "type": "boolean"
                         },
                         "limit": {
-                          "description": "How many entries to show at most. Default and maximum: 2000.",
+                          "description": "How many entries to show at most, up to 2000. Default: as many as suit one answer.",
                           "minimum": 1,
                           "type": "integer"
                         },
@@ -165,86 +166,10 @@ mod tests {
                         }
                       },
                       "type": "object"
-                    }"#]],
-            ),
-            (
-                tool.definition().output_schema.as_ref().expect("it has structure"),
-                expect![[r#"
-                    {
-                      "properties": {
-                        "entries": {
-                          "description": "In order of their paths, a folder before what is in it.",
-                          "items": {
-                            "description": "One entry.",
-                            "properties": {
-                              "bytes": {
-                                "description": "The size of a file.",
-                                "minimum": 0,
-                                "type": "integer"
-                              },
-                              "kind": {
-                                "description": "What an entry is.",
-                                "enum": [
-                                  "file",
-                                  "folder",
-                                  "link",
-                                  "other"
-                                ],
-                                "type": "string"
-                              },
-                              "modified": {
-                                "description": "When the content last changed, in UTC.",
-                                "type": "string"
-                              },
-                              "path": {
-                                "description": "Relative to the workspace.",
-                                "type": "string"
-                              }
-                            },
-                            "required": [
-                              "path",
-                              "kind",
-                              "modified"
-                            ],
-                            "type": "object"
-                          },
-                          "type": "array"
-                        },
-                        "next_after": {
-                          "description": "If there is more: call again with this as `after`.",
-                          "type": "string"
-                        },
-                        "unlisted": {
-                          "description": "Folders that could not be listed, with the reason.",
-                          "items": {
-                            "description": "A folder that could not be listed.",
-                            "properties": {
-                              "path": {
-                                "type": "string"
-                              },
-                              "reason": {
-                                "type": "string"
-                              }
-                            },
-                            "required": [
-                              "path",
-                              "reason"
-                            ],
-                            "type": "object"
-                          },
-                          "type": "array"
-                        }
-                      },
-                      "required": [
-                        "entries"
-                      ],
-                      "type": "object"
-                    }"#]],
-            ),
-        ] {
-            let schema: serde_json::Value = serde_json::from_slice(schema).expect("JSON");
-            expected.assert_eq(&serde_json::to_string_pretty(&schema).expect("JSON"));
-        }
+                    }"#]];
+        let schema: serde_json::Value =
+            serde_json::from_slice(&tool.definition().input_schema).expect("JSON");
+        expected.assert_eq(&serde_json::to_string_pretty(&schema).expect("JSON"));
     }
 
     const TREE: &str = "
@@ -280,7 +205,6 @@ mod tests {
                 latest\tlink\t2026-01-02T03:04:05Z
                 src/\tfolder\t2026-01-02T03:04:05Z
                 target/\tfolder\t2026-01-02T03:04:05Z
-                structured: {"entries":[{"path":".env","kind":"file","bytes":6,"modified":"2026-01-02T03:04:05Z"},{"path":".git","kind":"folder","modified":"2026-01-02T03:04:05Z"},{"path":".github","kind":"folder","modified":"2026-01-02T03:04:05Z"},{"path":".gitignore","kind":"file","bytes":24,"modified":"2026-01-02T03:04:05Z"},{"path":"README.md","kind":"file","bytes":10,"modified":"2026-01-02T03:04:05Z"},{"path":"a.log","kind":"file","bytes":1,"modified":"2026-01-02T03:04:05Z"},{"path":"keep.log","kind":"file","bytes":1,"modified":"2026-01-02T03:04:05Z"},{"path":"latest","kind":"link","modified":"2026-01-02T03:04:05Z"},{"path":"src","kind":"folder","modified":"2026-01-02T03:04:05Z"},{"path":"target","kind":"folder","modified":"2026-01-02T03:04:05Z"}]}
             "#]],
         );
         check(
@@ -288,7 +212,6 @@ mod tests {
             r#"{"path": "/workspace/src/sub"}"#,
             expect![[r#"
                 text: src/sub/generated/\tfolder\t2026-01-02T03:04:05Z
-                structured: {"entries":[{"path":"src/sub/generated","kind":"folder","modified":"2026-01-02T03:04:05Z"}]}
             "#]],
         );
         check_paths(TREE, r#"{"hidden": false}"#, "README.md a.log keep.log latest src/ target/");
@@ -393,7 +316,6 @@ mod tests {
             text: a\t1\t2026-01-02T03:04:05Z
             b\t1\t2026-01-02T03:04:05Z
             [2 entries, and there is more. To go on, call again with after: "b".]
-            structured: {"entries":[{"path":"a","kind":"file","bytes":1,"modified":"2026-01-02T03:04:05Z"},{"path":"b","kind":"file","bytes":1,"modified":"2026-01-02T03:04:05Z"}],"next_after":"b"}
         "#]],
         );
         // The entry itself may be gone.
@@ -422,9 +344,9 @@ mod tests {
         for n in 0..1100 {
             workspace.put(&format!("{n:04}{tail}"), b"");
         }
-        let shown = paths(&workspace, "{}");
+        let shown = paths(&workspace, r#"{"limit": 2000}"#);
         assert!(shown.contains(" [1074 entries, and there is more. "), "{}", &shown[shown.len() - 400..]);
-        let rest = paths(&workspace, &format!(r#"{{"after": "1073{tail}"}}"#));
+        let rest = paths(&workspace, &format!(r#"{{"after": "1073{tail}", "limit": 2000}}"#));
         assert_eq!(rest.split(' ').count(), 1100 - 1074);
     }
 
@@ -474,7 +396,7 @@ mod tests {
         for arguments in
             [r#"{"path": ".."}"#, r#"{"path": "/etc"}"#, r#"{"path": "out"}"#, r#"{"after": "../x"}"#]
         {
-            let shown = call(&*builtin(List), &Workspace::new(files), arguments);
+            let shown = call(&*builtin(LIST), &Workspace::new(files), arguments);
             assert!(
                 shown.starts_with("error outside_workspace: the path leads outside the workspace;"),
                 "{shown}"
@@ -494,7 +416,7 @@ mod tests {
         let cancel = Cancel::new();
         cancel.cancel();
         let outcome =
-            testkit::call_with(&*builtin(List), &Workspace::new(TREE), r#"{"recursive": true}"#, &cancel);
+            testkit::call_with(&*builtin(LIST), &Workspace::new(TREE), r#"{"recursive": true}"#, &cancel);
         assert_eq!(outcome.expect_err("cancelled").code(), ToolError::CANCELLED);
     }
 }

@@ -1,48 +1,36 @@
-//! What a listing says, as structure and as text.
+//! What a listing says.
 
 use std::fmt;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use schemars::JsonSchema;
-use serde::Serialize;
 use tool_api::{Entry, Kind};
 
-use crate::plain_schema::plain;
-
 /// A listing, or a part of one.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = plain)]
+#[derive(Debug)]
 pub(crate) struct Listing {
     /// In order of their paths, a folder before what is in it.
     pub(super) entries: Vec<Item>,
     /// If there is more: call again with this as `after`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) next_after: Option<String>,
     /// Folders that could not be listed, with the reason.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
     pub(super) unlisted: Vec<Unlisted>,
 }
 
 /// One entry.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Debug)]
 pub(super) struct Item {
     /// Relative to the workspace.
     pub(super) path: String,
     pub(super) kind: ItemKind,
     /// The size of a file.
-    #[serde(skip_serializing_if = "Option::is_none")]
     bytes: Option<u64>,
     /// When the content last changed, in UTC.
     modified: String,
 }
 
 /// What an entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ItemKind {
     File,
     Folder,
@@ -51,8 +39,7 @@ pub(super) enum ItemKind {
 }
 
 /// A folder that could not be listed.
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(inline)]
+#[derive(Debug)]
 pub(super) struct Unlisted {
     pub(super) path: String,
     pub(super) reason: String,

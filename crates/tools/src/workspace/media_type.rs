@@ -74,12 +74,20 @@ const BY_EXTENSION: [(&str, &str); 24] = [
 
 const UNKNOWN: &str = "application/octet-stream";
 
+/// True if a file that begins so is of a type that is no text.
+pub(super) fn has_magic(head: &[u8]) -> bool {
+    by_magic(head).is_some()
+}
+
+fn by_magic(head: &[u8]) -> Option<&'static Magic> {
+    MAGIC.iter().find(|(start, (at, inner), ..)| {
+        head.starts_with(start) && head.get(*at..).is_some_and(|rest| rest.starts_with(inner))
+    })
+}
+
 /// The media type of a file of this name and beginning.
 pub(super) fn of(name: &str, head: &[u8]) -> MediaType {
-    let fits = |(start, (at, inner), ..): &&Magic| {
-        head.starts_with(start) && head.get(*at..).is_some_and(|rest| rest.starts_with(inner))
-    };
-    if let Some((_, _, form, name)) = MAGIC.iter().find(fits) {
+    if let Some((_, _, form, name)) = by_magic(head) {
         return MediaType { name, form: *form };
     }
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);

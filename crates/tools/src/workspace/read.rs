@@ -7,18 +7,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tool_api::{About, ArgumentRoles, Context, Document, Effect, Example, Tool, ToolError};
 
-use super::content::{Asked, TEXT_BYTES_MAX};
+use super::content::Asked;
 use super::file_error::refused;
 use super::text_range::TextRange;
 use crate::plain_schema::plain;
 
 /// Files up to this size are read where the call arrived: that takes some microseconds, less than asking
-/// another thread. It is the text budget, so that whatever is read here can be shown whole.
-const INLINE_BYTES_MAX: usize = TEXT_BYTES_MAX;
+/// another thread.
+const INLINE_BYTES_MAX: usize = 256 * 1024;
 
 /// Reads a file of the workspace.
 #[derive(Debug)]
-pub(crate) struct Read;
+pub(crate) struct Read {
+    /// Text in one answer.
+    pub(crate) text_bytes_max: usize,
+}
 
 /// The arguments of `workspace_read`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -50,8 +53,8 @@ impl Tool for Read {
         name: "workspace_read",
         title: "Read a file",
         summary: "Read a file of the workspace. Text is shown as it is, whole or a range of lines (`offset`, \
-                  `limit`), up to 256 KiB per call; a second block then says which lines these are and how to read \
-                  on. Pictures (PNG, JPEG, GIF, WebP), sounds (WAV, MP3, Ogg, FLAC) and other binary files are \
+                  `limit`), as much as fits into one answer; a second block then says which lines these are and how \
+                  to read on. Pictures (PNG, JPEG, GIF, WebP), sounds (WAV, MP3, Ogg, FLAC) and other binary files are \
                   shown as such, up to 5 MiB.",
         effect: Effect::Reads,
         arguments: ArgumentRoles { paths: &["path"], ..ArgumentRoles::NONE },
@@ -78,7 +81,7 @@ impl Tool for Read {
             line_byte: input.line_byte,
             lines_max: input.limit.map(NonZeroU64::get),
         };
-        let asked = Asked { path, range, sha256: input.sha256 };
+        let asked = Asked { path, range, sha256: input.sha256, text_bytes_max: self.text_bytes_max };
         if head.total_bytes <= INLINE_BYTES_MAX as u64 {
             return asked.small(head, &cx.cancel);
         }

@@ -7,14 +7,18 @@ use tool_api::{Block, Cancel, Outcome, Payload, builtin};
 use super::*;
 use crate::workspace::content::{COUNTED_BYTES_MAX, MEDIA_BYTES_MAX};
 
+const TEXT_BYTES_MAX: usize = 256 * 1024;
+
+const READ: Read = Read { text_bytes_max: TEXT_BYTES_MAX };
+
 fn check(files: &str, arguments: &str, expected: Expect) {
-    check_tool(Read, files, arguments, expected);
+    check_tool(READ, files, arguments, expected);
 }
 
 #[test]
 fn the_schema_is_this() {
     let schema: serde_json::Value =
-        serde_json::from_slice(&builtin(Read).definition().input_schema).expect("JSON");
+        serde_json::from_slice(&builtin(READ).definition().input_schema).expect("JSON");
     expect![[r#"
         {
           "additionalProperties": false,
@@ -59,7 +63,7 @@ fn one_file_has_many_spellings() {
     let real = workspace.path().join("notes.md").display().to_string();
     for path in ["notes.md", "./notes.md", "/workspace/notes.md", "a/../notes.md", &real] {
         let arguments = serde_json::json!({ "path": path }).to_string();
-        assert_eq!(call(&*builtin(Read), &workspace, &arguments), "text: # Notes\n", "{path}");
+        assert_eq!(call(&*builtin(READ), &workspace, &arguments), "text: # Notes\n", "{path}");
     }
 }
 
@@ -89,7 +93,7 @@ fn whatever_is_outside_is_refused_alike() {
         "notes.md\0",
     ] {
         let arguments = serde_json::json!({ "path": path }).to_string();
-        assert_eq!(call(&*builtin(Read), &workspace, &arguments), outside, "{path:?}");
+        assert_eq!(call(&*builtin(READ), &workspace, &arguments), outside, "{path:?}");
     }
 }
 
@@ -258,10 +262,10 @@ fn bytes_come_by_their_kind() {
     let workspace = Workspace::new("");
     workspace.put("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR");
     workspace.put("a.wav", b"RIFF\x04\0\0\0WAVE");
-    workspace.put("latin1.txt", b"na\xefve");
+    workspace.put("latin1.txt", b"Gr\xfc\xdfe aus K\xf6ln");
     workspace.put("sub/50% é.bin", b"\0\x01");
     workspace.put("utf16.txt", b"\xff\xfeh\0i\0\n\0");
-    let check = |arguments, expected: Expect| check_call(Read, &workspace, arguments, expected);
+    let check = |arguments, expected: Expect| check_call(READ, &workspace, arguments, expected);
     check(
         r#"{"path": "a.png"}"#,
         expect![[r#"
@@ -284,8 +288,9 @@ fn bytes_come_by_their_kind() {
     check(
         r#"{"path": "latin1.txt"}"#,
         expect![[r#"
-        application/octet-stream 5 bytes file:///workspace/latin1.txt
-    "#]],
+            text: Grüße aus Köln¶
+            text: [The file seems to be windows-1252, shown as UTF-8; written again it would be UTF-8.]¶
+        "#]],
     );
     check(
         r#"{"path": "sub/50% é.bin"}"#,
@@ -311,7 +316,7 @@ fn large_bytes_have_a_limit() {
     picture.push(0);
     workspace.put("b.png", &picture);
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "a.png"}"#,
         expect![[r#"
@@ -319,7 +324,7 @@ fn large_bytes_have_a_limit() {
     "#]],
     );
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "b.png"}"#,
         expect![[r#"
@@ -330,7 +335,7 @@ fn large_bytes_have_a_limit() {
 
 /// The text of the first block, and what the last one says.
 fn read(workspace: &Workspace, arguments: &str) -> (String, String) {
-    let outcome = testkit::call_with(&*builtin(Read), workspace, arguments, &Cancel::new());
+    let outcome = testkit::call_with(&*builtin(READ), workspace, arguments, &Cancel::new());
     match outcome {
         Ok(Outcome { payload: Payload::Ours { mut blocks, .. }, .. }) => {
             let Some(Block::Text(mark)) = blocks.pop() else { panic!("text is expected") };
@@ -382,7 +387,7 @@ fn a_large_file_is_marked() {
         [Lines 5 to 6 of 100000; 4 bytes of a file of 588895. To read on, call again with offset: 7.]
         [sha256: b2bc7d3f8b652d2ec96865b68ad8f80e22cca174abe1aed7889e242a747d590f]"#]].assert_eq(&marks.join("\n"));
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "big.txt", "offset": 100001}"#,
         expect![[r#"
@@ -399,7 +404,7 @@ fn a_huge_file_is_left_when_the_lines_are_found() {
     text.extend_from_slice(b"\nlast\n");
     workspace.put("huge.txt", &text);
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "huge.txt", "limit": 1}"#,
         expect![[r#"
@@ -408,7 +413,7 @@ fn a_huge_file_is_left_when_the_lines_are_found() {
     "#]],
     );
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "huge.txt", "offset": 3, "limit": 1}"#,
         expect![[r#"
@@ -417,7 +422,7 @@ fn a_huge_file_is_left_when_the_lines_are_found() {
     "#]],
     );
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "huge.txt", "offset": 4}"#,
         expect![[r#"
@@ -433,7 +438,7 @@ fn text_that_turns_to_bytes_late_is_shown_with_a_remark() {
     text.extend_from_slice(b"\nna\xefve\n");
     workspace.put("late.txt", &text);
     check_call(
-        Read,
+        READ,
         &workspace,
         r#"{"path": "late.txt", "offset": 2}"#,
         expect![[r#"
@@ -450,6 +455,6 @@ fn a_cancelled_call_stops_reading() {
     workspace.put("big.txt", &vec![b'\n'; TEXT_BYTES_MAX + 1]);
     let cancel = Cancel::new();
     cancel.cancel();
-    let outcome = testkit::call_with(&*builtin(Read), &workspace, r#"{"path": "big.txt"}"#, &cancel);
+    let outcome = testkit::call_with(&*builtin(READ), &workspace, r#"{"path": "big.txt"}"#, &cancel);
     assert_eq!(outcome.expect_err("cancelled").code(), ToolError::CANCELLED);
 }
