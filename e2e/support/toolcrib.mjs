@@ -96,7 +96,7 @@ export const serve = async (config, { spell = ["serve", ALONE, "--config", confi
   const program = start(spell, options);
   const address = new Promise((resolve, reject) => {
     const look = () => {
-      const found = /http:\/\/127\.0\.0\.1:([1-9]\d*)\/mcp/.exec(program.stderr());
+      const found = /https?:\/\/127\.0\.0\.1:([1-9]\d*)\/mcp/.exec(program.stderr());
       if (found) resolve(found[0]);
     };
     program.child.stderr.on("data", look);

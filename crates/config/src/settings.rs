@@ -202,7 +202,11 @@ impl Settling<'_> {
     fn server(&mut self, config: server::Config) -> server::Config {
         let socket = config.socket.as_deref().filter(|path| !path.as_os_str().is_empty());
         let socket = socket.map(|path| self.path(&["server", "socket"], path)).or(config.socket.clone());
-        let config = server::Config { socket, ..config };
+        let tls = config.tls.as_ref().map(|tls| server::Tls {
+            certificate: self.path(&["server", "tls", "certificate"], &tls.certificate),
+            key: self.located(&["server", "tls", "key"], &tls.key),
+        });
+        let config = server::Config { socket, tls, ..config };
         for problem in config.check().err().into_iter().flatten() {
             let nth = problem.nth.map(|nth| nth.to_string());
             self.report_below("server", [problem.key].into_iter().chain(nth.as_deref()), problem.to_string());

@@ -10,7 +10,6 @@ use gate::Cancel;
 use server::identity::Identity;
 use server::{Config, Server, http, unix};
 use terminal::Trouble;
-use tokio::net::TcpListener;
 
 use crate::assemble::identity;
 use crate::control::Reloader;
@@ -20,7 +19,7 @@ use banner::Banner;
 pub struct HttpDoor {
     config: Config,
     identity: Arc<Identity>,
-    listener: TcpListener,
+    listener: http::Listener,
     socket: Option<unix::Socket>,
 }
 

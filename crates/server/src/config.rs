@@ -4,7 +4,8 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
 /// The path of the MCP endpoint over HTTP.
 pub const MCP_PATH: &str = "/mcp";
@@ -17,9 +18,10 @@ const SOCKET_PATH_BYTES_MAX: usize = 103;
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
     /// Address and port for HTTP. Port 0 takes any free one. An address that other machines reach is accepted only
-    /// if there are keys (`toolcrib keys create`) or issuers (`[[identity.issuers]]`). TLS is left to a reverse proxy
-    /// before it.
+    /// if there are keys (`toolcrib keys create`) or issuers (`[[identity.issuers]]`). What is said there
+    /// is encrypted by `[server.tls]`, or by a reverse proxy before it.
     #[schemars(with = "String")]
+    #[serde(deserialize_with = "read_address")]
     pub bind: SocketAddr,
     /// Whether programs on this machine may call without a key or token, as the local user. By default they may as
     /// long as there has never been a key and there is no issuer, as on a first run; from the first one on they need one,
@@ -35,6 +37,18 @@ pub struct Config {
     /// Path of a Unix socket on which MCP is spoken as on standard input and output, one client on each
     /// connection. Only the user who started the program may connect. Without it there is no socket.
     pub socket: Option<PathBuf>,
+    /// Speaks HTTPS instead of HTTP, with this certificate. Its files are read when the server starts.
+    pub tls: Option<Tls>,
+}
+
+/// The certificate that the server shows, and its key. Both files are read when the server starts.
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The file with the certificate in PEM, and behind it those that it depends on.
+    pub certificate: PathBuf,
+    /// The file with its private key in PEM. Nobody else may be able to write it.
+    pub key: PathBuf,
 }
 
 impl Default for Config {
@@ -45,8 +59,25 @@ impl Default for Config {
             hosts: Vec::new(),
             origins: Vec::new(),
             socket: None,
+            tls: None,
         }
     }
+}
+
+/// The address and port of a text.
+///
+/// # Errors
+/// How one is written, and which was probably meant.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost").unwrap_or(text).trim_start_matches(':').parse::<u16>();
+    text.parse().map_err(|_| match port {
+        Ok(port) => format!("an address has a host and a port; did you mean \"127.0.0.1:{port}\"?"),
+        Err(_) => format!("{text:?} is no IP address with a port, such as \"127.0.0.1:3000\""),
+    })
+}
+
+fn read_address<'de, D: Deserializer<'de>>(from: D) -> Result<SocketAddr, D::Error> {
+    address(&String::deserialize(from)?).map_err(D::Error::custom)
 }
 
 /// A value of the section that cannot be used.
@@ -149,6 +180,17 @@ mod tests {
         for (origin, good) in origins {
             assert_eq!(origin_fault(origin).is_none(), good, "{origin:?}");
         }
+    }
+
+    #[test]
+    fn an_address_has_a_host_and_a_port() {
+        assert_eq!(address("[::1]:3000"), Ok("[::1]:3000".parse().expect("an address")));
+        for text in ["3000", ":3000", "localhost:3000"] {
+            let why = address(text).expect_err("no address");
+            assert!(why.ends_with("did you mean \"127.0.0.1:3000\"?"), "{why}");
+        }
+        let why = address("crib.example:3000").expect_err("a name");
+        assert!(why.starts_with("\"crib.example:3000\" is no IP address with a port"), "{why}");
     }
 
     #[test]

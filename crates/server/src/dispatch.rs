@@ -80,7 +80,7 @@ fn answer(request: &mut Request<'_>, method: &str) -> Result<Now, WireError> {
         "resources/unsubscribe" if !is_modern => legacy::unsubscribe(request),
         "logging/setLevel" if !is_modern => legacy::set_level(request),
         "initialize" if !is_modern => welcome::initialize(request),
-        "ping" if !is_modern => request.answer(b"{}"),
+        "ping" if !is_modern => request.answer(b"{}", None),
         _ => calls::extension_method(request, method),
     }
 }

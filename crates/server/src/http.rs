@@ -26,6 +26,7 @@ mod outbound;
 mod post;
 mod sessions;
 mod streams;
+mod tls;
 mod unauthenticated;
 mod visitor;
 
@@ -41,7 +42,8 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 pub use crate::config::MCP_PATH as PATH;
@@ -49,8 +51,9 @@ use crate::identity::Identity;
 use crate::{Config, Server, Workspaces, accept};
 use answer::{Answer, Answered};
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
-pub use listen::{BindError, bind};
+pub use listen::{BindError, bind, check};
 use named::Named;
+pub use tls::Listener;
 
 /// How long a client may take to send the head of a request.
 const HEAD_WAIT_MAX: Duration = Duration::from_secs(30);
@@ -72,7 +75,7 @@ pub async fn serve(
     server: Arc<Server>,
     workspaces: Arc<dyn Workspaces>,
     identity: Arc<Identity>,
-    listener: TcpListener,
+    listener: Listener,
     config: &Config,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -81,7 +84,19 @@ pub async fn serve(
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
     let serve = |(socket, peer): (TcpStream, SocketAddr)| {
-        connection(door.clone(), socket, peer.ip(), closing.subscribe())
+        let (door, tls, closing) = (door.clone(), listener.tls(), closing.subscribe());
+        async move {
+            // Without it small answers wait for the client's acknowledgement, some 40 ms.
+            let _ = socket.set_nodelay(true);
+            match tls {
+                None => connection(door, socket, peer.ip(), closing).await,
+                Some(tls) => {
+                    if let Some(socket) = tls::agree(&tls, socket).await {
+                        connection(door, socket, peer.ip(), closing).await;
+                    }
+                }
+            }
+        }
     };
     tokio::select! {
         biased;
@@ -113,12 +128,10 @@ async fn sweep(door: &Door) {
 
 async fn connection(
     door: Arc<Door>,
-    socket: TcpStream,
+    socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: IpAddr,
     mut closing: tokio::sync::watch::Receiver<bool>,
 ) {
-    // Without it small answers wait for the client's acknowledgement, some 40 ms.
-    let _ = socket.set_nodelay(true);
     let service = service_fn(|request| {
         let door = door.clone();
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.

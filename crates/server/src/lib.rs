@@ -26,7 +26,7 @@ mod subscription;
 pub mod unix;
 mod workspaces;
 
-pub use config::{Config, Problem};
+pub use config::{Config, Problem, Tls, address};
 pub use greeting::Greeting;
 pub use ourselves::OURSELVES;
 pub use reply::outcome_json;

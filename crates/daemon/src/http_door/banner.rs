@@ -30,8 +30,9 @@ pub(super) struct Banner {
 }
 
 /// The endpoint at an address.
-fn url(address: SocketAddr) -> String {
-    format!("http://{address}{}", server::http::PATH)
+fn url(server: &server::Config, address: SocketAddr) -> String {
+    let scheme = if server.tls.is_some() { "https" } else { "http" };
+    format!("{scheme}://{address}{}", server::http::PATH)
 }
 
 /// Who may call over HTTP, in a few words. `is_open` says whether everybody is let in, if that could be found out.
@@ -57,7 +58,7 @@ impl Banner {
             those.map(|upstream| upstream.name().to_owned()).collect::<Vec<_>>()
         };
         Banner {
-            url: url(address),
+            url: url(&settings.server, address),
             named: settings.named.keys().cloned().collect(),
             socket: settings.server.socket.as_ref().map(|path| path.display().to_string()),
             workspace: settings.workspace.display().to_string(),
@@ -149,7 +150,7 @@ mod tests {
 
     fn banner(is_open: bool) -> String {
         let banner = Banner {
-            url: url(SocketAddr::from(([127, 0, 0, 1], 3000))),
+            url: url(&server::Config::default(), SocketAddr::from(([127, 0, 0, 1], 3000))),
             named: vec!["review".into(), "team".into()],
             socket: Some("/run/crib.sock".into()),
             workspace: "/work".into(),

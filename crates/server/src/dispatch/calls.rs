@@ -7,6 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use gate::approvals;
 use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
+use tracing::field::display;
 use tracing::{Level, debug};
 use wire::completion;
 use wire::message::Text;
@@ -213,8 +214,9 @@ impl Job {
             let since = tracing::enabled!(target: "mcp", Level::DEBUG).then(Instant::now);
             let result = self.pass().await;
             let success = matches!(&result, Ok(outcome) if !outcome.is_error);
-            let (tool, duration) = (self.facts.about.logged(), since.map(|since| since.elapsed()));
-            debug!(target: "mcp", id = %self.id, tool, ?duration, success, "tool execution completed");
+            let tool = self.facts.about.logged();
+            let duration = since.map(|since| display(format!("{}ms", since.elapsed().as_millis())));
+            debug!(target: "mcp", id = %self.id, tool, duration, success, "tool execution completed");
             match result {
                 Err(failure) if failure.is_cancelled() => None,
                 Err(Failure::Refused(Refusal::Unsupported { .. }))

@@ -13,7 +13,7 @@ use crate::subscription::ResourceSubscription;
 pub(super) fn subscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
     let uri = resources::uri_params("resources/subscribe", request.params.as_ref())?.0;
     if request.session.is_subscribed(&uri) {
-        return request.answer(b"{}");
+        return request.answer(b"{}", None);
     }
     if !request.session.may_subscribe() {
         let why = format!("Invalid params: at most {SUBSCRIBED_MAX} resources can be subscribed to");
@@ -45,7 +45,7 @@ pub(super) fn unsubscribe(request: &mut Request<'_>) -> Result<Now, WireError> {
     let uri = resources::uri_params("resources/unsubscribe", request.params.as_ref())?.0;
     // Not to be told of it any more is all that is asked for. That its source watches no more follows.
     request.session.end_subscription(&uri);
-    request.answer(b"{}")
+    request.answer(b"{}", None)
 }
 
 /// Answers `logging/setLevel`.
@@ -57,5 +57,5 @@ pub(super) fn set_level(request: &mut Request<'_>) -> Result<Now, WireError> {
         return Err(WireError::new(Code::InvalidParams, why));
     };
     request.session.set_log_level(level);
-    request.answer(b"{}")
+    request.answer(b"{}", None)
 }

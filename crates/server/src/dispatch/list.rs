@@ -23,11 +23,12 @@ pub(super) fn list(request: &mut Request<'_>, kind: ListKind) -> Result<Now, Wir
         }
         page
     };
+    let lists_tools = matches!(kind, ListKind::Tools);
     let catalog = request.server.gate.catalog().clone();
     let offer = catalog.offer();
     // Whoever goes on has been waited for, and goes on in the list as it was.
     if goes_on || (offer.is_settled && offer.good_for() != Some(Duration::ZERO)) {
-        return request.answer(&page(&offer)?);
+        return request.answer(&page(&offer)?, lists_tools.then_some(offer.tools.len()));
     }
-    request.answer_by(async move { catalog.listed().await }.boxed(), page)
+    request.answer_by(async move { catalog.listed().await }.boxed(), page, lists_tools)
 }

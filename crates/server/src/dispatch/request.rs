@@ -64,14 +64,14 @@ impl Request<'_> {
         self.session.begin(&self.id).map_err(invalid_request)
     }
 
-    /// Answers with a result (JSON text) that is the same in all revisions.
-    pub(super) fn answer(&mut self, result: &[u8]) -> Result<Now, WireError> {
+    /// Answers with a result (JSON text) that is the same in all revisions, and lists so many `tools` if it lists them.
+    pub(super) fn answer(&mut self, result: &[u8], tools: Option<usize>) -> Result<Now, WireError> {
         // A call looks for itself when it begins.
         if self.session.is_running(&self.id) {
             return Err(invalid_request(BeginFault::Duplicate));
         }
         write::result(self.out, &self.id, result);
-        debug!(target: "mcp", id = %self.id, "sending response");
+        debug!(target: "mcp", id = %self.id, tools, "sending response");
         Ok(Now::Written(None))
     }
 
@@ -80,6 +80,7 @@ impl Request<'_> {
         &self,
         offer: BoxFuture<'static, Arc<Offer>>,
         write: impl FnOnce(&Offer) -> Result<Bytes, WireError> + Send + 'static,
+        lists_tools: bool,
     ) -> Result<Now, WireError> {
         let (in_flight, id) = (self.begin()?, self.id.clone());
         Ok(Now::Later(Box::pin(async move {
@@ -89,7 +90,8 @@ impl Request<'_> {
                 offer = offer => offer,
             };
             let written = write(&offer);
-            debug!(target: "mcp", %id, "sending response");
+            let tools = lists_tools.then_some(offer.tools.len());
+            debug!(target: "mcp", %id, tools, "sending response");
             Some(match written {
                 Ok(result) => Reply::result(&id, &result),
                 Err(error) => Reply::error(&id, &error),

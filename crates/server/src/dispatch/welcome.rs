@@ -88,9 +88,13 @@ fn answer(
     let catalog = request.server.gate.catalog().clone();
     let offer = catalog.offer();
     if offer.is_settled {
-        return request.answer(&write(&offer));
+        return request.answer(&write(&offer), None);
     }
-    request.answer_by(async move { catalog.remembered().await }.boxed(), |offer| Ok(write(offer).into()))
+    request.answer_by(
+        async move { catalog.remembered().await }.boxed(),
+        |offer| Ok(write(offer).into()),
+        false,
+    )
 }
 
 /// What models read: our own words, and those of each source under its name.

@@ -3,7 +3,9 @@
 use std::net::SocketAddr;
 
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
+use super::tls::{Listener, TlsFault, acceptor};
 use crate::identity::Identity;
 use crate::{Config, Problem};
 
@@ -32,16 +34,19 @@ pub enum BindError {
         "server.bind: {0} can be reached from other machines, and the keys of those who may call cannot be read"
     )]
     NoKeys(SocketAddr),
+    /// What it would show cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsFault),
     /// Anything else.
     #[error("server.bind: cannot listen on {0}")]
     Other(SocketAddr, #[source] std::io::Error),
 }
 
-/// Listens on the configured address: one that other machines reach only if `identity` knows anybody.
+/// Whether the configured address may be listened on: one that other machines reach only if `identity` knows anybody.
 ///
 /// # Errors
 /// Each names the setting to change.
-pub async fn bind(config: &Config, identity: &Identity) -> Result<TcpListener, BindError> {
+pub async fn check(config: &Config, identity: &Identity) -> Result<(), BindError> {
     if let Some(problem) = config.check().err().and_then(|problems| problems.into_iter().next()) {
         return Err(problem.into());
     }
@@ -52,6 +57,22 @@ pub async fn bind(config: &Config, identity: &Identity) -> Result<TcpListener, B
             Err(_) => return Err(BindError::NoKeys(config.bind)),
         }
     }
+    tls(config).await.map(drop)
+}
+
+async fn tls(config: &Config) -> Result<Option<TlsAcceptor>, BindError> {
+    let Some(files) = config.tls.clone() else { return Ok(None) };
+    let read = tokio::task::spawn_blocking(move || acceptor(&files)).await;
+    Ok(Some(read.map_err(|why| BindError::Other(config.bind, why.into()))??))
+}
+
+/// Listens on the configured address, if it may be listened on.
+///
+/// # Errors
+/// Each names the setting to change.
+pub async fn bind(config: &Config, identity: &Identity) -> Result<Listener, BindError> {
+    check(config, identity).await?;
+    let tls = tls(config).await?;
     #[expect(clippy::disallowed_methods, reason = "the one listener for HTTP")]
     let listener = TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => BindError::InUse(config.bind),
@@ -59,7 +80,7 @@ pub async fn bind(config: &Config, identity: &Identity) -> Result<TcpListener, B
     })?;
     let address = listener.local_addr().map_err(|error| BindError::Other(config.bind, error))?;
     identity.served_at(address);
-    Ok(listener)
+    Ok(Listener::new(listener, tls))
 }
 
 #[cfg(test)]
@@ -81,8 +102,10 @@ mod tests {
             Identity::new(config, Some(true), store, client, || 0)
         };
         let config = |bind: &str| Config { bind: bind.parse().expect("a sample"), ..Config::default() };
-        let refused =
-            bind(&config("0.0.0.0:0"), &identity(store.clone())).await.expect_err("nobody is known");
+        let refused = bind(&config("0.0.0.0:0"), &identity(store.clone()))
+            .await
+            .map(drop)
+            .expect_err("nobody is known");
         let said = refused.to_string();
         assert!(
             said.starts_with("server.bind: 0.0.0.0:0 can be reached") && said.contains("keys create"),
@@ -95,7 +118,8 @@ mod tests {
         assert!(bind(&config("0.0.0.0:0"), &identity(store)).await.is_ok());
         let file = tempfile::NamedTempFile::new().expect("a file");
         let unreadable = Arc::new(store::SqliteStore::at(&file.path().join("state")));
-        let refused = bind(&config("0.0.0.0:0"), &identity(unreadable)).await.expect_err("it is unknown");
+        let refused =
+            bind(&config("0.0.0.0:0"), &identity(unreadable)).await.map(drop).expect_err("it is unknown");
         assert!(matches!(refused, BindError::NoKeys(_)), "{refused}");
     }
 }

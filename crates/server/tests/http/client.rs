@@ -64,6 +64,7 @@ impl Door {
             origins: vec!["https://app.example".into()],
             open_on_loopback,
             socket: None,
+            tls: None,
         };
         let state = tempfile::tempdir().expect("a folder");
         let identity = Arc::new(Identity::new(

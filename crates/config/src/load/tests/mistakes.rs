@@ -124,7 +124,9 @@ prefix = ""
 fn an_address_must_be_one() {
     check_refused(
         "[server]\nbind = \"localhost:3000\"",
-        expect!["toolcrib.toml:2:8: server.bind: invalid socket address syntax"],
+        expect![[
+            r#"toolcrib.toml:2:8: server.bind: an address has a host and a port; did you mean "127.0.0.1:3000"?"#
+        ]],
     );
 }
 
