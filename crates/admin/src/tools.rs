@@ -79,6 +79,11 @@ impl ServerTools {
         }
     }
 
+    /// Whether its tools are known, or it is connected.
+    pub fn is_good(&self) -> bool {
+        self.is_good
+    }
+
     /// A line, if its tools are not on offer, or not all of them.
     pub fn trouble(&self) -> Option<String> {
         let ServerTools { name, state, held_back, .. } = self;

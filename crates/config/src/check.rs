@@ -2,8 +2,6 @@
 //! place: unknown keys with the nearest right one, wrong types, values out of range. Only asked once the
 //! types themselves have refused, so that a good configuration costs no schema.
 
-use std::fmt::Write as _;
-
 use serde_json::Value;
 
 use crate::problem::Problem;
@@ -12,6 +10,19 @@ use admin::nearest;
 
 /// Deeper than any table of ours; a schema that refers to itself must end somewhere.
 const DEPTH_MAX: usize = 32;
+
+/// Keys as other clients have them, and ours.
+const OTHER_WORDS: [(&str, &str); 9] = [
+    ("cmd", "command"),
+    ("program", "command"),
+    ("arguments", "args"),
+    ("environment", "env"),
+    ("type", "transport"),
+    ("disabled", "enabled"),
+    ("mcpServers", "mcp"),
+    ("mcp_servers", "mcp"),
+    ("servers", "mcp"),
+];
 
 /// How the problem of a key begins that the schema does not know.
 const UNKNOWN: &str = "unknown key";
@@ -75,9 +86,9 @@ impl<'s> Check<'s> {
         for (name, member) in members {
             match (properties.and_then(|properties| properties.get(name)), &schema["additionalProperties"]) {
                 (Some(property), _) => self.node(property, &member.node, &[path, &[name]].concat()),
-                (None, Value::Bool(false)) => self.report(member.key, unknown(name, path, known())),
+                (None, Value::Bool(false)) => self.problems.push(unknown(member.key, name, path, known())),
                 (None, Value::Null) if schema["unevaluatedProperties"] == false => {
-                    self.report(member.key, unknown(name, path, known()));
+                    self.problems.push(unknown(member.key, name, path, known()));
                 }
                 (None, values) => self.node(values, &member.node, &[path, &[name]].concat()),
             }
@@ -143,11 +154,9 @@ impl<'s> Check<'s> {
         if words.is_empty() || words.contains(&text.as_str()) {
             return;
         }
-        let mut what = format!("{} must be one of {}", shown(path), quoted(words));
-        if let Some(word) = nearest(text, words.iter().copied()) {
-            let _ = write!(what, "; did you mean \"{word}\"?"); // memory takes every byte
-        }
-        self.report(node.place, what);
+        let problem = Problem::at(node.place, format!("{} must be one of {}", shown(path), quoted(words)));
+        let hint = nearest(text, words.iter().copied()).map(|word| format!("did you mean \"{word}\"?"));
+        self.problems.push(Problem { hint, ..problem });
     }
 
     fn range(&mut self, schema: &Value, node: &Node, path: &[&str]) {
@@ -187,13 +196,19 @@ pub(crate) fn resolved<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
     schema
 }
 
-fn unknown<'a>(name: &str, path: &[&str], known: impl Iterator<Item = &'a str>) -> String {
+fn unknown<'a>(place: Place, name: &str, path: &[&str], known: impl Iterator<Item = &'a str>) -> Problem {
     let known: Vec<&str> = known.collect();
     let table = if path.is_empty() { "the file".to_owned() } else { format!("[{}]", shown(path)) };
-    match nearest(name, known.iter().copied()) {
-        Some(key) => format!("{UNKNOWN} `{name}` in {table}; did you mean `{key}`?"),
-        None => format!("{UNKNOWN} `{name}` in {table}; its keys are {}", known.join(", ")),
-    }
+    let what = format!("{UNKNOWN} `{name}` in {table}");
+    let meant =
+        OTHER_WORDS.iter().find(|(other, ours)| name.eq_ignore_ascii_case(other) && known.contains(ours));
+    let near = meant.map(|(_, ours)| *ours).or_else(|| nearest(name, known.iter().copied()));
+    let hint = match near {
+        Some("mcp") => "a server has the table [mcp.NAME] here".to_owned(),
+        Some(key) => format!("did you mean `{key}`?"),
+        None => return Problem::at(place, format!("{what}; its keys are {}", known.join(", "))),
+    };
+    Problem::at(place, what).with_hint(hint)
 }
 
 /// The words a schema allows, if it lists them.

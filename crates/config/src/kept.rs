@@ -113,9 +113,10 @@ impl Kept {
             return Ok(found.value.expose().to_owned());
         }
         let near = nearest(name, all.iter().map(|named| named.name.as_str()));
-        let near = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        let near =
+            near.map(|near| format!("; did you mean {near}? Otherwise")).unwrap_or_else(|| ";".to_owned());
         let set = format!("set it with `toolcrib secrets set {name}`, then run `toolcrib mcp reload`");
-        Err(NotFollowed::Missing(format!("no secret {name} is kept here{near}; {set}")))
+        Err(NotFollowed::Missing(format!("no secret {name} is kept here{near} {set}")))
     }
 
     /// Whether a person has said that this secret is for a folder's server of this name, or for this host.
@@ -180,7 +181,7 @@ mod tests {
         set(folder.path(), "TOKEN", "s3cret");
         let kept = Kept::new(folder.path(), KeySource::State);
         assert_eq!(kept.value("TOKEN").as_deref(), Ok("s3cret"));
-        let near = "no secret TOKEM is kept here; did you mean TOKEN?; set it with `toolcrib secrets set TOKEM`, then run `toolcrib mcp reload`";
+        let near = "no secret TOKEM is kept here; did you mean TOKEN? Otherwise set it with `toolcrib secrets set TOKEM`, then run `toolcrib mcp reload`";
         assert_eq!(kept.value("TOKEM"), Err(NotFollowed::Missing(near.to_owned())));
         let why = kept.value("token").expect_err("no name");
         assert!(matches!(why, NotFollowed::Wrong(why) if why.starts_with("`token` is no secret's name: ")));

@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use sandbox::text_file::line_and_column;
+use serde::Serialize;
+use toml::de::DeTable;
 
-use crate::tree::Place;
+use crate::tree::{Node, Place};
 
 /// More than this many problems are one problem: the wrong file.
 const PROBLEMS_SHOWN_MAX: usize = 50;
@@ -28,21 +30,78 @@ pub struct Problem {
     pub place: Option<Place>,
     /// What, in a sentence without a full stop. Never contains a value that may be a secret.
     pub what: String,
+    /// What was probably meant, or what to do.
+    pub hint: Option<String>,
+    /// The line with a mark below the place.
+    pub excerpt: Option<String>,
 }
 
 impl Problem {
     pub fn at(place: Place, what: impl Into<String>) -> Problem {
-        Problem { place: Some(place), what: what.into() }
+        Problem { place: Some(place), ..Problem::nowhere(what) }
     }
 
     pub fn nowhere(what: impl Into<String>) -> Problem {
-        Problem { place: None, what: what.into() }
+        Problem { place: None, what: what.into(), hint: None, excerpt: None }
+    }
+
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Problem {
+        Problem { hint: Some(hint.into()), ..self }
     }
 }
 
-/// Everything that is wrong with a configuration: one line for each, `file:line:column: what`.
+/// A problem as programs are told of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Told {
+    /// The file as the user would name it, if it stands in one.
+    pub file: Option<String>,
+    /// From 1.
+    pub line: Option<usize>,
+    /// From 1, in characters.
+    pub column: Option<usize>,
+    /// The keys from the top of the file, joined by points, where they can be told.
+    pub key: Option<String>,
+    /// What is wrong.
+    pub message: String,
+    /// What was probably meant, or what to do.
+    pub hint: Option<String>,
+    #[serde(skip)]
+    excerpt: Option<String>,
+}
+
+impl Told {
+    fn new(problem: Problem, sources: &[Source]) -> Told {
+        let Problem { place, what: message, hint, excerpt } = problem;
+        let found = place.and_then(|place| Some((place, sources.get(place.file)?)));
+        let Some((place, source)) = found else { return Told { hint, excerpt, ..Told::plain(message) } };
+        let (line, column) = line_and_column(&source.text, place.byte);
+        let (line, column, file) = (Some(line), Some(column), Some(source.path.display().to_string()));
+        let tree = Node::of(place.file, &DeTable::parse_recoverable(&source.text).0);
+        let key = tree.keys_at(place.byte).map(|keys| keys.join("."));
+        Told { file, line, column, key, message, hint, excerpt }
+    }
+
+    /// What stands in no file of configuration.
+    pub fn plain(message: String) -> Told {
+        Told { file: None, line: None, column: None, key: None, message, hint: None, excerpt: None }
+    }
+
+    /// `file:line:column: what; hint`.
+    fn in_a_line(&self) -> String {
+        let place = match (&self.file, self.line, self.column) {
+            (Some(file), Some(line), Some(column)) => format!("{file}:{line}:{column}: "),
+            _ => String::new(),
+        };
+        let hint = self.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{place}{}{hint}", self.message)
+    }
+}
+
+/// Everything that is wrong with a configuration: one line for each, `file:line:column: what`, and below it what stands
+/// there if that helps.
 #[derive(Debug, thiserror::Error)]
 pub struct Problems {
+    told: Vec<Told>,
     lines: Vec<String>,
 }
 
@@ -51,16 +110,19 @@ impl Problems {
     pub fn new(sources: &[Source], mut problems: Vec<Problem>) -> Problems {
         problems.sort_by_key(|problem| problem.place);
         problems.dedup();
-        let line = |problem: &Problem| match problem.place.and_then(|place| spot(sources, place)) {
-            Some(spot) => format!("{spot}: {}", problem.what),
-            None => problem.what.clone(),
-        };
-        Problems { lines: problems.iter().map(line).collect() }
+        let told: Vec<Told> = problems.into_iter().map(|problem| Told::new(problem, sources)).collect();
+        let lines = told.iter().map(Told::in_a_line).collect();
+        Problems { told, lines }
     }
 
     /// One line for each problem.
     pub fn lines(&self) -> &[String] {
         &self.lines
+    }
+
+    /// The same for programs.
+    pub fn told(&self) -> &[Told] {
+        &self.told
     }
 }
 
@@ -73,9 +135,13 @@ impl From<Problem> for Problems {
 
 impl fmt::Display for Problems {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.lines.len().min(PROBLEMS_SHOWN_MAX);
-        out.write_str(&self.lines[..shown].join("\n"))?;
-        match self.lines.len() - shown {
+        let all = self.lines.iter().zip(&self.told).take(PROBLEMS_SHOWN_MAX);
+        let shown = all.map(|(line, told)| match &told.excerpt {
+            Some(excerpt) => format!("{line}\n{excerpt}"),
+            None => line.clone(),
+        });
+        out.write_str(&shown.collect::<Vec<_>>().join("\n"))?;
+        match self.lines.len().saturating_sub(PROBLEMS_SHOWN_MAX) {
             0 => Ok(()),
             more => write!(out, "\nand {more} more"),
         }

@@ -14,7 +14,8 @@ use crate::folder::{FolderFile, Folders};
 use crate::problem::{Problem, Source, spot};
 use crate::secret;
 use crate::surroundings::Surroundings;
-use crate::tree::{Member, Node, Place, Written};
+use crate::syntax;
+use crate::tree::{Member, Node, Written};
 
 /// The one table of the file whose members are parts of their own: a mistake in one server's table must not
 /// hide those in another's.
@@ -75,12 +76,7 @@ fn parsed(file: usize, source: &Source) -> Result<Node, Vec<Problem>> {
     if errors.is_empty() {
         return Ok(Node::of(file, &table));
     }
-    Err(errors.iter().map(|error| not_toml(file, error)).collect())
-}
-
-fn not_toml(file: usize, error: &toml::de::Error) -> Problem {
-    let place = Place { file, byte: error.span().map_or(0, |span| span.start) };
-    Problem::at(place, format!("this is no TOML: {}", error.message()))
+    Err(syntax::problems(file, &source.text, &errors))
 }
 
 /// The JSON Schema of the file.

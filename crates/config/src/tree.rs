@@ -113,6 +113,16 @@ impl Node {
         members.entry((*first).to_owned()).or_insert_with(empty).node.table_at(rest, place)
     }
 
+    /// The keys that lead to what begins at this byte of its file.
+    pub(crate) fn keys_at(&self, byte: usize) -> Option<Vec<&str>> {
+        self.table()?.iter().find_map(|(name, member)| {
+            let begins_here = member.key.byte == byte || member.node.place.byte == byte;
+            // A table's own place may be that of its first key.
+            let below = member.node.keys_at(byte).or_else(|| begins_here.then(Vec::new))?;
+            Some([vec![name.as_str()], below].concat())
+        })
+    }
+
     /// Where the value at this path stands, or the nearest thing around it. List items go by their number.
     pub(crate) fn place_of<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Place {
         let mut node = self;

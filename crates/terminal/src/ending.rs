@@ -62,7 +62,11 @@ impl Trouble {
             Trouble::Misused(_) => "misused",
             Trouble::Failed(_) | Trouble::Output(_) | Trouble::Elsewhere { .. } => "failed",
         };
-        json!({ "error": { "code": code, "message": self.to_string() } })
+        let mut error = json!({ "code": code, "message": self.to_string() });
+        if let Trouble::Config(problems) = self {
+            error["problems"] = json!(problems.told());
+        }
+        json!({ "error": error })
     }
 
     /// How the program ends by it.

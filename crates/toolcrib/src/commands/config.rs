@@ -2,10 +2,10 @@
 
 use admin::chain;
 use admin::secrets::{is_struck_out, weakness};
-use config::{self, Unfollowed};
-use daemon::assemble::open_workspace;
+use config::{self, Told, Unfollowed};
+use daemon::assemble::{identity, open_workspace};
 use serde_json::json;
-use terminal::{Ending, Trouble, print};
+use terminal::{Ending, Trouble, print, runtime};
 use upstream::Settings;
 
 use super::load::{load_resting, load_with};
@@ -32,8 +32,18 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
             // Nor without the key, once a secret is kept.
             let key = loaded.settings.kept.sealed().check_key();
             problems.extend(key.err().map(|error| format!("secrets.key: {}", chain(&error))));
-            if !problems.is_empty() {
-                return super::rules::wrong(cli, &problems);
+            // Nor at an address that `serve` would not take.
+            let known = identity(&loaded.settings);
+            let reach = runtime::run(server::http::check(&loaded.settings.server, &known))?;
+            problems.extend(reach.err().map(|error| error.to_string()));
+            match (problems.is_empty(), cli.json) {
+                (true, _) => {}
+                (false, true) => {
+                    let told: Vec<Told> = problems.into_iter().map(Told::plain).collect();
+                    print::json(&json!({ "problems": told }))?;
+                    return Ok(Ending::Misused);
+                }
+                (false, false) => return Err(Trouble::Misused(problems.join("\n"))),
             }
             let upstreams = &loaded.settings.upstreams;
             let notes: Vec<String> = upstreams
@@ -46,8 +56,11 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
                 .chain(upstreams.iter().flat_map(ordinary))
                 .chain(upstreams.iter().flat_map(too_short))
                 .chain(upstreams.iter().flat_map(withheld))
+                .chain(super::policy::unknown_names(&loaded)?)
                 .collect();
-            print::notes("note", &notes);
+            if !cli.json {
+                print::notes("note", &notes);
+            }
             let words = match files.is_empty() {
                 true => "there is no configuration file; the defaults are good".to_owned(),
                 false => format!("{}: good", files.join(", ")),
@@ -55,7 +68,7 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
             print::found(cli.json, &json!({ "files": files, "problems": [], "notes": notes }), &words)
         }
         Err(Trouble::Config(problems)) if cli.json => {
-            print::json(&json!({ "problems": problems.lines() }))?;
+            print::json(&json!({ "problems": problems.told() }))?;
             Ok(Ending::Misused)
         }
         Err(trouble) => Err(trouble),

@@ -4,7 +4,9 @@ mod cases;
 mod explain;
 mod replay;
 
-use config::Kept;
+use config::{Kept, Loaded};
+use daemon::administration;
+use gate::Offer;
 use policy::RuleConfig;
 use serde_json::json;
 use terminal::{Ending, Trouble, print};
@@ -27,24 +29,17 @@ fn check(cli: &Cli, offline: bool) -> Result<Ending, Trouble> {
     let loaded = match load_resting(cli) {
         Ok(loaded) => loaded,
         Err(Trouble::Config(problems)) if cli.json => {
-            print::json(&json!({ "problems": problems.lines(), "warnings": [] }))?;
+            print::json(&json!({ "problems": problems.told(), "warnings": [] }))?;
             return Ok(Ending::Misused);
         }
         Err(trouble) => return Err(trouble),
     };
     let policy = loaded.settings.policy;
     let mut odd = policy.review();
-    // Without a rule there is no glob, and no server need be asked for its tools.
-    let names_tools =
-        !policy.lists().0.is_empty() || policy.rules().iter().any(|rule| !rule.tools.is_empty());
-    let wants_names = !offline && names_tools;
+    let wants_names = !offline && names_tools(&policy);
     if wants_names && can_ask_servers(cli, &loaded.settings.kept) {
         with_crib(cli, async |crib| {
-            let offer = settled(crib).await?;
-            let known: Vec<(&str, Option<&str>)> = (offer.tools.iter())
-                .map(|tool| (tool.definition().name.as_str(), tool.definition().upstream()))
-                .collect();
-            odd.extend(policy.review_names(&known));
+            odd.extend(odd_names(&policy, &*settled(crib).await?));
             Ok(Ending::Good)
         })?;
     }
@@ -60,6 +55,32 @@ fn check(cli: &Cli, offline: bool) -> Result<Ending, Trouble> {
         print::counted(policy.cases().len(), "case")
     );
     print::found(cli.json, &json!({ "problems": [], "warnings": warnings }), &words)
+}
+
+/// Without a glob of a rule or a list, no server need be asked for its tools.
+fn names_tools(policy: &policy::Policy) -> bool {
+    !policy.lists().0.is_empty()
+        || !policy.lists().1.is_empty()
+        || policy.rules().iter().any(|rule| !rule.tools.is_empty())
+}
+
+fn odd_names(policy: &policy::Policy, offer: &Offer) -> Vec<policy::Problem> {
+    let tools = offer.tools.iter().map(|tool| tool.definition());
+    let known: Vec<_> = tools.map(|tool| (tool.name.as_str(), tool.upstream())).collect();
+    policy.review_names(&known)
+}
+
+/// What the policy names that is no tool, by what is remembered of servers; nothing while there is one of which nothing is.
+pub(super) fn unknown_names(loaded: &Loaded) -> Result<Vec<String>, Trouble> {
+    let policy = &loaded.settings.policy;
+    if !names_tools(policy) {
+        return Ok(Vec::new());
+    }
+    let known = administration::policy(loaded).tools.known()?;
+    if known.servers.iter().any(|server| !server.is_good()) {
+        return Ok(Vec::new());
+    }
+    Ok(odd_names(policy, &known.offer).into_iter().map(|problem| problem.what).collect())
 }
 
 /// Whether servers can be asked for their tools. Why they cannot is told here, since what else is asked needs none.

@@ -42,7 +42,7 @@ fn check(cli: &Cli, part: &RulesPart) -> Result<Ending, Trouble> {
 }
 
 /// Tells what is wrong with rules files.
-pub(super) fn wrong(cli: &Cli, problems: &[String]) -> Result<Ending, Trouble> {
+fn wrong(cli: &Cli, problems: &[String]) -> Result<Ending, Trouble> {
     match cli.json {
         true => print::json(&json!({ "problems": problems }))?,
         false => print::remark(&problems.join("\n")),

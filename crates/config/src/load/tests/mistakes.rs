@@ -151,9 +151,18 @@ socket = ""
 fn text_that_is_no_toml_is_told_with_its_place() {
     check_refused(
         "[server\nbind = \"x\"\n",
-        expect!["toolcrib.toml:1:8: this is no TOML: unclosed table, expected `]`"],
+        expect![[r#"
+            toolcrib.toml:1:8: this is no TOML: unclosed table, expected `]`
+              1 | [server
+                |        ^"#]],
     );
-    check_refused("a = 1\na = 2\n", expect!["toolcrib.toml:2:1: this is no TOML: duplicate key"]);
+    check_refused(
+        "a = 1\na = 2\n",
+        expect![[r#"
+        toolcrib.toml:2:1: this is no TOML: the key `a` stands twice in its table
+          2 | a = 2
+            | ^"#]],
+    );
 }
 
 #[test]

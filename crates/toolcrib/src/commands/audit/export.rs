@@ -76,7 +76,17 @@ fn write(pages: &mut Pages, to: Option<&Path>) -> Result<Ending, Trouble> {
         fill(pages, &mut Printed)??;
         return Ok(Ending::Good);
     };
-    let unwritten = |error| Trouble::Failed(format!("{} cannot be written: {error}", path.display()));
+    let unwritten = |error: io::Error| {
+        let path = path.display();
+        Trouble::Failed(match error.kind() {
+            io::ErrorKind::AlreadyExists => {
+                format!(
+                    "{path} is there already, and nothing is written over; name another file, or move it away"
+                )
+            }
+            _ => format!("{path} cannot be written: {error}"),
+        })
+    };
     let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path);
     let mut file = file.map_err(unwritten)?;
     let written = fill(pages, &mut file)?.map_err(unwritten)?;
