@@ -15,10 +15,10 @@ export const clientApart = (config) => ({
 
 const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** A program at a terminal of its own, whose streams are what is typed and what the screen shows. */
-const startAtATerminal = (args) => {
-  const command = [PROGRAM, ...args].map(quoted).join(" ");
-  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd: FOLDER, stdio: ["pipe", "pipe", "inherit"] });
+/** A program at a terminal of its own, ours or another, whose streams are what is typed and what the screen shows. */
+const startAtATerminal = (args, { program = PROGRAM, cwd = FOLDER, env } = {}) => {
+  const command = [program, ...args].map(quoted).join(" ");
+  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
   atEnd(() => child.kill("SIGKILL"));
   child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
   child.stdout.setEncoding("utf8");
@@ -29,8 +29,8 @@ const startAtATerminal = (args) => {
  * Runs the program at a terminal to its end: `{code, stdout}`, with all that the screen showed in `stdout`. `typed` is a list
  * of `[question, answer]`: each answer is typed once its question is on the screen.
  */
-export const atATerminal = async (args, typed = []) => {
-  const child = startAtATerminal(args);
+export const atATerminal = async (args, typed = [], { limit_ms, ...options } = {}) => {
+  const child = startAtATerminal(args, options);
   const left = [...typed];
   let stdout = "";
   let from = 0;
@@ -45,7 +45,7 @@ export const atATerminal = async (args, typed = []) => {
     child.on("error", reject);
     child.on("close", resolve);
   });
-  const code = await within(`\`toolcrib ${args.join(" ")}\` to end at a terminal`, ended);
+  const code = await within(`\`toolcrib ${args.join(" ")}\` to end at a terminal`, ended, limit_ms);
   return { code, stdout };
 };
 
@@ -60,8 +60,8 @@ export const expectAtATerminal = async (code, args, typed) => {
  * Starts a program at a terminal that is typed at by and by: `{screen(), type(line), end()}`. `end` is the end of what is
  * typed, and resolves with the exit code.
  */
-export const typingAtATerminal = (args) => {
-  const child = startAtATerminal(args);
+export const typingAtATerminal = (args, options) => {
+  const child = startAtATerminal(args, options);
   let shown = "";
   child.stdout.on("data", (text) => {
     shown += text.replaceAll("\r", "");

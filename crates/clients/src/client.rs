@@ -33,8 +33,31 @@ pub struct Client {
     pub(crate) notes: fn(&Value, &Origin<'_>) -> Vec<String>,
     /// The entry for a server with a command, in a file that holds this.
     pub(crate) write: fn(&Value, &Server) -> ClientEntry,
+    /// The entry for a server with an address.
+    pub(crate) remote: Remote,
     /// A new file.
     pub(crate) fresh: &'static str,
+}
+
+/// How a client writes a server with an address.
+pub(crate) enum Remote {
+    /// Not at all.
+    Never,
+    /// By its address alone.
+    Plain,
+    /// With this type before it.
+    Typed(&'static str),
+}
+
+impl Remote {
+    fn entry(&self, url: &str) -> Option<ClientEntry> {
+        let url = ("url", url.into());
+        match *self {
+            Remote::Never => None,
+            Remote::Plain => Some(vec![url]),
+            Remote::Typed(kind) => Some(vec![("type", kind.into()), url]),
+        }
+    }
 }
 
 /// A server in a client's file.
@@ -75,6 +98,13 @@ impl Client {
             .find(|place| text_file::is_file(&place.path))
             .or_else(|| users().next())
             .map(|place| place.path)
+    }
+
+    /// The file of the current folder's project that an export goes to, if it has one for projects: the one that is
+    /// there, else the one that it would look for first.
+    pub fn project_target(&self, surroundings: &Surroundings) -> Option<ClientFile> {
+        let there = self.places(surroundings).into_iter().rev().find(|place| place.project.is_some());
+        there.or_else(|| self.files.iter().find_map(|file| file.new_in_project(surroundings)))
     }
 
     /// The servers in a file of its, and what else there is to say about it.
@@ -129,7 +159,10 @@ impl Client {
         let text = text.filter(|text| !text.trim().is_empty()).unwrap_or(self.fresh);
         let root = self.form.read(text)?;
         let keys = (self.table)(&root);
-        let new = (self.write)(&root, server);
+        let new = match &server.url {
+            None => (self.write)(&root, server),
+            Some(url) => self.remote.entry(url).ok_or("it takes programs only, and no address")?,
+        };
         let old = at(&root, keys).and_then(|servers| servers.get(name));
         let is_same = old.is_some_and(|old| {
             let found = self.found(name, old, origin);

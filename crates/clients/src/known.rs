@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::client::Client;
+use crate::client::{Client, Remote};
 use crate::entry::Spellings;
 use crate::form::{ClientEntry, Form};
 use crate::origin::Location::{Config, Home, Named, Project, Variable};
@@ -26,6 +26,7 @@ const USUAL: Client = Client {
     spellings: Spellings { env: "env", headers: "headers" },
     notes: |_, _| Vec::new(),
     write: |_, server| program(server),
+    remote: Remote::Plain,
     fresh: "{}\n",
 };
 
@@ -43,12 +44,14 @@ pub static CLIENTS: [Client; 7] = [
         },
         notes: claude_code_notes,
         write: |_, server| typed_program(server),
+        remote: Remote::Typed("http"),
         ..USUAL
     },
     Client {
         id: "claude-desktop",
         title: "Claude Desktop",
         files: &[Config("Claude/claude_desktop_config.json")],
+        remote: Remote::Never,
         knows: |root| root.contains_key("mcpServers"),
         ..USUAL
     },
@@ -66,6 +69,7 @@ pub static CLIENTS: [Client; 7] = [
         table: |_| &["servers"],
         notes: vscode_notes,
         write: |_, server| typed_program(server),
+        remote: Remote::Typed("http"),
         ..USUAL
     },
     Client {
@@ -99,6 +103,7 @@ pub static CLIENTS: [Client; 7] = [
             let enabled = (!is_second_opencode(root)).then(|| ("enabled", true.into()));
             entry.into_iter().chain(enabled).collect()
         },
+        remote: Remote::Typed("remote"),
         fresh: "{\n  \"$schema\": \"https://opencode.ai/config.json\"\n}\n",
         ..USUAL
     },

@@ -72,6 +72,13 @@ impl Location {
 }
 
 impl Location {
+    /// Where a project's own file would lie in the current folder.
+    pub(crate) fn new_in_project(&self, surroundings: &Surroundings) -> Option<ClientFile> {
+        let Location::Project(name) = *self else { return None };
+        let folder = surroundings.current_dir.clone();
+        Some(ClientFile { path: folder.join(name), project: Some(folder) })
+    }
+
     /// Where it lies, which need not exist; nothing if that is not known, or there is none in any project.
     pub(crate) fn file(&self, surroundings: &Surroundings) -> Option<ClientFile> {
         let users = |folder: Option<PathBuf>, name: &str| {

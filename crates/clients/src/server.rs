@@ -47,6 +47,8 @@ pub struct Server {
     pub include: Vec<String>,
     /// The tools that are not offered, as globs.
     pub exclude: Vec<String>,
+    /// How calls of tools that it marks as destructive are treated: `ask`, `session` or `allow`.
+    pub destructive: Option<&'static str>,
     /// How to sign in; if it is not said, when the server asks for it.
     pub oauth: Option<Oauth>,
     /// May be secret.

@@ -8,11 +8,21 @@ use clients::Server;
 use sandbox::text_file;
 
 use crate::edit;
+use crate::find;
 use crate::held::hold;
 use crate::load::Loaded;
 use crate::problem::{Problems, without_place};
 use crate::surroundings::Surroundings;
 use crate::trial::{files_of_server, load_as_if, text_of};
+
+/// Whose file a server goes into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The user's own, for all folders.
+    User,
+    /// That of the folder's project.
+    Project,
+}
 
 /// The configuration as it is.
 pub struct Draft {
@@ -30,6 +40,21 @@ impl Draft {
     pub fn new(named: Option<&Path>, surroundings: Surroundings) -> Result<Draft, Fault> {
         let target = edit::target(named, &surroundings).map_err(Fault::failed)?;
         Ok(Draft { surroundings, named: named.map(Path::to_owned), target })
+    }
+
+    /// The same for the user's own file, or for that of the folder's project.
+    ///
+    /// # Errors
+    /// The user has no home to keep one in.
+    pub fn in_file_of(self, whose: Whose) -> Result<Draft, Fault> {
+        let target = match whose {
+            Whose::User => find::user(&self.surroundings),
+            Whose::Project => find::project(&self.surroundings)
+                .or_else(|| Some(self.surroundings.current_dir.join(find::FILE))),
+        };
+        let none =
+            || Fault::failed("there is no home folder to keep the configuration in; use --config FILE");
+        Ok(Draft { target: target.ok_or_else(none)?, ..self })
     }
 
     /// Has a server start where its command line was typed, if that names something there; gives a note of it.

@@ -69,6 +69,50 @@ pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
     Form::Toml.proven(after, &expected).map(Some)
 }
 
+/// The text with other values for these keys of a server. The rest of it stays byte for byte.
+///
+/// # Errors
+/// A sentence, with line and column if the text is no TOML.
+pub(crate) fn set_keys(
+    text: &str,
+    name: &str,
+    values: &[(&str, toml_edit::Value)],
+) -> Result<String, String> {
+    let (mut after, mut expected) = (text.to_owned(), Form::Toml.read(text)?);
+    for (key, value) in values {
+        let value = value.to_string();
+        after = with_key(&after, name, key, value.trim())?;
+        expected[SERVERS][name][*key] = Form::Toml.read(&format!("it = {value}"))?["it"].take();
+    }
+    Form::Toml.proven(after, &expected)
+}
+
+fn with_key(text: &str, name: &str, key: &str, value: &str) -> Result<String, String> {
+    let document = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
+    let server = table_of_servers(document.as_table())?.and_then(|servers| servers.get(name));
+    let server = server.ok_or_else(|| format!("it has no server {name:?}"))?;
+    let present = server.as_table_like().and_then(|table| table.get(key));
+    let (place, written) = if let Some(present) = present {
+        (present.span(), value.to_owned())
+    } else if let Some(inline) = server.as_inline_table() {
+        // Before its closing brace.
+        let end = inline.span().map(|span| text[..span.end - 1].trim_end().len());
+        (end.map(|end| end..end), format!(", {} = {value}", Key::new(key)))
+    } else {
+        let header = server.as_table().filter(|table| !table.is_dotted() && !table.is_implicit());
+        let end = header.and_then(Table::span).map(|header| {
+            let rest = &text[header.end..];
+            header.end + rest.find('\n').map_or(rest.len(), |at| at + 1)
+        });
+        let before = if end.is_some_and(|end| !text[..end].ends_with('\n')) { line_end(text) } else { "" };
+        (end.map(|end| end..end), format!("{before}{} = {value}{}", Key::new(key), line_end(text)))
+    };
+    let place = place.ok_or("it is written in a way that this command cannot change; change it by hand")?;
+    let mut after = text.to_owned();
+    after.replace_range(place, &written);
+    Ok(after)
+}
+
 /// The table of servers, if there is one.
 fn table_of_servers(root: &Table) -> Result<Option<&dyn TableLike>, String> {
     match root.get(SERVERS) {

@@ -17,7 +17,7 @@ use crate::workspaces::NamedWorkspace;
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct File {
-    /// The doors over HTTP and a Unix socket.
+    /// How clients reach it over HTTP and a Unix socket.
     pub server: server::Config,
     /// Who may call over HTTP.
     pub identity: server::identity::Config,
@@ -59,6 +59,21 @@ pub(crate) struct File {
     pub experimental: Experimental,
     /// What is logged, to standard error.
     pub log: crate::log::Config,
+}
+
+impl File {
+    /// The servers whose destructive tools do not ask each time.
+    pub(crate) fn destructive(&self) -> BTreeMap<String, policy::Destructive> {
+        let said = self.mcp.iter().filter_map(|(name, server)| {
+            let how = match server.destructive {
+                upstream::Destructive::Ask => return None,
+                upstream::Destructive::Session => policy::Destructive::Session,
+                upstream::Destructive::Allow => policy::Destructive::Allow,
+            };
+            Some((name.clone(), how))
+        });
+        said.collect()
+    }
 }
 
 /// The folder that the tools work in.

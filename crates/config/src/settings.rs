@@ -96,7 +96,8 @@ impl Settings {
 ///
 /// # Errors
 /// Everything that is wrong, not only the first.
-pub(crate) fn settle(file: File, mut settling: Settling<'_>) -> Result<Settings, Vec<Problem>> {
+pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Settings, Vec<Problem>> {
+    file.policy.destructive = file.destructive();
     let (sources, surroundings) = (settling.sources, settling.surroundings);
     let kept = settling.kept(&file);
     let workspace = settling.workspace(&file.workspace.root);
@@ -206,7 +207,10 @@ impl Settling<'_> {
             certificate: self.path(&["server", "tls", "certificate"], &tls.certificate),
             key: self.located(&["server", "tls", "key"], &tls.key),
         });
-        let config = server::Config { socket, tls, ..config };
+        let flags = &self.surroundings.flags;
+        let mut bind = flags.bind.unwrap_or(config.bind);
+        bind.set_port(flags.port.unwrap_or(bind.port()));
+        let config = server::Config { socket, bind, tls, ..config };
         for problem in config.check().err().into_iter().flatten() {
             let nth = problem.nth.map(|nth| nth.to_string());
             self.report_below("server", [problem.key].into_iter().chain(nth.as_deref()), problem.to_string());

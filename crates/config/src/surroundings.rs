@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +31,10 @@ pub struct Flags {
     pub workspace: Option<PathBuf>,
     /// For this run, everything that a folder declares counts as agreed to.
     pub trust_folder: bool,
+    /// Where HTTP is served, whatever a file says.
+    pub bind: Option<SocketAddr>,
+    /// The same for the port alone.
+    pub port: Option<u16>,
 }
 
 impl Surroundings {

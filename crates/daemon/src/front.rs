@@ -14,13 +14,14 @@ use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 use rustix::fs::{Mode, OFlags};
 use terminal::signals::{Hangup, Hangups, Signals};
-use terminal::{Ending, Trouble, log, print};
+use terminal::{Ending, Trouble, log};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 use tokio::time::timeout;
 use wire::Lines;
 
 use crate::control::{json_line, next_line};
+use crate::http_door::print_address;
 use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
 pub use reach::Alone;
 use reach::Starting;
@@ -36,6 +37,8 @@ const TRIES_MAX: usize = 4;
 pub struct Front {
     stream: UnixStream,
     lines: Lines,
+    /// Whether the address is told as JSON, on standard output.
+    pub is_json: bool,
 }
 
 /// Whether the standard streams can be handed over.
@@ -61,7 +64,7 @@ pub async fn attach(
             Ok(stream) => stream,
             Err(alone) => return Ok(Err(alone)),
         };
-        let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX) };
+        let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX), is_json: false };
         match timeout(READY_MAX, front.ask(&line, door)).await {
             Ok(Ok(Some(ToFront::Ready))) => match front.say(&FromFront::Go).await {
                 Ok(()) => return Ok(Ok(front.let_go(door)?)),
@@ -137,7 +140,7 @@ impl Front {
             };
             let said = tokio::select! {
                 heard = self.hear() => {
-                    if show(heard.ok().flatten())?.is_break() {
+                    if show(heard.ok().flatten(), self.is_json)?.is_break() {
                         return Ok(());
                     }
                     continue;
@@ -158,10 +161,10 @@ impl Front {
 ///
 /// # Errors
 /// It died, or could not serve the client.
-fn show(said: Option<ToFront>) -> Result<ControlFlow<()>, Trouble> {
+fn show(said: Option<ToFront>, is_json: bool) -> Result<ControlFlow<()>, Trouble> {
     match said {
         Some(ToFront::Log(line)) => log::to_stderr(&line),
-        Some(ToFront::Banner(text)) => print::banner(&text),
+        Some(ToFront::Serving { url, banner }) => print_address(is_json, &url, &banner),
         Some(ToFront::Done) => return Ok(ControlFlow::Break(())),
         Some(ToFront::Refused(said, code)) => return Err(refused(said, code)),
         Some(ToFront::Ready | ToFront::Elsewhere | ToFront::Unable(_)) | None => {

@@ -7,13 +7,15 @@ use std::sync::Arc;
 use config::log::Format;
 use config::{Loaded, Settings};
 use gate::Cancel;
+use serde_json::json;
 use server::identity::Identity;
 use server::{Config, Server, http, unix};
-use terminal::Trouble;
+use terminal::{Trouble, print};
 
 use crate::assemble::identity;
 use crate::control::Reloader;
 use banner::Banner;
+pub use banner::connecting;
 
 /// The address of a configuration, and the socket that it names beside it, if it does.
 pub struct HttpDoor {
@@ -78,11 +80,24 @@ pub struct Announcement {
 }
 
 impl Announcement {
-    /// Says it: as text by `print`, or in the log.
-    pub fn say(&self, print: impl FnOnce(&str)) {
+    /// Says it by `print`, which gets the address and the text for people; where the log is JSON, that says it.
+    pub fn say(&self, print: impl FnOnce(&str, &str)) {
         match self.format {
-            Format::Text => print(&self.banner.to_string()),
-            Format::Json => tracing::info!(url = self.url, "serving"),
+            Format::Text => print(&self.url, &self.banner.to_string()),
+            Format::Json => {
+                tracing::info!(url = self.url, "serving");
+                print(&self.url, "");
+            }
         }
+    }
+}
+
+/// Prints where somebody serves: for programs to standard output, and for people beside it.
+pub fn print_address(is_json: bool, url: &str, text: &str) {
+    match is_json {
+        // Whoever does not read it serves all the same.
+        true => drop(print::json(&json!({ "url": url }))),
+        false if text.is_empty() => {}
+        false => print::banner(text),
     }
 }

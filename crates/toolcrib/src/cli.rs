@@ -11,6 +11,7 @@ mod secrets;
 mod service;
 mod trust;
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -19,7 +20,7 @@ use config::Flags;
 pub(crate) use approvals::Approvals;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
 pub(crate) use keys::Keys;
-pub(crate) use mcp::{Add, Auth, Export, Import, Mcp, Trust};
+pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
 pub(crate) use secrets::Secrets;
@@ -52,9 +53,8 @@ pub(crate) struct Cli {
     /// The same as the command `stdio`.
     #[arg(long, conflicts_with = "selftest")]
     mcp: bool,
-    /// The same as for the commands `serve` and `stdio`.
-    #[arg(long)]
-    standalone: bool,
+    #[command(flatten)]
+    serving: Serve,
     /// The same as the command `selftest`.
     #[arg(long)]
     selftest: bool,
@@ -65,8 +65,10 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Command {
+    /// Write a configuration with comments, to be filled in: your own, unless `--project` says otherwise.
+    Init(Whose),
     /// Serve MCP over HTTP.
-    Serve(Serving),
+    Serve(Serve),
     /// Serve MCP over standard input and output, for one client that starts this program.
     Stdio(Serving),
     /// End the process that serves all clients of yours on this state folder.
@@ -116,6 +118,24 @@ pub(crate) enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Print the manual page of a command, for `man -l -`.
+    Man {
+        /// The command, such as `mcp add`; the program itself if none is named.
+        words: Vec<String>,
+    },
+}
+
+/// How to serve over HTTP.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) how: Serving,
+    /// The port, in place of the configuration's; 0 takes any free one.
+    #[arg(long, conflicts_with = "bind")]
+    port: Option<u16>,
+    /// The address and port, in place of the configuration's.
+    #[arg(long, value_name = "HOST:PORT", value_parser = server::address)]
+    bind: Option<SocketAddr>,
 }
 
 /// How to serve.
@@ -137,12 +157,17 @@ pub(crate) enum Tools {
         name: String,
     },
     /// Call a tool through the gate, as the local user.
+    #[command(after_help = "Examples:\n  \
+        toolcrib tools call workspace_read path=notes.md\n  \
+        toolcrib tools call workspace_read '{\"path\":\"notes.md\"}'\n  \
+        echo '{\"path\":\"notes.md\"}' | toolcrib tools call workspace_read -")]
     Call {
         /// Its name.
         name: String,
-        /// The arguments as a JSON object; `-` reads them from standard input.
-        #[arg(default_value = "{}", value_name = "JSON")]
-        arguments: String,
+        /// The arguments, of the types that the tool's schema says; or all of them as one JSON object; `-` reads that from
+        /// standard input.
+        #[arg(value_name = "NAME=VALUE|JSON")]
+        arguments: Vec<String>,
     },
 }
 
@@ -187,7 +212,11 @@ pub(crate) enum Config {
 impl Cli {
     /// What it says of the configuration, beside the file.
     pub(crate) fn flags(&self) -> Flags {
-        Flags { workspace: self.workspace.clone(), trust_folder: self.trust_folder }
+        let Serve { port, bind, .. } = match self.command {
+            Some(Command::Serve(serve)) => serve,
+            _ => self.serving,
+        };
+        Flags { workspace: self.workspace.clone(), trust_folder: self.trust_folder, bind, port }
     }
 
     /// The command in effect.
@@ -195,15 +224,17 @@ impl Cli {
     /// # Errors
     /// If a flag that stands for a command comes with a command.
     pub(crate) fn action(&self) -> Result<Command, clap::Error> {
-        let serving = Serving { standalone: self.standalone };
+        let is_plain = self.serving == Serve::default();
+        let alone = Serve { how: self.serving.how, ..Serve::default() };
         match (&self.command, self.mcp, self.selftest) {
-            (None, false, false) => Ok(Command::Serve(serving)),
-            (None, true, _) => Ok(Command::Stdio(serving)),
-            (None, false, true) if !self.standalone => Ok(Command::Selftest),
-            (Some(command), false, false) if !self.standalone => Ok(command.clone()),
-            (_, false, _) if self.standalone => {
-                Err(conflict("--standalone stands behind `serve` or `stdio`, and with no other command"))
-            }
+            (None, false, false) => Ok(Command::Serve(self.serving)),
+            (None, true, _) if self.serving == alone => Ok(Command::Stdio(self.serving.how)),
+            (None, false, true) if is_plain => Ok(Command::Selftest),
+            (Some(command), false, false) if is_plain => Ok(command.clone()),
+            (_, _, _) if !is_plain => Err(conflict(
+                "--port and --bind stand behind `serve`, --standalone behind `serve` or `stdio`, and none with another \
+                 command",
+            )),
             (_, _, _) => {
                 Err(conflict("--mcp and --selftest stand for a command and cannot be used with one"))
             }
@@ -233,13 +264,17 @@ mod tests {
 
     #[test]
     fn lines_and_what_they_mean() {
-        let call = |name: &str, arguments: &str| {
-            Command::Tools(Tools::Call { name: name.into(), arguments: arguments.into() })
+        let call = |name: &str, arguments: &[&str]| {
+            let arguments = arguments.iter().map(|&word| word.into()).collect();
+            Command::Tools(Tools::Call { name: name.into(), arguments })
         };
         let (shared, alone) = (Serving { standalone: false }, Serving { standalone: true });
-        check("", Ok(Command::Serve(shared)));
-        check("--standalone", Ok(Command::Serve(alone)));
-        check("serve --standalone", Ok(Command::Serve(alone)));
+        let serve = |how| Serve { how, ..Serve::default() };
+        check("", Ok(Command::Serve(serve(shared))));
+        check("--standalone", Ok(Command::Serve(serve(alone))));
+        check("serve --standalone", Ok(Command::Serve(serve(alone))));
+        check("serve --port 1", Ok(Command::Serve(Serve { port: Some(1), ..serve(shared) })));
+        check("--port 1", Ok(Command::Serve(Serve { port: Some(1), ..serve(shared) })));
         check("--mcp", Ok(Command::Stdio(shared)));
         check("--mcp --standalone", Ok(Command::Stdio(alone)));
         check("stdio", Ok(Command::Stdio(shared)));
@@ -247,9 +282,9 @@ mod tests {
         check("--config a.toml stdio", Ok(Command::Stdio(shared)));
         check("stdio --config a.toml", Ok(Command::Stdio(shared)));
         check("--selftest", Ok(Command::Selftest));
-        check("tools call x", Ok(call("x", "{}")));
-        check("tools call x -", Ok(call("x", "-")));
-        check("tools call x {} --json", Ok(call("x", "{}")));
+        check("tools call x", Ok(call("x", &[])));
+        check("tools call x -", Ok(call("x", &["-"])));
+        check("tools call x a=1 b=2 --json", Ok(call("x", &["a=1", "b=2"])));
         let set = |value: &[&str]| {
             let value = value.iter().map(|&word| word.to_owned()).collect();
             Command::Secrets(Secrets::Set { name: "X".into(), whom: Vec::new(), value })
@@ -269,6 +304,9 @@ mod tests {
         check("--juggle", Err(UnknownArgument));
         check("--standalone tools list", Err(ArgumentConflict));
         check("--standalone --selftest", Err(ArgumentConflict));
+        check("--mcp --port 1", Err(ArgumentConflict));
+        check("serve --port 1 --bind 127.0.0.1:1", Err(ArgumentConflict));
+        check("serve --bind 3000", Err(ValueValidation));
         check("tools list --standalone", Err(UnknownArgument));
         check("tools juggle", Err(InvalidSubcommand));
         check("tools", Err(DisplayHelpOnMissingArgumentOrSubcommand));

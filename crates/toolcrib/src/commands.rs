@@ -5,9 +5,12 @@ mod audit;
 mod caller;
 mod completions;
 mod config;
+mod forms;
 mod gated;
+mod init;
 mod keys;
 mod load;
+mod man;
 mod mcp;
 mod misplaced;
 mod policy;
@@ -24,6 +27,8 @@ mod stop;
 mod tools;
 mod troubles;
 mod trust;
+mod typed;
+mod waiting;
 
 use terminal::{Ending, Trouble};
 
@@ -34,8 +39,9 @@ pub(crate) use stdio::greet;
 /// Runs a command to its end.
 pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
     match command {
-        Command::Serve(serving) => serve::run(cli, serving),
+        Command::Serve(serve) => serve::run(cli, serve.how),
         Command::Stdio(serving) => stdio::run(cli, serving),
+        Command::Init(whose) => init::run(cli, whose),
         Command::Stop => stop::run(cli),
         Command::Service(command) => service::run(cli, command),
         Command::Selftest => selftest::run(cli),
@@ -52,5 +58,6 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Keys(command) => keys::run(cli, command),
         Command::Audit(command) => audit::run(cli, command),
         Command::Completions { shell } => completions::run(shell),
+        Command::Man { words } => man::run(&words),
     }
 }

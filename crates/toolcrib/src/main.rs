@@ -29,12 +29,14 @@ fn main() -> ExitCode {
         Ok(ending) => ending.into(),
         Err(trouble) => {
             let ending = trouble.ending();
-            if ending != Ending::Good {
-                print::remark(&trouble.to_string());
+            match ending {
+                Ending::Good => {}
                 // Whoever reads JSON gets one object: what was found out before, or what went wrong.
-                if cli.json && print::is_silent() {
+                _ if cli.json && print::is_silent() => {
+                    // The exit code says the same if nobody reads it.
                     let _ = print::json(&trouble.to_json());
                 }
+                _ => print::remark(&trouble.to_string()),
             }
             ending.into()
         }

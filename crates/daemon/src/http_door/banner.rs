@@ -81,6 +81,29 @@ impl Banner {
     }
 }
 
+/// What a person runs or pastes to connect an agent, which shows this where it needs to show something.
+pub fn connecting(url: &str, authorization: Option<&str>) -> String {
+    let entry = |mut entry: Value| {
+        if let Some(shown) = authorization {
+            entry["headers"] = json!({ "Authorization": shown });
+        }
+        entry
+    };
+    let claude =
+        authorization.map(|shown| format!(" --header \"Authorization: {shown}\"")).unwrap_or_default();
+    let cursor = json!({ "mcpServers": { NAME: entry(json!({ "url": url })) } });
+    let code = entry(json!({ "name": NAME, "type": "http", "url": url }));
+    let opencode = json!({ "mcp": { NAME: entry(json!({ "type": "remote", "url": url })) } });
+    format!(
+        "\
+To connect an agent, run or paste:
+  Claude Code    claude mcp add --transport http {NAME} {url}{claude}
+  VS Code        code --add-mcp '{code}'
+  Cursor         in .cursor/mcp.json: {cursor}
+  OpenCode       in opencode.json: {opencode}"
+    )
+}
+
 fn offer(built_in: usize, connecting: &[String], disabled: &[String]) -> String {
     let mut offer = format!("{built_in} built in");
     if !connecting.is_empty() {
@@ -97,19 +120,7 @@ impl fmt::Display for Banner {
         let url = &self.url;
         let socket = self.socket.iter().map(|path| format!("  socket         {path}\n")).collect::<String>();
         let named = self.named.iter().map(|name| format!("  {name:<13}  {url}/{name}\n")).collect::<String>();
-        let entry = |mut entry: Value| {
-            if self.needs_keys {
-                entry["headers"] = json!({ "Authorization": BEARER });
-            }
-            entry
-        };
-        let claude = match self.needs_keys {
-            true => format!(" --header \"Authorization: {BEARER}\""),
-            false => String::new(),
-        };
-        let cursor = json!({ "mcpServers": { NAME: entry(json!({ "url": url })) } });
-        let code = entry(json!({ "name": NAME, "type": "http", "url": url }));
-        let opencode = json!({ "mcp": { NAME: entry(json!({ "type": "remote", "url": url })) } });
+        let connecting = connecting(url, self.needs_keys.then_some(BEARER));
         let warning = match self.is_open {
             true => "Every program on this machine that reaches this address has your rights here. ",
             false => "",
@@ -125,11 +136,7 @@ impl fmt::Display for Banner {
   configuration  {configuration}
   callers        {callers}
 
-To connect an agent, run or paste:
-  Claude Code    claude mcp add --transport http {NAME} {url}{claude}
-  VS Code        code --add-mcp '{code}'
-  Cursor         in .cursor/mcp.json: {cursor}
-  OpenCode       in opencode.json: {opencode}
+{connecting}
 
 {warning}Ctrl-C stops it.
 ",

@@ -141,7 +141,9 @@ impl Front {
         }
         let _listening = resident.listeners.add(None, self.frames.clone());
         let frames = self.frames.clone();
-        announcement.say(|text| drop(frames.try_send(ToFront::Banner(text.to_owned()))));
+        announcement.say(|url, text| {
+            drop(frames.try_send(ToFront::Serving { url: url.to_owned(), banner: text.to_owned() }));
+        });
         let (workspace, stopping) = (&entered.workspace, Cancel::new());
         let serving = in_workspace(workspace.number, door.serve(&workspace.reloader, &stopping));
         tokio::select! {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use config::{Flags, Surroundings};
@@ -28,6 +29,8 @@ pub struct Place {
     config: Option<OsString>,
     workspace: Option<OsString>,
     trust_folder: bool,
+    bind: Option<SocketAddr>,
+    port: Option<u16>,
     /// Those that the configuration looks up and that its servers inherit, and no others.
     variables: Vec<(OsString, OsString)>,
     /// What decides at a start, and for good, what its tools are and where they work.
@@ -47,6 +50,8 @@ impl Place {
             config: named.map(PathBuf::into_os_string),
             workspace: surroundings.flags.workspace.clone().map(PathBuf::into_os_string),
             trust_folder: surroundings.flags.trust_folder,
+            bind: surroundings.flags.bind,
+            port: surroundings.flags.port,
             variables: variables.into_iter().collect(),
             start,
         }
@@ -55,7 +60,8 @@ impl Place {
     /// What the configuration is read with.
     pub fn surroundings(&self) -> Surroundings {
         let workspace = self.workspace.clone().map(PathBuf::from);
-        let flags = Flags { workspace, trust_folder: self.trust_folder };
+        let Place { trust_folder, bind, port, .. } = *self;
+        let flags = Flags { workspace, trust_folder, bind, port };
         Surroundings::new(self.folder.clone().into(), self.variables.iter().cloned().collect(), flags)
     }
 
@@ -96,8 +102,13 @@ pub enum ToFront {
     Refused(String, u8),
     /// All is there: the front is to go.
     Ready,
-    /// What it says where it serves.
-    Banner(String),
+    /// Where it serves, and what it says of that to people.
+    Serving {
+        /// The endpoint.
+        url: String,
+        /// Empty where the log says it.
+        banner: String,
+    },
     /// A line of the log.
     Log(String),
     /// The client has been served.
@@ -113,7 +124,8 @@ mod tests {
     #[test]
     fn what_is_no_text_arrives_whole() {
         let odd = || OsString::from_vec(vec![b'/', 0xff, b'\n']);
-        let flags = Flags { workspace: Some(odd().into()), trust_folder: true };
+        let bind = Some(([127, 0, 0, 1], 1).into());
+        let flags = Flags { workspace: Some(odd().into()), trust_folder: true, bind, port: Some(2) };
         let variables: BTreeMap<OsString, OsString> = [(odd(), odd()), ("A".into(), "b".into())].into();
         let surroundings = Surroundings::new(odd().into(), variables.clone(), flags.clone());
         let place = Place::of(&surroundings, Some(odd().into()), variables.clone(), String::new());

@@ -7,6 +7,9 @@ use units::Span;
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Keys {
     /// Create a key and print it. It is shown once: only a hash of it is kept.
+    #[command(after_help = "Examples:\n  \
+        toolcrib keys create anna --servers all --expires 90d\n  \
+        toolcrib keys create ci --scope read_workspace --scope git:call")]
     Create {
         /// Who will hold it, such as `ci` or `anna-laptop`; records and rules know the caller as key:NAME.
         name: String,
@@ -18,6 +21,10 @@ pub(crate) enum Keys {
         /// several times.
         #[arg(long = "scope", value_name = "SCOPE")]
         scopes: Vec<String>,
+        /// The servers whose tools its holder may call, beside what the role says: names with commas between them, or `all`
+        /// for those that are configured now.
+        #[arg(long, value_delimiter = ',', value_name = "all|NAME,…")]
+        servers: Vec<String>,
         /// A person will hold it, and no agent: only by such a key approvals are answered over HTTP.
         #[arg(long)]
         person: bool,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// What to do with other MCP servers.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -10,14 +10,52 @@ pub(crate) enum Mcp {
     /// List the servers that are configured, where, and how they are doing.
     List,
     /// Add a server to the configuration, after testing it.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp add everything npx -y @modelcontextprotocol/server-everything\n  \
+        toolcrib mcp add -e TOKEN tickets uvx mcp-tickets --verbose\n  \
+        toolcrib mcp add web --url https://mcp.example/mcp -H 'X-Team=blue'")]
     Add(Box<Add>),
     /// Take a server out of the configuration.
+    #[command(visible_alias = "rm")]
     Remove {
         /// Its name.
         name: String,
         /// Forget its sign-in and its remembered definitions, too.
         #[arg(long)]
         purge: bool,
+    },
+    /// Change what the configuration says of a server.
+    Set {
+        /// Its name.
+        name: String,
+        /// What it says from now on, such as `timeout=60000` or `destructive=session`.
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        values: Vec<String>,
+    },
+    /// Show one server: where it is, how it is doing, and which file it stands in.
+    Get {
+        /// Its name.
+        name: String,
+    },
+    /// Switch a server on again.
+    Enable {
+        /// Its name.
+        name: String,
+    },
+    /// Keep a server in the configuration and leave it alone.
+    Disable {
+        /// Its name.
+        name: String,
+    },
+    /// Have every running Toolcrib end its connection to a server and make another.
+    Restart {
+        /// Its name.
+        name: String,
+    },
+    /// Print what a server's program last wrote on its stderr.
+    Logs {
+        /// Its name.
+        name: String,
     },
     /// Connect to servers, list what they have, and say what is wrong and what to do.
     Test {
@@ -51,7 +89,21 @@ pub(crate) enum Mcp {
     /// Add the servers that other clients on this machine have configured.
     Import(Import),
     /// Write Toolcrib into another client's configuration.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp export claude-code\n  \
+        toolcrib mcp export cursor --project --http")]
     Export(Export),
+}
+
+/// Whose file is written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
+pub(crate) struct Whose {
+    /// Into your own file, for all folders.
+    #[arg(long, conflicts_with = "project")]
+    pub(crate) user: bool,
+    /// Into the file of this folder's project.
+    #[arg(long)]
+    pub(crate) project: bool,
 }
 
 /// A server to be added.
@@ -65,24 +117,40 @@ pub(crate) struct Add {
     /// The program's arguments.
     #[arg(long, num_args = 1.., allow_hyphen_values = true, value_name = "ARG", requires = "command")]
     pub(crate) args: Vec<String>,
-    /// The program and its arguments.
-    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["command", "url"])]
+    /// The program and its arguments; options of ours stand before it.
+    #[arg(trailing_var_arg = true, value_name = "CMD", conflicts_with_all = ["command", "url"])]
     pub(crate) program: Vec<String>,
     /// The address of a server that is reached over HTTP.
     #[arg(long)]
     pub(crate) url: Option<String>,
     /// A header for every request.
-    #[arg(long = "header", value_name = "NAME=VALUE", requires = "url")]
+    #[arg(short = 'H', long = "header", value_name = "NAME=VALUE", requires = "url")]
     pub(crate) headers: Vec<String>,
     /// An environment variable for the program; a NAME alone refers to the variable of that name.
-    #[arg(long = "env", value_name = "NAME=VALUE")]
+    #[arg(short, long = "env", value_name = "NAME=VALUE")]
     pub(crate) env: Vec<String>,
     /// Sign in with the browser at once.
     #[arg(long, requires = "url")]
     pub(crate) oauth: bool,
+    /// What to do with calls of tools that it marks as destructive; without it you are asked, if half of them are.
+    #[arg(long, value_name = "HOW")]
+    pub(crate) destructive: Option<Destructive>,
     /// Add it even if the test fails, or without one.
     #[arg(long)]
     pub(crate) untested: bool,
+    #[command(flatten)]
+    pub(crate) whose: Whose,
+}
+
+/// How calls of tools that a server marks as destructive are treated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Destructive {
+    /// Ask each time.
+    Ask,
+    /// Ask once a session, for each tool.
+    Session,
+    /// Do not ask.
+    Allow,
 }
 
 /// What to show of definitions that are held back, or to decide. An ITEM is a name, or `tool:NAME`, `prompt:NAME`,
@@ -139,8 +207,13 @@ pub(crate) struct Export {
     /// The client: claude-code, claude-desktop, vscode, cursor, opencode, codex or scorpiox.
     pub(crate) client: String,
     /// Its configuration file, if it is not where that client looks first.
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["user", "project"])]
     pub(crate) file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) whose: Whose,
+    /// As an address, which `toolcrib serve` serves, and not as a program that the client starts.
+    #[arg(long)]
+    pub(crate) http: bool,
     /// The name to go by in it.
     #[arg(long, default_value = "toolcrib")]
     pub(crate) name: String,

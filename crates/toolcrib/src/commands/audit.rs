@@ -12,6 +12,7 @@ use terminal::{Ending, Trouble, print};
 
 use super::start::start_nobody;
 use crate::cli::{Audit, Cli};
+pub(super) use tail::tell_calls;
 
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let part = administration::audit_log(&start_nobody(cli)?.settings);

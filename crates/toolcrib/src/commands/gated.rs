@@ -1,23 +1,38 @@
 //! What the commands that go through the gate share: whose calls they are, carrying one to its end, and showing what
 //! came of it.
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
+use bytes::Bytes;
 use daemon::assemble::{Crib, assemble};
 use daemon::person;
 use daemon::upstreams::Start;
-use gate::{Awaited, Call, Cancel, Failure, Offer, Outcome, Refusal};
+use gate::approvals::{is_question, unanswered};
+use gate::{Awaited, Call, Cancel, Client, Failure, Input, Listener, Offer, Outcome, Payload, Refusal};
 use serde_json::{Value, json};
 use terminal::signals::{Signals, unless_stopped};
 use terminal::{Ending, Trouble, print, runtime};
 use tokio::time::timeout;
+use upstream::{State, Upstream};
 
-use super::approvals;
 use super::approvals::Here;
 use super::caller::caller;
 use super::mcp::ask;
 use super::start::{Asking, Log, start};
+use super::waiting::Steps;
+use super::{approvals, forms, waiting};
 use crate::cli::Cli;
+
+/// Most rounds of one call. A tool that needs more is going in circles.
+const ROUNDS_MAX: u32 = 10;
+
+/// The pause before a call that asks for nothing is repeated.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// A command has one conversation, in which everything is asked.
+const CONVERSATION: u64 = 1;
 
 /// Puts everything together, does the work with it, and closes it again.
 pub(super) fn with_crib(
@@ -38,7 +53,13 @@ pub(super) fn with_crib(
 
 /// The offer once all servers have said what they have, or have been waited for long enough.
 pub(super) async fn settled(crib: &Crib) -> Result<Arc<Offer>, Trouble> {
-    unless_stopped(crib.gate.catalog().settled()).await
+    let late = || {
+        let is_late = |upstream: &Arc<Upstream>| upstream.offers().borrow().state == State::Connecting;
+        let late: Vec<String> =
+            crib.upstreams.iter().filter(is_late).map(|upstream| upstream.name().to_owned()).collect();
+        (!late.is_empty()).then(|| late.join(", "))
+    };
+    waiting::told(late, unless_stopped(crib.gate.catalog().settled())).await
 }
 
 /// Carries a call to its end; a signal cancels it. A person at the terminal is asked about a call that needs one, and
@@ -47,13 +68,47 @@ pub(super) async fn carry<'a>(
     crib: &Crib,
     call: impl Fn() -> Call<'a>,
 ) -> Result<Result<Outcome, Failure>, Trouble> {
-    let outcome = carry_once(crib, call()).await?;
+    let outcome = carry_through(crib, &call).await?;
     if let Err(Failure::Refused(Refusal::ApprovalPending(awaited))) = &outcome
         && answered(crib, awaited).await?
     {
-        return carry_once(crib, call()).await;
+        return carry_through(crib, &call).await;
     }
     Ok(outcome)
+}
+
+/// One call with all that its tool asks of the person at the terminal.
+async fn carry_through<'a>(
+    crib: &Crib,
+    call: &impl Fn() -> Call<'a>,
+) -> Result<Result<Outcome, Failure>, Trouble> {
+    if !ask::is_possible() {
+        return carry_once(crib, call()).await;
+    }
+    let (mut input, mut _held) = (None, None);
+    for _ in 0..ROUNDS_MAX {
+        let capabilities = Bytes::from_static(forms::FILLS_IN_FORMS);
+        let client = Client { capabilities, conversation: CONVERSATION, ..Client::default() };
+        let listener = waiting::is_seen().then(|| Arc::new(Steps) as Arc<dyn Listener>);
+        let outcome = carry_once(crib, Call { client, listener, input: input.take(), ..call() }).await?;
+        let Ok(Outcome { payload: Payload::InputRequired { requests, state, hold }, .. }) = outcome else {
+            return Ok(outcome);
+        };
+        let responses = match &requests {
+            // That is asked by whoever carries the call: it takes a person, and perhaps a code.
+            Some(requests) if is_question(requests) => Some(unanswered()),
+            Some(requests) => Some(forms::answered(requests).await?),
+            // The tool only wants to be called again.
+            None => {
+                tokio::time::sleep(PAUSE).await;
+                None
+            }
+        };
+        // What the tool keeps for the next round.
+        _held = hold;
+        input = Some(Input { responses, state });
+    }
+    Err(Trouble::Failed(format!("the tool asked {ROUNDS_MAX} times and still wants more")))
 }
 
 /// Whether a person has answered: the one at the terminal, or somebody elsewhere in time. Whoever stops the program does
@@ -88,7 +143,7 @@ async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failu
     let cancel = Cancel::new();
     let call = Call { cancel: cancel.clone(), ..call };
     let caller = caller();
-    let calling = crib.gate.call(&caller, call);
+    let calling = waiting::told(|| Some("the answer".to_owned()), crib.gate.call(&caller, call));
     tokio::pin!(calling);
     Ok(tokio::select! {
         biased;
@@ -101,7 +156,7 @@ async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failu
 }
 
 /// Shows a call that gave no outcome.
-pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
+pub(super) fn failed(crib: &Crib, failure: &Failure, json: bool) -> Result<Ending, Trouble> {
     if json {
         let mut error = json!({ "code": failure.code(), "message": failure.to_string() });
         if let Failure::Refused(Refusal::ApprovalPending(awaited)) = failure {
@@ -110,13 +165,13 @@ pub(super) fn failed(failure: &Failure, json: bool) -> Result<Ending, Trouble> {
         print::json(&json!({ "error": error }))?;
     } else {
         print::remark(&failure.to_string());
-        hint(failure).iter().for_each(|hint| print::remark(hint));
+        hint(&crib.shared.state, failure).iter().for_each(|hint| print::remark(hint));
     }
     Ok(ending(failure))
 }
 
 /// What a person can do about a failure. The failure itself says none of it, since models read it.
-fn hint(failure: &Failure) -> Option<String> {
+fn hint(state: &Path, failure: &Failure) -> Option<String> {
     let server = match failure {
         Failure::Tool(error) => error.details()?["upstream"].as_str()?,
         Failure::Refused(Refusal::ApprovalPending(awaited)) => {
@@ -124,6 +179,12 @@ fn hint(failure: &Failure) -> Option<String> {
         }
         Failure::Refused(Refusal::NeedsApproval(_)) => {
             return Some("name roles in `approvals.roles`, or allow it in the policy".to_owned());
+        }
+        Failure::Refused(Refusal::NoAuditLog(_)) => {
+            return Some(format!(
+                "it lies in {}: look at its owner, its mode and its space",
+                state.display()
+            ));
         }
         Failure::Refused(Refusal::HeldBack(_)) => {
             return Some("to look at it: toolcrib mcp trust".to_owned());

@@ -1,9 +1,13 @@
 //! `keys`: the API keys of callers over HTTP.
 
+use std::io::{self, IsTerminal as _};
+
 use admin::keys::{self, KeyReport, Revoked};
-use admin::{By, Operation as _};
+use admin::{By, Operation as _, nearest, servers};
+use config::Settings;
+use daemon::http_door::connecting;
 use daemon::{administration, person};
-use gate::Approvals;
+use gate::{Approvals, Role, Roles};
 use server::identity;
 use terminal::print;
 use terminal::print::Table;
@@ -21,11 +25,12 @@ pub(super) fn run(cli: &Cli, command: Keys) -> Result<Ending, Trouble> {
     let part = administration::keys(&settings);
     let open = settings.server.open_on_loopback;
     match command {
-        Keys::Create { name, roles, scopes, person, expires } => {
+        Keys::Create { name, roles, scopes, servers, person, expires } => {
+            let scopes = with_servers(&settings.upstreams, &roles, scopes, &servers)?;
             let by = if person { in_person(&settings.state, &part.approvals)? } else { By::owner() };
             let life_ms = expires.map(|Span(life)| u64::try_from(life.as_millis()).unwrap_or(u64::MAX));
             let asked = keys::Create { name, roles, scopes, person, life_ms };
-            create(cli, open, &asked.perform(&part, &by)?)
+            create(cli, &settings, &asked.perform(&part, &by)?)
         }
         Keys::List => {
             people(&settings.identity);
@@ -53,7 +58,41 @@ fn in_person(state: &std::path::Path, approvals: &Approvals) -> Result<By, Troub
     Ok(By::person(person.with_code(person::code(approvals)?)))
 }
 
-fn create(cli: &Cli, open: Option<bool>, created: &keys::Created) -> Result<Ending, Trouble> {
+/// What the holder of a key may do who may call these servers: that in place of what the roles say, or beside it.
+fn with_servers(
+    configured: &[upstream::Settings],
+    roles: &[String],
+    scopes: Vec<String>,
+    servers: &[String],
+) -> Result<Vec<String>, Trouble> {
+    let of_server = |server: &upstream::Settings| policy::scope_of(server.name(), "call");
+    let known: Vec<String> = configured.iter().map(of_server).collect();
+    for scope in scopes.iter().filter(|scope| scope.contains(':') && !known.contains(scope)) {
+        if let Some(near) = nearest(scope, known.iter().map(String::as_str)) {
+            return Err(Trouble::Misused(format!("unknown scope \"{scope}\"; did you mean \"{near}\"?")));
+        }
+    }
+    let called = match servers {
+        [] => return Ok(scopes),
+        [all] if all == "all" => known,
+        some => {
+            let named = some.iter().map(|name| servers::named(configured, &[], name).map(of_server));
+            named.collect::<Result<Vec<_>, _>>()?
+        }
+    };
+    let of_roles: Roles = roles.iter().filter_map(|word| Role::parse(word)).collect();
+    let of_roles = if of_roles.is_empty() { Role::Agent.scopes() } else { of_roles.scopes() };
+    match (scopes.is_empty(), of_roles.named()) {
+        // Everything has theirs in it.
+        (true, None) => Ok(Vec::new()),
+        (true, Some(named)) => {
+            Ok(named.iter().map(|scope| scope.as_str().to_owned()).chain(called).collect())
+        }
+        (false, _) => Ok(scopes.into_iter().chain(called).collect()),
+    }
+}
+
+fn create(cli: &Cli, settings: &Settings, created: &keys::Created) -> Result<Ending, Trouble> {
     let report = &created.report;
     if cli.json {
         let facts = serde_json::to_value(created).expect("a report has text for keys");
@@ -70,7 +109,11 @@ fn create(cli: &Cli, open: Option<bool>, created: &keys::Created) -> Result<Endi
         rights(report),
         end(report),
     ));
-    if created.is_first && open.is_none() {
+    // Whoever reads the screen has the key on it; a script has it on its own.
+    let key = if io::stdout().is_terminal() { created.key.as_str() } else { "KEY" };
+    let url = format!("http://{}{}", settings.server.bind, server::http::PATH);
+    print::banner(&connecting(&url, Some(&format!("Bearer {key}"))));
+    if created.is_first && settings.server.open_on_loopback.is_none() {
         print::remark(
             "From now on programs on this machine need a key over HTTP, too, unless server.open_on_loopback = true.",
         );

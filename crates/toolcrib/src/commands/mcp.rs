@@ -6,15 +6,20 @@ pub(super) mod ask;
 mod auth;
 mod debug;
 mod export;
+mod get;
 mod import;
 mod list;
 mod logout;
+mod logs;
 mod reload;
 mod remove;
 mod reported;
+mod restart;
 pub(super) mod running;
 mod servers;
+mod set;
 mod status;
+mod switch;
 mod test;
 mod trust;
 
@@ -27,6 +32,12 @@ pub(super) fn run(cli: &Cli, command: Mcp) -> Result<Ending, Trouble> {
         Mcp::List => list::run(cli),
         Mcp::Add(add) => add::run(cli, *add),
         Mcp::Remove { name, purge } => remove::run(cli, &name, purge),
+        Mcp::Set { name, values } => set::run(cli, &name, &values),
+        Mcp::Get { name } => get::run(cli, &name),
+        Mcp::Enable { name } => switch::run(cli, &name, true),
+        Mcp::Disable { name } => switch::run(cli, &name, false),
+        Mcp::Restart { name } => restart::run(cli, &name),
+        Mcp::Logs { name } => logs::run(cli, &name),
         Mcp::Test { names } => test::run(cli, &names),
         Mcp::Status { names, watch } => status::run(cli, &names, watch),
         Mcp::Reload => reload::run(cli),

@@ -98,7 +98,7 @@ async fn get(
     let outcome = match carry(crib, call).await? {
         Ok(outcome) => outcome,
         Err(Failure::Refused(Refusal::UnknownPrompt(_))) => return Err(no_prompt(crib, name, &visible)),
-        Err(failure) => return failed(&failure, json),
+        Err(failure) => return failed(crib, &failure, json),
     };
     let Payload::Relayed { result, .. } = &outcome.payload else {
         return Err(Trouble::Failed(ASKS.to_owned()));

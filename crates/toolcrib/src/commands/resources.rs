@@ -82,7 +82,7 @@ async fn read(crib: &Crib, uri: &str, json: bool) -> Result<Ending, Trouble> {
         Err(Failure::Refused(Refusal::UnknownResource(_))) => return Err(no_resource(crib, uri)),
         // The only server that has resources was asked for it, and it cannot be its own.
         Err(failure) if failure.code() == UNKNOWN => return Err(no_resource(crib, uri)),
-        Err(failure) => return failed(&failure, json),
+        Err(failure) => return failed(crib, &failure, json),
     };
     let Payload::Relayed { result, .. } = &outcome.payload else {
         return Err(Trouble::Failed(ASKS.to_owned()));

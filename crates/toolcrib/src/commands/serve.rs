@@ -1,47 +1,81 @@
 //! `serve`: MCP over HTTP, for any number of clients, until somebody stops it.
 
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::Path;
 
 use config::Loaded;
-use daemon::control::{Control, Desk, Opening, Reloader};
+use daemon::control::{Control, Desk, Neighbours, Opening, Reloader};
 use daemon::front::{self, Alone};
-use daemon::http_door::HttpDoor;
+use daemon::http_door::{HttpDoor, print_address};
 use daemon::resident::Door;
 use daemon::upstreams::Start;
 use gate::Cancel;
 use terminal::signals::{Hangup, Hangups, Signals};
-use terminal::{Ending, Trouble, open_files, print, runtime};
+use terminal::{Ending, Trouble, open_files, runtime};
 
 use super::start::{Asking, Log, start};
+use super::{audit, waiting};
 use crate::cli::{Cli, Serving};
 
 pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured, Asking::Here)?;
-    runtime::run(async {
-        if !serving.standalone {
-            let (signals, hangups) = (Signals::listen()?, Hangups::listen()?);
-            match front::attach(&loaded, cli.config.clone(), Door::Http).await? {
-                Ok(front) => return front.stay(signals, Some(hangups)).await,
-                Err(Alone(why)) => tracing::warn!(why, "this address is served by a process of its own"),
-            }
-        }
-        open_files::raise_limit();
-        alone(loaded, cli.config.clone()).await
-    })??;
+    if !cli.json && waiting::is_seen() {
+        // Without an audit log no call runs, and each is told why.
+        let _ = audit::tell_calls(&loaded.settings);
+    }
+    let (state, bind) = (loaded.settings.state.clone(), loaded.settings.server.bind);
+    let served = runtime::run(serve(cli, serving, loaded))?;
+    served.map_err(|trouble| with_holder(trouble, &state, bind))?;
     Ok(Ending::Good)
 }
 
-async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
+async fn serve(cli: &Cli, serving: Serving, loaded: Loaded) -> Result<(), Trouble> {
+    if !serving.standalone {
+        let (signals, hangups) = (Signals::listen()?, Hangups::listen()?);
+        match front::attach(&loaded, cli.config.clone(), Door::Http).await? {
+            Ok(mut front) => {
+                front.is_json = cli.json;
+                return front.stay(signals, Some(hangups)).await;
+            }
+            Err(Alone(why)) => tracing::warn!(why, "this address is served by a process of its own"),
+        }
+    }
+    open_files::raise_limit();
+    alone(cli, loaded).await
+}
+
+/// Who of ours has the address that is taken, if it is one that runs on this state folder.
+fn with_holder(trouble: Trouble, state: &Path, bind: SocketAddr) -> Trouble {
+    if !trouble.to_string().contains("is in use by another program") {
+        return trouble;
+    }
+    let served = format!("http://{bind}/");
+    let holder = Neighbours::on(state).status().unwrap_or_default().into_iter().find_map(|answered| {
+        let holder = answered.answer.ok().filter(|one| one.door.starts_with(&served))?;
+        Some(format!(
+            "{bind} is in use: Toolcrib serves at {} already, in process {}",
+            holder.door, holder.pid
+        ))
+    });
+    match holder {
+        Some(holder) => Trouble::Failed(format!(
+            "{holder}: clients can use that; `toolcrib stop` ends it, and --port takes another port"
+        )),
+        None => trouble,
+    }
+}
+
+async fn alone(cli: &Cli, loaded: Loaded) -> Result<(), Trouble> {
     let (signals, mut hangups) = (Signals::listen()?, Hangups::listen()?);
     // Before anything is started.
     let door = HttpDoor::bind(&loaded.settings).await?;
     let announcement = door.announcement(&loaded).await?;
-    let reloader = Reloader::assembled(loaded, named, Start::AtOnce)?;
+    let reloader = Reloader::assembled(loaded, cli.config.clone(), Start::AtOnce)?;
     let crib = reloader.crib();
     let desk = Desk::new(&announcement.url, reloader.clone());
     // Whoever reads the banner may ask at once.
     let control = Control::open(&crib.shared.state, desk, Opening::AtOnce).await;
-    announcement.say(print::banner);
+    announcement.say(|url, text| print_address(cli.json, url, text));
     let stopping = Cancel::new();
     let on_signal = async {
         tokio::select! {

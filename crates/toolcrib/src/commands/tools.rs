@@ -14,12 +14,15 @@ use crate::cli::{Cli, Tools};
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.
     let arguments = match &command {
-        Tools::Call { arguments, .. } => Some(call::arguments(arguments)?),
+        Tools::Call { arguments, .. } => Some(call::Given::read(arguments)?),
         Tools::List | Tools::Show { .. } => None,
     };
-    with_crib(cli, async |crib| match &command {
+    with_crib(cli, async move |crib| match &command {
         Tools::List => list::run(crib, cli.json).await,
         Tools::Show { name } => show::run(crib, name, cli.json).await,
-        Tools::Call { name, .. } => call::run(crib, name, arguments, cli.json).await,
+        Tools::Call { name, .. } => {
+            let given = arguments.expect("a call has been read");
+            call::run(crib, name, given, cli.json).await
+        }
     })
 }

@@ -24,7 +24,8 @@ fn check(
 ) {
     let mut surroundings = Surroundings { current_dir: current.to_owned(), ..surroundings() };
     surroundings.variables.insert("HOME".into(), home.into());
-    surroundings.flags = Flags { workspace: workspace.map(Path::to_owned), trust_folder: true };
+    surroundings.flags =
+        Flags { workspace: workspace.map(Path::to_owned), trust_folder: true, ..Flags::default() };
     let text = format!("{text}\n[mcp.it]\ncommand = 'x'\nargs = ['${{workspace}}']");
     let source = Source { path: current.join("toolcrib.toml"), text: text.clone(), is_projects };
     let loaded = loaded(vec![source], &surroundings, Unfollowed::IsWrong);
@@ -72,7 +73,7 @@ fn check_reference(value: &str, trusted: bool, expected: Option<&str>) {
     std::fs::write(project.join("inside"), "of the folder").expect("a file");
     std::fs::write(top.join("outside"), SECRET).expect("a file");
     std::os::unix::fs::symlink("../outside", project.join("link")).expect("a link");
-    let flags = Flags { workspace: None, trust_folder: trusted };
+    let flags = Flags { trust_folder: trusted, ..Flags::default() };
     let surroundings = Surroundings { current_dir: project.clone(), flags, ..surroundings() };
     let text = format!("[mcp.web]\nurl = 'https://h.example'\nheaders = {{ X = {value} }}\n");
     let source = Source { path: project.join("toolcrib.toml"), text, is_projects: true };

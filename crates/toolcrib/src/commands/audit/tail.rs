@@ -4,8 +4,10 @@ use std::thread;
 use std::time::Duration;
 
 use admin::audit_log::{self, AuditPart, Wanted, outcome_of, unreadable};
-use admin::{By, Operation as _};
+use admin::{By, Fault, Operation as _};
 use audit::Reader;
+use config::Settings;
+use daemon::administration;
 use serde_json::Value;
 use terminal::times::time_ms;
 use terminal::{Ending, Trouble, print, times};
@@ -14,6 +16,9 @@ use crate::cli::{Cli, Filter};
 
 /// How often the end of the audit log is looked at. Its writer gathers for 20 ms.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+
+/// The door of calls over HTTP, as records name it.
+const HTTP: &str = "http";
 
 /// The characters of a name that are shown: callers invent long ones, and a column is as wide as its widest cell.
 const NAME_CHARS_MAX: usize = 64;
@@ -44,6 +49,32 @@ pub(super) fn run(
         }
         thread::sleep(LOOK_EVERY);
     }
+}
+
+/// Tells a person who serves at a terminal of each call that comes over HTTP from now on.
+///
+/// # Errors
+/// The audit log cannot be read.
+pub(crate) fn tell_calls(settings: &Settings) -> Result<(), Fault> {
+    let part = administration::audit_log(settings);
+    let all = audit_log::Filter::default();
+    let wanted = Wanted::of(all.clone())?;
+    let seen = audit_log::Tail { lines: 0, filter: all }.perform(&part, &By::owner())?.seen;
+    let mut reader = Reader::since(&part.state, seen).map_err(unreadable)?;
+    // It ends with the process.
+    thread::spawn(move || {
+        loop {
+            // What cannot be read now may be later; `audit tail` says why.
+            while let Ok(Some(line)) = reader.next_line() {
+                let row = row(&line);
+                if wanted.has(&line) && row[2] == HTTP {
+                    print::remark(&print::harmless(&row.join("  ")));
+                }
+            }
+            thread::sleep(LOOK_EVERY);
+        }
+    });
+    Ok(())
 }
 
 /// The filter that the words of the command mean.

@@ -1,10 +1,11 @@
 //! `mcp add`: a server goes into the configuration after it was tested, and the Toolcribs that are running take it up.
 
+mod destructive;
 mod given;
 
 use admin::import::Target as _;
 use clients::Server;
-use config::{Draft, Loaded};
+use config::{Draft, Loaded, Whose};
 use serde_json::json;
 use terminal::{Ending, Trouble, print, runtime};
 use upstream::{Settings, Upstream};
@@ -13,13 +14,21 @@ use super::auth::{Browser, no_account, sign_in};
 use super::servers::{pinned_world, world};
 use super::test::{Tested, probe};
 use super::{ask, running};
-use crate::cli::{Add, Cli};
+use crate::cli::{self, Add, Cli};
 use crate::commands::load::surroundings;
 use crate::commands::start::{Log, begin};
 use crate::commands::trust;
 
 pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
-    let draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
+    let mut draft = Draft::new(cli.config.as_deref(), surroundings(cli)?)?;
+    if add.whose != cli::Whose::default() {
+        if cli.config.is_some() {
+            return Err(Trouble::Misused(
+                "--config names the file; leave --user and --project out".to_owned(),
+            ));
+        }
+        draft = draft.in_file_of(if add.whose.user { Whose::User } else { Whose::Project })?;
+    }
     let (name, mut server) = given::new_server(&add)?;
     draft.check_free(&name)?;
     draft.place(&mut server).iter().for_each(|note| print::remark(&format!("note: {note}")));
@@ -37,6 +46,11 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
         Ok::<_, Trouble>(tested)
     })??;
     let is_saved = is_worth_saving(tested.as_ref());
+    let marked = tested.as_ref().and_then(Tested::mostly_destructive);
+    let mut hint = None;
+    if let Some(marked) = marked.filter(|_| is_saved && server.destructive.is_none()) {
+        (server.destructive, hint) = destructive::settle(cli, &name, marked)?;
+    }
     let mut answers = running::RunningAnswers::default();
     if is_saved {
         draft.save(&[(&name, &server)])?;
@@ -46,6 +60,7 @@ pub(super) fn run(cli: &Cli, add: Add) -> Result<Ending, Trouble> {
     }
     let file = draft.path().display().to_string();
     let mut lines: Vec<String> = tested.iter().map(Tested::lines).collect();
+    lines.extend(hint);
     lines.push(match is_saved {
         true => format!("{name}: added to {file}"),
         false => format!("{name}: not added, since the test failed; --untested adds it all the same"),

@@ -13,18 +13,21 @@ use terminal::{Ending, Trouble, print};
 
 use super::ask;
 use crate::cli::{Cli, Export};
-use crate::commands::load::surroundings;
+use crate::commands::load::{load_resting, surroundings};
 
 pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let surroundings = surroundings(cli)?;
     let client = clients::client(&export.client).ok_or_else(|| import::unknown(&export.client))?;
     let seen = surroundings.for_clients();
-    let place = place(client, export.file.as_deref(), &seen)?;
+    let place = place(client, export, &seen)?;
     let failed =
         |why: String| Trouble::Failed(format!("{}: {why}; nothing was written", place.path.display()));
     let before = clients::read(&place.path).map_err(failed)?;
     let named = config::named(cli.config.as_deref(), &surroundings);
-    let server = ourselves(named.as_deref())?;
+    let server = match export.http {
+        true => Server { url: Some(address(cli)?), ..Server::default() },
+        false => ourselves(named.as_deref())?,
+    };
     let folders = if named.is_none() { find::project(&surroundings) } else { None };
     let note = folders.map(|file| note(&file));
     let origin = Origin { place: &place, surroundings: &seen };
@@ -83,16 +86,26 @@ fn to_json(client: &Client, place: &ClientFile, name: &str, change: &clients::Fi
 /// The file to write to.
 fn place(
     client: &Client,
-    file: Option<&Path>,
+    export: &Export,
     surroundings: &clients::Surroundings,
 ) -> Result<ClientFile, Trouble> {
-    if let Some(file) = file {
+    if let Some(file) = &export.file {
         return Ok(ClientFile::named(surroundings.current_dir.join(file)));
+    }
+    if export.whose.project {
+        let none = || Trouble::Misused(format!("{} has no file for projects", client.title));
+        return client.project_target(surroundings).ok_or_else(none);
     }
     let path = client.target(surroundings).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
     })?;
     Ok(ClientFile { path, project: None })
+}
+
+/// Where `serve` serves by this configuration.
+fn address(cli: &Cli) -> Result<String, Trouble> {
+    let bind = load_resting(cli)?.settings.server.bind;
+    Ok(format!("http://{bind}{}", server::http::PATH))
 }
 
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.

@@ -27,7 +27,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
 }
 
 /// How it is doing, for people.
-fn status(listed: &ListedServer) -> String {
+pub(super) fn status(listed: &ListedServer) -> String {
     if !listed.enabled {
         return State::Disabled.to_string();
     }

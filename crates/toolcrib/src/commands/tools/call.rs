@@ -5,13 +5,15 @@ use std::io::{self, Read as _};
 use bytes::Bytes;
 use daemon::assemble::Crib;
 use gate::{Call, Failure, Outcome, Refusal};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use terminal::{Ending, Trouble, print};
 use tool_api::Arguments;
 use wire::Revision;
 
+use super::show::found;
 use crate::commands::gated::{block, carry, failed};
 use crate::commands::troubles::unknown_tool;
+use crate::commands::typed::typed;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
 pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {
@@ -19,14 +21,63 @@ pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {
     let text = Bytes::from(text);
     // As strict as the wire: a key that stands twice would be checked once and sent twice.
     wire::message::Text::check(text.clone()).map_err(|fault| {
-        let how =
-            r#"names and texts stand in double quotes, and all of it in single ones: '{"path":"a.txt"}'"#;
+        let how = r#"write NAME=VALUE, such as path=a.txt, or JSON in single quotes: '{"path":"a.txt"}'"#;
         Trouble::Misused(format!("the arguments are {fault}; {how}"))
     })?;
     match Arguments::parse(Some(text.clone())) {
         Ok(_) => Ok(text),
         Err(fault) => Err(Trouble::Misused(format!("{fault}, such as '{{\"path\": \"notes.md\"}}'"))),
     }
+}
+
+/// What was typed behind the tool's name.
+pub(super) enum Given {
+    /// All arguments as JSON.
+    Json(Bytes),
+    /// Names and values, whose types the tool's schema says.
+    Pairs(Vec<(String, String)>),
+}
+
+impl Given {
+    /// Reads `NAME=VALUE …`, or JSON in one word.
+    pub(super) fn read(words: &[String]) -> Result<Given, Trouble> {
+        let pairs: Option<Vec<_>> = words.iter().map(|word| pair(word)).collect();
+        match (pairs, words) {
+            (Some(pairs), [_, ..]) => Ok(Given::Pairs(pairs)),
+            (_, []) => Ok(Given::Json(Bytes::from_static(b"{}"))),
+            (None, [one]) => arguments(one).map(Given::Json),
+            (None, _) => {
+                let how =
+                    "the arguments are NAME=VALUE, each in one word, or one JSON object in single quotes";
+                Err(Trouble::Misused(how.to_owned()))
+            }
+        }
+    }
+
+    /// The arguments for the tool of this name.
+    async fn fitting(self, crib: &Crib, name: &str) -> Result<Bytes, Trouble> {
+        let pairs = match self {
+            Given::Json(json) => return Ok(json),
+            Given::Pairs(pairs) => pairs,
+        };
+        let tool = found(crib, name).await?;
+        let schema: Value = serde_json::from_slice(&tool.definition().input_schema).unwrap_or_default();
+        let mut arguments = Map::new();
+        for (key, text) in pairs {
+            let value = typed(&schema["properties"][&key], &text);
+            let value = value.map_err(|why| Trouble::Misused(format!("{key}: {why}")))?;
+            if arguments.insert(key.clone(), value).is_some() {
+                return Err(Trouble::Misused(format!("{key} is given twice")));
+            }
+        }
+        Ok(Value::Object(arguments).to_string().into())
+    }
+}
+
+fn pair(word: &str) -> Option<(String, String)> {
+    let (name, value) = word.split_once('=')?;
+    let is_name = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || "{[\"".contains(c));
+    is_name.then(|| (name.to_owned(), value.to_owned()))
 }
 
 fn from_stdin() -> Result<String, Trouble> {
@@ -38,16 +89,12 @@ fn from_stdin() -> Result<String, Trouble> {
     Ok(text)
 }
 
-pub(super) async fn run(
-    crib: &Crib,
-    name: &str,
-    arguments: Option<Bytes>,
-    json: bool,
-) -> Result<Ending, Trouble> {
-    match carry(crib, || Call::tool(name, arguments.clone())).await? {
+pub(super) async fn run(crib: &Crib, name: &str, given: Given, json: bool) -> Result<Ending, Trouble> {
+    let arguments = given.fitting(crib, name).await?;
+    match carry(crib, || Call::tool(name, Some(arguments.clone()))).await? {
         Ok(outcome) => shown(outcome, json),
         Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown_tool(crib, name)),
-        Err(failure) => failed(&failure, json),
+        Err(failure) => failed(crib, &failure, json),
     }
 }
 
@@ -102,6 +149,27 @@ mod tests {
         );
         assert_eq!(text(&json!({ "content": [], "structuredContent": { "n": 1 } })), "{\n  \"n\": 1\n}");
         assert_eq!(text(&Value::Null), "");
+    }
+
+    #[test]
+    fn arguments_are_pairs_or_an_object() {
+        for (words, expected) in [
+            (&["a=1", "b=x=y"][..], Ok("a:1 b:x=y")),
+            (&[], Ok("{}")),
+            (&[r#"{"a":"b=c"}"#], Ok(r#"{"a":"b=c"}"#)),
+            (&["a"], Err(())),
+            (&["a=1", "b"], Err(())),
+        ] {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            let read = Given::read(&words).map_err(|trouble| assert_eq!(trouble.ending(), Ending::Misused));
+            let read = read.map(|given| match given {
+                Given::Json(json) => String::from_utf8_lossy(&json).into_owned(),
+                Given::Pairs(pairs) => {
+                    pairs.iter().map(|(name, value)| format!("{name}:{value}")).collect::<Vec<_>>().join(" ")
+                }
+            });
+            assert_eq!(read, expected.map(str::to_owned), "{words:?}");
+        }
     }
 
     #[test]

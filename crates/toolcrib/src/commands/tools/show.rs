@@ -1,8 +1,10 @@
 //! `tools show`: one tool in detail.
 
+use std::sync::Arc;
+
 use daemon::assemble::Crib;
 use futures_util::FutureExt;
-use gate::{BUILT_IN, Definition, Listing};
+use gate::{BUILT_IN, Definition, Listing, Offered};
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print};
 
@@ -10,13 +12,18 @@ use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::commands::troubles::unknown_tool;
 
-pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
+/// The tool of this name.
+pub(super) async fn found(crib: &Crib, name: &str) -> Result<Arc<Offered>, Trouble> {
     let mut found = crib.gate.find(&caller(), name).now_or_never();
     if !matches!(found, Some(Ok(_))) {
         settled(crib).await?;
         found = Some(crib.gate.find(&caller(), name).await);
     }
-    let Some(Ok(tool)) = found else { return Err(unknown_tool(crib, name)) };
+    found.and_then(Result::ok).ok_or_else(|| unknown_tool(crib, name))
+}
+
+pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
+    let tool = found(crib, name).await?;
     let definition = tool.definition();
     print::found(json, &description(definition), &page(definition))
 }

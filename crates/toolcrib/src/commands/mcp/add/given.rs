@@ -16,13 +16,17 @@ pub(super) fn new_server(add: &Add) -> Result<(String, Server), Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
     // Only one of them is given.
     let mut program = add.command.iter().chain(&add.args).chain(&add.program).cloned();
-    let (command, args) = (program.next(), program.collect());
+    let (command, args): (Option<String>, Vec<String>) = (program.next(), program.collect());
+    if command.as_deref().is_some_and(|word| word.starts_with("http://") || word.starts_with("https://")) {
+        return Err(misused("an address stands behind --url"));
+    }
     let mut server = Server { command, args, url: add.url.clone(), ..Server::default() };
     if server.endpoint().is_empty() {
         return Err(misused("the server needs a program or an address"));
     }
     server.env = pairs(&add.env, environment)?;
     server.headers = pairs(&add.headers, header)?;
+    server.destructive = add.destructive.map(super::destructive::word);
     if add.oauth {
         server.oauth = Some(Oauth::Switch(true));
     }
@@ -121,6 +125,15 @@ mod tests {
             "#]],
         );
         check(
+            &["time", "-e", "A=1", "uvx", "mcp-server-time", "--local", "UTC"],
+            expect![[r#"
+                time
+                command = "uvx"
+                args = ["mcp-server-time", "--local", "UTC"]
+                env = { A = "1" }
+            "#]],
+        );
+        check(
             &["git", "--command", "uvx", "--args", "mcp-git", "-v"],
             expect![[r#"
                 git
@@ -153,6 +166,7 @@ mod tests {
         let how = ": `toolcrib mcp add NAME -- PROGRAM ARGUMENTS…` or `toolcrib mcp add NAME --url ADDRESS`";
         for (words, expected) in [
             (&["--url", "https://x"][..], format!("the server needs a name{how}")),
+            (&["x", "https://x"], format!("an address stands behind --url{how}")),
             (&["x"], format!("the server needs a program or an address{how}")),
             (&["x", "--env", "A", "--env", "A=1", "--command", "y"], "A is given twice".to_owned()),
             (

@@ -1,0 +1,74 @@
+//! What a person at a terminal sees while a command waits: that it waits, for what, and how far a tool has come.
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+use terminal::print::{self, harmless};
+use tool_api::{Listener, Progress};
+
+/// Nobody wonders before that.
+const WAIT_TOLD: Duration = Duration::from_secs(2);
+
+/// Does the work, and says what it waits for if that takes longer than a person expects.
+pub(super) async fn told<T>(what: impl FnOnce() -> Option<String>, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    tokio::select! {
+        biased;
+        done = &mut work => return done,
+        () = tokio::time::sleep(WAIT_TOLD) => {}
+    }
+    if let Some(what) = what().filter(|_| is_seen()) {
+        print::remark(&harmless(&format!("waiting for {what}; Ctrl-C stops it")));
+    }
+    work.await
+}
+
+/// Whether somebody reads along.
+pub(super) fn is_seen() -> bool {
+    io::stderr().is_terminal()
+}
+
+/// Tells how far a call has come.
+pub(super) struct Steps;
+
+impl Listener for Steps {
+    fn progress(&self, progress: Progress) {
+        print::remark(&harmless(&match progress {
+            Progress::Step { done, total, message } => step(Some(done), total, message.as_deref()),
+            Progress::Relayed(params) => {
+                let params: Value = serde_json::from_slice(&params).unwrap_or_default();
+                let number = |key: &str| params[key].as_f64();
+                step(number("progress"), number("total"), params["message"].as_str())
+            }
+        }));
+    }
+
+    fn log(&self, _: Bytes) {}
+}
+
+fn step(done: Option<f64>, total: Option<f64>, message: Option<&str>) -> String {
+    let done = done.map(|done| match total {
+        Some(total) => format!("{done} of {total}"),
+        None => done.to_string(),
+    });
+    let parts: Vec<String> = done.into_iter().chain(message.map(str::to_owned)).collect();
+    format!("… {}", parts.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_a_line() {
+        for (done, total, message, expected) in [
+            (Some(1.0), Some(3.0), Some("reading"), "… 1 of 3 reading"),
+            (Some(0.5), None, None, "… 0.5"),
+            (None, None, Some("reading"), "… reading"),
+        ] {
+            assert_eq!(step(done, total, message), expected);
+        }
+    }
+}
