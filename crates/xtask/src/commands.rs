@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use crate::checkout::{Checkout, System};
 use crate::{
-    bench, conformance, docs, e2e, fuzz, install, long, mutants, quick, scripts, test, tidy, toolchain,
+    bench, conformance, docs, e2e, fuzz, install, long, mutants, package, quick, scripts, test, tidy,
+    toolchain,
 };
 
 /// One command: its name, a line of help, and the function that does it with the words that follow.
@@ -15,7 +16,7 @@ struct Command {
 }
 
 /// The commands that install what they need, and the word that keeps them from installing it on the machine itself.
-const INSTALLING: &[&str] = &["test", "e2e", "long", "conformance", "install"];
+const INSTALLING: &[&str] = &["test", "e2e", "long", "conformance", "install", "package"];
 const NO_SYSTEM: &str = "--no-system";
 
 const COMMANDS: &[Command] = &[
@@ -61,6 +62,11 @@ const COMMANDS: &[Command] = &[
         name: "toolchain",
         about: "whether the newest stable compiler here builds the workspace; fails nothing",
         run: toolchain::run,
+    },
+    Command {
+        name: "package",
+        about: "[--no-system] a static build as tarball, Debian package, npm package and wheel, in target/package/",
+        run: package::run,
     },
     Command { name: "bench", about: "measure the fully optimised build beside its peers", run: bench::run },
 ];

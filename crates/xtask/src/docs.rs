@@ -12,6 +12,8 @@ use std::fs;
 
 use anyhow::{Context as _, ensure};
 
+pub(crate) use cli::commands;
+
 use crate::checkout::Checkout;
 use crate::program::Program;
 

@@ -19,8 +19,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 pub use cargo_tools::cargo_tool;
+pub(crate) use debian::musl;
 pub use node::{Node, node, npm};
-pub use python::python;
+pub use python::{PYTHON, python};
 use rust_client::rust_client;
 
 use crate::checkout::Checkout;

@@ -21,6 +21,7 @@ mod fuzz;
 pub mod install;
 mod long;
 mod mutants;
+mod package;
 pub mod program;
 mod quick;
 mod scripts;

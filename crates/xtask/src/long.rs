@@ -2,7 +2,7 @@
 
 use crate::checkout::Checkout;
 use crate::step::{self, Step};
-use crate::{e2e, fuzz, mutants, toolchain};
+use crate::{e2e, fuzz, mutants, package, toolchain};
 
 const STEPS: &[Step] = &[
     case("killed", |checkout| e2e::long(checkout, "killed")),
@@ -18,6 +18,11 @@ const STEPS: &[Step] = &[
         mend: "write a test that fails on it, or a line in `.cargo/mutants.toml` that says why none should; \
                `cargo xtask mutants CRATE K/N` repeats a share",
         run: |checkout| mutants::run(checkout, &[]),
+    },
+    Step {
+        name: "package",
+        mend: "it says which package is wrong",
+        run: |checkout| package::run(checkout, &[]),
     },
     Step { name: "toolchain", mend: "it says what is wrong", run: toolchain::newest },
 ];

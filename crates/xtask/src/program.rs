@@ -19,6 +19,20 @@ pub fn build_dist(checkout: &Checkout) -> anyhow::Result<PathBuf> {
     build_as(checkout, "dist")
 }
 
+/// The same for this kind of machine with no library of the system in it, so that it runs on every Linux.
+pub fn build_static(checkout: &Checkout) -> anyhow::Result<PathBuf> {
+    let target = format!("{}-unknown-linux-musl", std::env::consts::ARCH);
+    step::run(&mut checkout.command("rustup", &["target", "add", &target]))?;
+    let words = ["build", "--profile", "dist", "--locked", "--package", "toolcrib", "--target", &target];
+    let mut command = checkout.command("cargo", &words);
+    // For the C in it, such as SQLite.
+    step::run(command.env(format!("CC_{}", target.replace('-', "_")), MUSL_COMPILER))?;
+    Ok(checkout.target.join(target).join("dist").join("toolcrib"))
+}
+
+/// Debian's name for the C compiler that builds on musl.
+pub const MUSL_COMPILER: &str = "musl-gcc";
+
 fn build_as(checkout: &Checkout, profile: &str) -> anyhow::Result<PathBuf> {
     let words = ["build", "--profile", profile, "--locked", "--package", "toolcrib"];
     step::run(&mut checkout.command("cargo", &words))?;
@@ -37,7 +51,8 @@ impl Program {
         Self::at(build(checkout)?)
     }
 
-    fn at(path: PathBuf) -> anyhow::Result<Self> {
+    /// The program at this path.
+    pub fn at(path: PathBuf) -> anyhow::Result<Self> {
         let home = TempDir::new().context("no temporary folder for the program's home")?;
         workspace(home.path())?;
         Ok(Self { path, home })

@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::checkout::Checkout;
 use crate::program::{self, Program};
 use crate::step::{self, Step};
-use crate::{conformance, deny, docs, e2e, install, scripts, tidy};
+use crate::{conformance, deny, docs, e2e, install, package, scripts, tidy};
 
 const STEPS: &[Step] = &[
     Step { name: "install", mend: "check the network, then run it again", run: install::everything },
@@ -20,6 +20,7 @@ const STEPS: &[Step] = &[
     Step { name: "deny", mend: "`deny.toml` says what a dependency may be", run: deny::run },
     Step { name: "docs", mend: "run `cargo xtask docs` and read what changed", run: docs::check },
     Step { name: "selftest", mend: "what is listed is not what runs; it says where", run: selftest },
+    Step { name: "package", mend: "it says which package is wrong", run: package::check },
     Step { name: "e2e", mend: "`cargo xtask e2e NAME` repeats one case", run: e2e::all },
     Step {
         name: "conformance",

@@ -8,32 +8,38 @@ const HEAD: &str = "# Command line\n\n<!-- Made by `cargo xtask docs` from the p
 const DEPTH_MAX: usize = 4;
 
 pub(super) fn page(program: &Program) -> anyhow::Result<String> {
+    page_of(&|words| program.says(words))
+}
+
+/// What prints the help of the command that these words name.
+type Says<'a> = &'a dyn Fn(&[&str]) -> anyhow::Result<String>;
+
+fn page_of(says: Says<'_>) -> anyhow::Result<String> {
     let mut page = HEAD.to_owned();
-    add(&mut page, &mut Vec::new(), &|words| program.says(words))?;
+    for (words, help) in commands(says)? {
+        // A command line's lines may end in blanks that an editor would take away again.
+        let text: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
+        let title = [&["toolcrib".to_owned()], words.as_slice()].concat().join(" ");
+        page.push_str(&format!("\n## `{title}`\n\n```text\n{}\n```\n", text.join("\n")));
+    }
     Ok(page)
 }
 
-/// Adds the help of one command, then of each below it.
-fn add(
-    page: &mut String,
-    words: &mut Vec<String>,
-    says: &dyn Fn(&[&str]) -> anyhow::Result<String>,
-) -> anyhow::Result<()> {
-    let mut line: Vec<&str> = words.iter().map(String::as_str).collect();
-    line.push("--help");
-    let help = says(&line)?;
-    let title: Vec<&str> = ["toolcrib"].into_iter().chain(words.iter().map(String::as_str)).collect();
-    // A command line's lines may end in blanks that an editor would take away again.
-    let text: Vec<&str> = help.trim_end().lines().map(str::trim_end).collect();
-    page.push_str(&format!("\n## `{}`\n\n```text\n{}\n```\n", title.join(" "), text.join("\n")));
-    if words.len() < DEPTH_MAX {
-        for name in subcommands(&help) {
-            words.push(name.to_owned());
-            add(page, words, says)?;
-            words.pop();
+/// Every command, as the words that are typed for it, with its help: the program itself first, each before those below it.
+pub(crate) fn commands(says: Says<'_>) -> anyhow::Result<Vec<(Vec<String>, String)>> {
+    let mut all = Vec::new();
+    let mut left = vec![Vec::new()];
+    while let Some(words) = left.pop() {
+        let line: Vec<&str> = words.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = says(&line)?;
+        if words.len() < DEPTH_MAX {
+            let below =
+                subcommands(&help).into_iter().map(|name| [words.as_slice(), &[name.to_owned()]].concat());
+            left.extend(below.rev());
         }
+        all.push((words, help));
     }
-    Ok(())
+    Ok(all)
 }
 
 /// The names that a help text lists under "Commands:".
@@ -81,8 +87,7 @@ Options:
                 _ => format!("Usage: {}  \n\n", words.join(" ")),
             })
         };
-        let mut page = String::new();
-        add(&mut page, &mut Vec::new(), &says).expect("every command answers");
+        let page = page_of(&says).expect("every command answers");
         let titles: Vec<&str> = page.lines().filter(|line| line.starts_with("## ")).collect();
         let expected =
             ["## `toolcrib`", "## `toolcrib serve`", "## `toolcrib mcp`", "## `toolcrib mcp list`"];
@@ -92,9 +97,7 @@ Options:
 
     #[test]
     fn a_help_that_lists_itself_ends() {
-        let mut page = String::new();
-        add(&mut page, &mut Vec::new(), &|_| Ok("Commands:\n  again  And again\n".into()))
-            .expect("it answers");
-        assert_eq!(page.matches("## ").count(), DEPTH_MAX + 1);
+        let all = commands(&|_| Ok("Commands:\n  again  And again\n".into())).expect("it answers");
+        assert_eq!(all.len(), DEPTH_MAX + 1);
     }
 }

@@ -6,13 +6,8 @@ use serde_json::Value;
 use super::schema::{self, Field};
 use crate::program::Program;
 
-const HEAD: &str = "# Configuration
-
-<!-- Made by `cargo xtask docs` from `toolcrib config schema`. -->
-
-Every key of `toolcrib.toml`. `toolcrib config check` names each mistake with its line and column; editors that
-read JSON Schema find it in `configuration.schema.json`.
-";
+/// What is read from where and which wins; an example; the tables by theme.
+const HEAD: &str = include_str!("configuration_head.md");
 
 /// The schema, laid out for reading.
 pub(super) fn schema(program: &Program) -> anyhow::Result<String> {

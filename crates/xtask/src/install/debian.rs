@@ -6,6 +6,7 @@ use std::process::Command;
 use anyhow::bail;
 
 use crate::checkout::System;
+use crate::program::MUSL_COMPILER;
 use crate::step;
 
 /// A program the tests cannot do without: how to see that it is there, and the package that brings it.
@@ -14,9 +15,14 @@ struct Needed {
     package: &'static str,
 }
 
+/// What a static build needs beside them.
+const MUSL: &[Needed] = &[Needed { probe: &[MUSL_COMPILER, "--version"], package: "musl-tools" }];
+
 const NEEDED: &[Needed] = &[
     Needed { probe: &["git", "--version"], package: "git" },
     Needed { probe: &["npm", "--version"], package: "npm" },
+    // Makes the certificate of the case for TLS.
+    Needed { probe: &["openssl", "version"], package: "openssl" },
     // In which a person signs in.
     Needed { probe: &["chromium", "--version"], package: "chromium" },
     // Debian leaves this part of Python out of its plain package.
@@ -25,7 +31,16 @@ const NEEDED: &[Needed] = &[
 
 /// Makes sure that the programs are there; says what it installs, and how, before it does.
 pub(super) fn programs(system: System) -> anyhow::Result<()> {
-    let missing = missing(|probe| step::capture(Command::new(probe[0]).args(&probe[1..])).is_ok());
+    install(NEEDED, system)
+}
+
+/// The same for what a static build needs.
+pub(crate) fn musl(system: System) -> anyhow::Result<()> {
+    install(MUSL, system)
+}
+
+fn install(needed: &[Needed], system: System) -> anyhow::Result<()> {
+    let missing = missing(needed, |probe| step::capture(Command::new(probe[0]).args(&probe[1..])).is_ok());
     if missing.is_empty() {
         return Ok(());
     }
@@ -50,8 +65,8 @@ fn refusal(missing: &[&str], can: bool) -> String {
 }
 
 /// The packages whose programs do not answer.
-fn missing(answers: impl Fn(&[&str]) -> bool) -> Vec<&'static str> {
-    NEEDED.iter().filter(|needed| !answers(needed.probe)).map(|needed| needed.package).collect()
+fn missing(needed: &[Needed], answers: impl Fn(&[&str]) -> bool) -> Vec<&'static str> {
+    needed.iter().filter(|needed| !answers(needed.probe)).map(|needed| needed.package).collect()
 }
 
 #[cfg(test)]
@@ -60,8 +75,11 @@ mod tests {
 
     #[test]
     fn only_what_does_not_answer_is_installed() {
-        assert_eq!(missing(|_| true), Vec::<&str>::new());
-        assert_eq!(missing(|probe| probe[0] == "git"), ["npm", "chromium", "python3-venv"]);
+        assert_eq!(missing(NEEDED, |_| true), Vec::<&str>::new());
+        assert_eq!(
+            missing(NEEDED, |probe| probe[0] == "git"),
+            ["npm", "openssl", "chromium", "python3-venv"]
+        );
     }
 
     #[test]

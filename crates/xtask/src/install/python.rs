@@ -9,6 +9,9 @@ use anyhow::Context as _;
 use super::marker;
 use crate::step;
 
+/// The machine's own interpreter.
+pub const PYTHON: &str = "python3";
+
 /// Puts what a `requirements.txt` with hashes names into `<cache>/python`; returns its interpreter.
 pub fn python(cache: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
     let folder = cache.join("python");
@@ -16,7 +19,7 @@ pub fn python(cache: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
     let wanted =
         fs::read_to_string(requirements).with_context(|| format!("no {}", requirements.display()))?;
     // An environment belongs to the interpreter that made it.
-    let version = step::capture(Command::new("python3").arg("--version"))?;
+    let version = step::capture(Command::new(PYTHON).arg("--version"))?;
     marker::once(&folder, "Python's packages", &format!("{version}{wanted}"), || {
         environment(&folder)?;
         let mut install = Command::new(&interpreter);
@@ -30,6 +33,6 @@ pub fn python(cache: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
 
 /// Makes an environment in a folder; returns its interpreter.
 pub(super) fn environment(folder: &Path) -> anyhow::Result<PathBuf> {
-    step::capture(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+    step::capture(Command::new(PYTHON).args(["-m", "venv"]).arg(folder))?;
     Ok(folder.join("bin").join("python"))
 }
