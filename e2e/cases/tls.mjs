@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import https from "node:https";
 import path from "node:path";
-import { checkHolds, checkSame, failure, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, failure, run } from "../support/check.mjs";
 import { FOLDER } from "../support/environment.mjs";
 import { configure, expectExit, serve } from "../support/toolcrib.mjs";
 
@@ -43,6 +43,13 @@ await run({
     const [status, text] = await post(url, readFileSync(certificate));
     checkSame("the status", 200, status);
     checkHolds("the answer", text, '"serverInfo"');
+  },
+
+  "what a person pastes for a client begins with https": async () => {
+    const { file } = configured(good);
+    const made = await expectExit(0, ["keys", "create", "anna", "--config", file]);
+    checkHolds("the lines for clients", made.stderr, "https://127.0.0.1:");
+    check(!made.stderr.includes("http://"), "no address without TLS", made.stderr);
   },
 
   "who does not trust it, or speaks without TLS, gets nothing": async () => {

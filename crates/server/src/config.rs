@@ -93,6 +93,16 @@ pub struct Problem {
 }
 
 impl Config {
+    /// How addresses of ours begin: `http`, or `https` with a certificate.
+    pub fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
+    }
+
+    /// The MCP endpoint where it is served at this address.
+    pub fn url(&self, address: SocketAddr) -> String {
+        format!("{}://{address}{MCP_PATH}", self.scheme())
+    }
+
     /// Checks every value.
     ///
     /// # Errors

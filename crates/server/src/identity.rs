@@ -82,9 +82,10 @@ impl Identity {
         }
     }
 
-    /// Tells where the server listens, which is the address that tokens are for if none was configured.
-    pub fn served_at(&self, address: SocketAddr) {
-        self.local.get_or_init(|| (address, Resource::Local(address)));
+    /// Tells where the server listens, and whether by `http` or `https`: the address that tokens are for if none was
+    /// configured.
+    pub fn served_at(&self, scheme: &'static str, address: SocketAddr) {
+        self.local.get_or_init(|| (address, Resource::Local { scheme, address }));
     }
 
     /// Checks a section that is to be put in force where the server listens, whatever `server.bind` says by now.

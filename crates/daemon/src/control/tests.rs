@@ -49,7 +49,7 @@ impl Process {
         let loaded = config::load(Some(&file), &surroundings, Unfollowed::FailsItsServer)
             .expect("a sound configuration");
         let identity = identity(&loaded.settings);
-        identity.served_at(([127, 0, 0, 1], 3000).into());
+        identity.served_at("http", ([127, 0, 0, 1], 3000).into());
         let reloader = Reloader::assembled(loaded, Some(file), Start::WhenWanted).expect("an assembly");
         reloader.govern_also(&identity);
         let (crib, named_workspaces) = (reloader.crib().clone(), reloader.named_workspaces().clone());

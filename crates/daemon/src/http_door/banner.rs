@@ -29,12 +29,6 @@ pub(super) struct Banner {
     needs_keys: bool,
 }
 
-/// The endpoint at an address.
-fn url(server: &server::Config, address: SocketAddr) -> String {
-    let scheme = if server.tls.is_some() { "https" } else { "http" };
-    format!("{scheme}://{address}{}", server::http::PATH)
-}
-
 /// Who may call over HTTP, in a few words. `is_open` says whether everybody is let in, if that could be found out.
 fn callers(is_open: Option<bool>, is_configured: bool, issuers: &[&str]) -> String {
     let words = match is_open {
@@ -58,7 +52,7 @@ impl Banner {
             those.map(|upstream| upstream.name().to_owned()).collect::<Vec<_>>()
         };
         Banner {
-            url: url(&settings.server, address),
+            url: settings.server.url(address),
             named: settings.named.keys().cloned().collect(),
             socket: settings.server.socket.as_ref().map(|path| path.display().to_string()),
             workspace: settings.workspace.display().to_string(),
@@ -157,7 +151,7 @@ mod tests {
 
     fn banner(is_open: bool) -> String {
         let banner = Banner {
-            url: url(&server::Config::default(), SocketAddr::from(([127, 0, 0, 1], 3000))),
+            url: server::Config::default().url(SocketAddr::from(([127, 0, 0, 1], 3000))),
             named: vec!["review".into(), "team".into()],
             socket: Some("/run/crib.sock".into()),
             workspace: "/work".into(),

@@ -79,7 +79,7 @@ pub async fn bind(config: &Config, identity: &Identity) -> Result<Listener, Bind
         _ => BindError::Other(config.bind, error),
     })?;
     let address = listener.local_addr().map_err(|error| BindError::Other(config.bind, error))?;
-    identity.served_at(address);
+    identity.served_at(config.scheme(), address);
     Ok(Listener::new(listener, tls))
 }
 

@@ -19,7 +19,11 @@ pub(super) enum Resource {
     /// At the address that was configured.
     Configured(String),
     /// At a loopback address, which clients spell in several ways.
-    Local(SocketAddr),
+    Local {
+        /// `http` or `https`.
+        scheme: &'static str,
+        address: SocketAddr,
+    },
 }
 
 /// What is told to clients.
@@ -60,9 +64,9 @@ impl Resource {
     fn is_default(&self, audience: &str) -> bool {
         match self {
             Resource::Configured(url) => audience == url,
-            Resource::Local(address) => audience.parse::<Uri>().is_ok_and(|uri| {
+            Resource::Local { scheme, address } => audience.parse::<Uri>().is_ok_and(|uri| {
                 let is_here = uri.host().is_some_and(is_loopback) && uri.port_u16() == Some(address.port());
-                uri.scheme_str() == Some("http") && is_here && uri.path() == MCP_PATH && uri.query().is_none()
+                uri.scheme_str() == Some(scheme) && is_here && uri.path() == MCP_PATH && uri.query().is_none()
             }),
         }
     }
@@ -81,11 +85,11 @@ impl Resource {
     fn default_url(&self, headers: &HeaderMap) -> String {
         match self {
             Resource::Configured(url) => url.clone(),
-            Resource::Local(address) => {
+            Resource::Local { scheme, address } => {
                 let host = headers.get(HOST).and_then(|host| host.to_str().ok());
-                let spelt = host.map(|host| format!("http://{host}{}", MCP_PATH));
+                let spelt = host.map(|host| format!("{scheme}://{host}{MCP_PATH}"));
                 let spelt = spelt.filter(|url| self.is_default(url));
-                spelt.unwrap_or_else(|| format!("http://{address}{}", MCP_PATH))
+                spelt.unwrap_or_else(|| format!("{scheme}://{address}{MCP_PATH}"))
             }
         }
     }
@@ -114,7 +118,7 @@ impl Resource {
             Resource::Configured(url) => {
                 url.parse::<Uri>().map(|uri| uri.path().to_owned()).unwrap_or_default()
             }
-            Resource::Local(_) => String::new(),
+            Resource::Local { .. } => String::new(),
         };
         behind.is_empty() || behind == MCP_PATH || behind == own
     }
@@ -170,7 +174,11 @@ mod tests {
     use super::*;
 
     fn local() -> Resource {
-        Resource::Local(SocketAddr::from(([127, 0, 0, 1], 3000)))
+        local_by("http")
+    }
+
+    fn local_by(scheme: &'static str) -> Resource {
+        Resource::Local { scheme, address: SocketAddr::from(([127, 0, 0, 1], 3000)) }
     }
 
     fn configured(url: &str) -> Resource {
@@ -203,6 +211,8 @@ mod tests {
             (&public, "https://evil.example/mcp/review", false),
             (&public, "https://crib.example/mcp/review?x", false),
             (&local(), "", false),
+            (&local_by("https"), "https://localhost:3000/mcp", true),
+            (&local_by("https"), "http://localhost:3000/mcp", false),
             (&public, "https://crib.example/mcp", true),
             (&public, "https://crib.example/mcp/", false),
             (&public, "https://crib.example", false),
@@ -218,6 +228,11 @@ mod tests {
             (local(), "localhost:3000", "http://localhost:3000/.well-known/oauth-protected-resource/mcp"),
             (local(), "127.0.0.1:3000", "http://127.0.0.1:3000/.well-known/oauth-protected-resource/mcp"),
             (local(), "crib.example", "http://127.0.0.1:3000/.well-known/oauth-protected-resource/mcp"),
+            (
+                local_by("https"),
+                "localhost:3000",
+                "https://localhost:3000/.well-known/oauth-protected-resource/mcp",
+            ),
             (
                 configured("https://crib.example/mcp"),
                 "x",

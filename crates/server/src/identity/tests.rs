@@ -82,7 +82,7 @@ fn identity(section: &str, open_on_loopback: Option<bool>, folder: &std::path::P
     config.check(address).expect("a good section");
     let store = Arc::new(SqliteStore::at(folder));
     let identity = Identity::new(&config, open_on_loopback, store, Client::new(), now_ms);
-    identity.served_at(address);
+    identity.served_at("http", address);
     identity
 }
 

@@ -111,7 +111,7 @@ fn create(cli: &Cli, settings: &Settings, created: &keys::Created) -> Result<End
     ));
     // Whoever reads the screen has the key on it; a script has it on its own.
     let key = if io::stdout().is_terminal() { created.key.as_str() } else { "KEY" };
-    let url = format!("http://{}{}", settings.server.bind, server::http::PATH);
+    let url = settings.server.url(settings.server.bind);
     print::banner(&connecting(&url, Some(&format!("Bearer {key}"))));
     if created.is_first && settings.server.open_on_loopback.is_none() {
         print::remark(

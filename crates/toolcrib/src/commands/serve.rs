@@ -1,6 +1,5 @@
 //! `serve`: MCP over HTTP, for any number of clients, until somebody stops it.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use config::Loaded;
@@ -23,9 +22,9 @@ pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
         // Without an audit log no call runs, and each is told why.
         let _ = audit::tell_calls(&loaded.settings);
     }
-    let (state, bind) = (loaded.settings.state.clone(), loaded.settings.server.bind);
+    let (state, server) = (loaded.settings.state.clone(), loaded.settings.server.clone());
     let served = runtime::run(serve(cli, serving, loaded))?;
-    served.map_err(|trouble| with_holder(trouble, &state, bind))?;
+    served.map_err(|trouble| with_holder(trouble, &state, &server))?;
     Ok(Ending::Good)
 }
 
@@ -45,11 +44,11 @@ async fn serve(cli: &Cli, serving: Serving, loaded: Loaded) -> Result<(), Troubl
 }
 
 /// Who of ours has the address that is taken, if it is one that runs on this state folder.
-fn with_holder(trouble: Trouble, state: &Path, bind: SocketAddr) -> Trouble {
+fn with_holder(trouble: Trouble, state: &Path, server: &server::Config) -> Trouble {
     if !trouble.to_string().contains("is in use by another program") {
         return trouble;
     }
-    let served = format!("http://{bind}/");
+    let (bind, served) = (server.bind, server.url(server.bind));
     let holder = Neighbours::on(state).status().unwrap_or_default().into_iter().find_map(|answered| {
         let holder = answered.answer.ok().filter(|one| one.door.starts_with(&served))?;
         Some(format!(

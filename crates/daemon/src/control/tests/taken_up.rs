@@ -85,7 +85,7 @@ fn a_section_that_does_not_fit_where_it_listens_changes_nothing() {
     run(async {
         let process = Process::start(folder(), "").await;
         let elsewhere = identity(&config::Settings::for_selftest(process.folder.path()));
-        elsewhere.served_at(([0, 0, 0, 0], 3000).into());
+        elsewhere.served_at("http", ([0, 0, 0, 0], 3000).into());
         let text = "[[identity.issuers]]\nissuer = \"https://login.example\"\n";
         let file = write(process.folder.path(), text);
         let surroundings = Surroundings { current_dir: "/".into(), ..Surroundings::default() };

@@ -109,7 +109,7 @@ async fn a_section_is_checked_against_where_the_server_listens() {
     assert_eq!(identity.check(&config), Ok(()));
     let store = Arc::new(SqliteStore::at(std::path::Path::new("nothing is kept here")));
     let identity = Identity::new(&Config::default(), None, store, Client::new(), now_ms);
-    identity.served_at(SocketAddr::from(([192, 0, 2, 1], 3000)));
+    identity.served_at("http", SocketAddr::from(([192, 0, 2, 1], 3000)));
     let problems = identity.check(&config).expect_err("its tokens would be for nobody knows whom");
     holds(&problems[0].to_string(), "identity.resource: must be set");
 }

@@ -104,8 +104,8 @@ fn place(
 
 /// Where `serve` serves by this configuration.
 fn address(cli: &Cli) -> Result<String, Trouble> {
-    let bind = load_resting(cli)?.settings.server.bind;
-    Ok(format!("http://{bind}{}", server::http::PATH))
+    let server = load_resting(cli)?.settings.server;
+    Ok(server.url(server.bind))
 }
 
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
