@@ -39,6 +39,14 @@ for (const [name, era, sides, revision, tries] of SERVERS)
     await wire.end();
   };
 
+parts["a server that declares nothing in the modern era is taken at its word"] = async () => {
+  const it = told({ legacy: MORE, modern: { capabilities: {}, tools: [] } });
+  const config = configure({ upstreams: { it: it.table } });
+  const { stdout } = await expectExit(0, ["mcp", "test", "--config", config.file]);
+  checkHolds("what is spoken", stdout, "it: works, told 1 (2026-07-28)");
+  checkSame("no handshake", 0, it.wasAsked("initialize"));
+};
+
 parts["a server that does not speak what its table asks for is told of"] = async () => {
   const it = told({ legacy: LESS }, { era: "modern" });
   const config = configure({ upstreams: { it: it.table } });

@@ -2,7 +2,8 @@
 //! `supportedVersions` are the modern ones), so the only way to find out is a handshake. Many programs are of the era of
 //! the first message that they read: it goes to another process, or over another session.
 //!
-//! That costs one more start or dial, so it is done once: the era is remembered from one run to the next.
+//! That costs one more start or dial, so it is done once: the era is remembered from one run to the next. A server that
+//! declares nothing at all is taken at its word: a hello of the legacy era is a message that the modern one has not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,7 +31,8 @@ impl Meeting<'_> {
     /// The server that was `met` in the modern era, in the legacy one if it has more there.
     pub(crate) async fn fuller(&self, met: &Connection, subscribed: Arc<Subscribed>) -> Option<Connection> {
         let modern = &met.identity;
-        if !modern.revision.is_modern() || FEATURES.iter().all(|feature| has(modern, *feature)) {
+        let declared = FEATURES.iter().filter(|feature| has(modern, **feature)).count();
+        if !modern.revision.is_modern() || declared == 0 || declared == FEATURES.len() {
             return None;
         }
         let limit = HELLO_TIME_MAX.min(self.settings.limits.start);
