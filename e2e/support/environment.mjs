@@ -31,14 +31,30 @@ export const FOLDER = realpathSync(process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(p
 
 const PACKAGES = path.resolve(fromRunner("TOOLCRIB_E2E_NPM", ".cache/npm/node_modules"));
 
-/** A file inside an installed package, by path: `packageFile("@scope/name", "dist/index.js")`. */
-export const packageFile = (name, file) => path.join(PACKAGES, name, file);
+const fileIn = (packages) => (name, file) => path.join(packages, name, file);
 
-/** Imports an installed package; a bare `import` would look beside this file and find nothing. */
-export const importPackage = (specifier) => {
-  const resolve = createRequire(path.join(PACKAGES, "any.js")).resolve;
+const importFrom = (packages) => (specifier) => {
+  const resolve = createRequire(path.join(packages, "any.js")).resolve;
   // The CommonJS build is what `resolve` finds; both builds speak to the wire alike.
   return import(pathToFileURL(resolve(specifier)).href);
+};
+
+/** A file inside an installed package, by path: `packageFile("@scope/name", "dist/index.js")`. */
+export const packageFile = fileIn(PACKAGES);
+
+/** Imports an installed package; a bare `import` would look beside this file and find nothing. */
+export const importPackage = importFrom(PACKAGES);
+
+const LONG_PACKAGES = path.resolve(fromRunner("TOOLCRIB_E2E_LONG_NPM", ".cache/long-npm/node_modules"));
+
+/** The same for what only the cases of `e2e/long` are given. */
+export const longPackageFile = fileIn(LONG_PACKAGES);
+export const importLongPackage = importFrom(LONG_PACKAGES);
+
+/** The Pythons that have other people's servers, by the version of the SDK that those are on. */
+export const LONG_PYTHONS = {
+  v1: fromRunner("TOOLCRIB_E2E_LONG_PYTHON", ".cache/long-python/bin/python"),
+  v2: fromRunner("TOOLCRIB_E2E_LONG_PYTHON_SDK_V2", ".cache/long-python-sdk-v2/bin/python"),
 };
 
 /** A small server of our own that misbehaves on request. */

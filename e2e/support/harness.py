@@ -23,14 +23,15 @@ PROGRAM = os.path.abspath(os.environ.get("TOOLCRIB_BIN", CHECKOUT / "target/debu
 #: A fresh folder of this case's own; real, since paths are compared as text.
 FOLDER = Path(os.environ.get("TOOLCRIB_E2E_TMP") or tempfile.mkdtemp(prefix="toolcrib-e2e-")).resolve()
 
-_PACKAGES = Path(os.environ.get("TOOLCRIB_E2E_NPM", CHECKOUT / ".cache/npm/node_modules")).resolve()
+#: The packages of npm.
+PACKAGES = Path(os.environ.get("TOOLCRIB_E2E_NPM", CHECKOUT / ".cache/npm/node_modules")).resolve()
 #: The Node that runs servers.
 NODE = os.environ.get("TOOLCRIB_E2E_NODE", "node")
 
 #: server-everything from npm, over stdio.
 EVERYTHING = {
     "command": NODE,
-    "args": [str(_PACKAGES / "@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
+    "args": [str(PACKAGES / "@modelcontextprotocol/server-everything/dist/index.js"), "stdio"],
 }
 
 #: How a client over stdio starts the program: a front to the process that all clients share, or one of its own.

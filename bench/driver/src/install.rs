@@ -29,7 +29,7 @@ pub(crate) fn everything(checkout: &Checkout, with_toolcrib: bool) -> anyhow::Re
     let cache = checkout.cache().join("bench");
     let node = install::node(checkout)?;
     let modules = install::npm(&cache.join("npm"), &node, &peers.join("ts-echo"))?;
-    let python = install::python(&cache, &peers.join("fastmcp-proxy/requirements.txt"))?;
+    let python = install::python(&cache.join("python"), &peers.join("fastmcp-proxy/requirements.txt"))?;
     let toolcrib = with_toolcrib.then(|| program::build_dist(checkout)).transpose()?;
     Ok(Installed {
         toolcrib,

@@ -55,7 +55,7 @@ const COMMANDS: &[Command] = &[
     Command { name: "install", about: "what the tests need, into .cache/", run: install::run },
     Command {
         name: "lock",
-        about: "make the lock files of npm's and Python's packages anew",
+        about: "[FOLDER…] make the lock files of npm's and Python's packages anew",
         run: install::lock::run,
     },
     Command {

@@ -1,4 +1,5 @@
-//! The end-to-end cases: scripts in `e2e/cases` that use the built program as its users do.
+//! The end-to-end cases: scripts that use the built program as its users do. `e2e/cases` has most of them, `e2e/long` those
+//! that need a gigabyte of other people's programs.
 //!
 //! `e2e/README.md` tells a case what it is given. This file lists and runs them; [`case`] runs one;
 //! [`leftovers`] sees that nothing survives it.
@@ -33,10 +34,21 @@ pub(crate) fn long(checkout: &Checkout, name: &str) -> anyhow::Result<()> {
     run_for(checkout, &[name.to_owned()], Length::Long)
 }
 
+/// The cases of `e2e/long` whose names contain `word`.
+pub(crate) fn extended(checkout: &Checkout, word: &str) -> anyhow::Result<()> {
+    let cases = list(&checkout.root.join("e2e").join("long"), &[word.to_owned()])?;
+    let kit = install::kit(checkout)?;
+    let extended = Some(install::extended_kit(checkout, &kit)?);
+    run_given(cases, Given { program: program::build(checkout)?, kit, extended, length: Length::Short })
+}
+
 fn run_for(checkout: &Checkout, words: &[String], length: Length) -> anyhow::Result<()> {
     let cases = list(&checkout.root.join("e2e").join("cases"), words)?;
     let kit = install::kit(checkout)?;
-    let given = Given { program: program::build(checkout)?, kit, length };
+    run_given(cases, Given { program: program::build(checkout)?, kit, extended: None, length })
+}
+
+fn run_given(cases: Vec<Case>, given: Given) -> anyhow::Result<()> {
     let failed = run_cases(cases.clone(), |case| case.run(&given));
     println!("{} passed, {} failed", cases.len() - failed.len(), failed.len());
     ensure!(failed.is_empty(), "{}", failed.join(", "));

@@ -5,6 +5,7 @@
 
 mod cargo_tools;
 mod debian;
+mod extended;
 pub(crate) mod lock;
 mod marker;
 mod node;
@@ -20,6 +21,7 @@ use anyhow::Context as _;
 
 pub use cargo_tools::cargo_tool;
 pub(crate) use debian::musl;
+pub use extended::{ExtendedKit, extended_kit};
 pub use node::{Node, node, npm};
 pub use python::{PYTHON, python};
 use rust_client::rust_client;
@@ -71,7 +73,8 @@ pub fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
     debian::programs(checkout.system)?;
     let cache: &Path = &checkout.cache();
     std::thread::scope(|scope| {
-        let python = scope.spawn(|| python(cache, &packages(checkout).join("requirements.txt")));
+        let python =
+            scope.spawn(|| python(&cache.join("python"), &packages(checkout).join("requirements.txt")));
         let scripts = scope.spawn(|| scripts(checkout));
         let rust_client = rust_client(checkout)?;
         let (node, npm) = scripts.join().expect("installing packages does not panic")?;
@@ -98,7 +101,7 @@ pub(crate) struct ScriptTools {
 /// Biome and Ruff, of the same packages as the rest.
 pub(crate) fn script_tools(checkout: &Checkout) -> anyhow::Result<ScriptTools> {
     let (node, modules) = scripts(checkout)?;
-    let python = python(&checkout.cache(), &packages(checkout).join("requirements.txt"))?;
+    let python = python(&checkout.cache().join("python"), &packages(checkout).join("requirements.txt"))?;
     Ok(ScriptTools {
         biome: modules.join(".bin").join("biome").to_string_lossy().into_owned(),
         ruff: python.with_file_name("ruff").to_string_lossy().into_owned(),

@@ -8,6 +8,7 @@ const STEPS: &[Step] = &[
     case("killed", |checkout| e2e::long(checkout, "killed")),
     case("crashing_neighbour", |checkout| e2e::long(checkout, "crashing_neighbour")),
     case("fronts", |checkout| e2e::long(checkout, "fronts")),
+    case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
     Step {
         name: "fuzz",
         mend: "`cargo xtask fuzz TARGET` repeats one target",

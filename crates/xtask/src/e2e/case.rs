@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 
 use super::leftovers;
-use crate::install::Kit;
+use crate::install::{ExtendedKit, Kit};
 use crate::program;
 use crate::watched::{self, End};
 
@@ -48,6 +48,8 @@ pub(super) struct Given {
     /// The program under test.
     pub(super) program: PathBuf,
     pub(super) kit: Kit,
+    /// What the cases of `e2e/long` have beside it.
+    pub(super) extended: Option<ExtendedKit>,
     pub(super) length: Length,
 }
 
@@ -104,7 +106,8 @@ impl Case {
         let kit = &given.kit;
         let interpreter = match self.language {
             Language::JavaScript => &kit.node.program,
-            Language::Python => &kit.python,
+            // A client library is imported by the case itself.
+            Language::Python => given.extended.as_ref().map_or(&kit.python, |extended| &extended.python),
         };
         let mut command = Command::new(interpreter);
         command.arg(&self.script).current_dir(work).env_clear();
@@ -119,6 +122,12 @@ impl Case {
             .env("TOOLCRIB_E2E_PYTHON", &kit.python)
             .env("TOOLCRIB_E2E_RUST_CLIENT", &kit.rust_client)
             .env("TOOLCRIB_E2E_TMP", work);
+        if let Some(extended) = &given.extended {
+            command
+                .env("TOOLCRIB_E2E_LONG_NPM", &extended.npm)
+                .env("TOOLCRIB_E2E_LONG_PYTHON", &extended.python)
+                .env("TOOLCRIB_E2E_LONG_PYTHON_SDK_V2", &extended.python_sdk_v2);
+        }
         if let Length::Long = given.length {
             command.env("TOOLCRIB_E2E_LONG", "1");
         }
@@ -133,16 +142,20 @@ mod tests {
 
     /// Runs a shell script as if it were a case.
     fn run(script: &str, limit: Duration) -> Result<(), String> {
+        run_with(None, script, limit)
+    }
+
+    fn run_with(extended: Option<ExtendedKit>, script: &str, limit: Duration) -> Result<(), String> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("case.py");
         fs::write(&path, script).expect("a script");
         let kit = Kit {
             node: Node { program: "/bin/sh".into() },
             npm: "/npm".into(),
-            python: "/bin/sh".into(),
+            python: if extended.is_some() { "/bin/false" } else { "/bin/sh" }.into(),
             rust_client: "/rust-client".into(),
         };
-        let given = Given { program: "/bin/true".into(), kit, length: Length::Short };
+        let given = Given { program: "/bin/true".into(), kit, extended, length: Length::Short };
         let case = Case::of(&path).expect("a script");
         case.run_within(&given, limit, Duration::from_secs(2)).map_err(|error| format!("{error:#}"))
     }
@@ -164,6 +177,20 @@ test -x "$TOOLCRIB_E2E_NODE"; test -x "$TOOLCRIB_E2E_PYTHON"
 test "$TOOLCRIB_E2E_RUST_CLIENT" = /rust-client
 test -d "$HOME"; test -z "${CARGO_HOME:-}${USER:-}""#;
         assert_eq!(run(script, LONG), Ok(()));
+    }
+
+    #[test]
+    fn a_long_case_has_other_peoples_packages_too_and_runs_among_them() {
+        let extended = ExtendedKit {
+            npm: "/long/npm".into(),
+            python: "/bin/sh".into(),
+            python_sdk_v2: "/long/v2".into(),
+        };
+        let script = r#"set -eu
+test "$TOOLCRIB_E2E_NPM" = /npm; test "$TOOLCRIB_E2E_LONG_NPM" = /long/npm
+test "$TOOLCRIB_E2E_LONG_PYTHON" = /bin/sh; test "$TOOLCRIB_E2E_LONG_PYTHON_SDK_V2" = /long/v2"#;
+        assert_eq!(run_with(Some(extended), script, LONG), Ok(()));
+        assert_eq!(run(r#"test -z "${TOOLCRIB_E2E_LONG_NPM:-}""#, LONG), Ok(()));
     }
 
     #[test]

@@ -18,6 +18,9 @@ struct Needed {
 /// What a static build needs beside them.
 const MUSL: &[Needed] = &[Needed { probe: &[MUSL_COMPILER, "--version"], package: "musl-tools" }];
 
+/// What a program is typed at in, where what it draws matters.
+const TMUX: &[Needed] = &[Needed { probe: &["tmux", "-V"], package: "tmux" }];
+
 const NEEDED: &[Needed] = &[
     Needed { probe: &["git", "--version"], package: "git" },
     Needed { probe: &["npm", "--version"], package: "npm" },
@@ -37,6 +40,11 @@ pub(super) fn programs(system: System) -> anyhow::Result<()> {
 /// The same for what a static build needs.
 pub(crate) fn musl(system: System) -> anyhow::Result<()> {
     install(MUSL, system)
+}
+
+/// The same for the terminal of long cases.
+pub(super) fn tmux(system: System) -> anyhow::Result<()> {
+    install(TMUX, system)
 }
 
 fn install(needed: &[Needed], system: System) -> anyhow::Result<()> {

@@ -1,13 +1,14 @@
-//! `cargo xtask lock`: the lock files of all that is installed from npm and PyPI, made anew from what is asked for.
+//! `cargo xtask lock [FOLDER…]`: the lock files of all that is installed from npm and PyPI, made anew from what is asked for.
 //!
 //! A `package.json` or a `requirements.in` names exact versions; the lock beside it has everything those need, with
 //! hashes, and is what is installed. No lock names the registry it came from.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use serde_json::Value;
 
 use super::{marker, pins, python};
@@ -15,20 +16,24 @@ use crate::checkout::Checkout;
 use crate::step;
 
 /// The folders with a `package.json`.
-const NPM: &[&str] = &["e2e/packages", "e2e/packages/node", "bench/peers/ts-echo"];
+const NPM: &[&str] = &["e2e/packages", "e2e/packages/node", "e2e/packages/long", "bench/peers/ts-echo"];
 
 /// The folders with a `requirements.in`.
-const PYTHON: &[&str] = &["e2e/packages", "bench/peers/fastmcp-proxy"];
+const PYTHON: &[&str] =
+    &["e2e/packages", "e2e/packages/long", "e2e/packages/long/sdk_v2", "bench/peers/fastmcp-proxy"];
 
 /// The oldest Python that the locks are for.
 const PYTHON_MIN: &str = "3.11";
 
-pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
-    for folder in NPM {
+/// The locks of these folders; of every one if none is named.
+pub(crate) fn run(checkout: &Checkout, folders: &[String]) -> anyhow::Result<()> {
+    known(folders)?;
+    let is_wanted = |folder: &&&str| folders.is_empty() || folders.iter().any(|name| name == *folder);
+    for folder in NPM.iter().filter(is_wanted) {
         npm(&checkout.root.join(folder))?;
     }
     let uv = uv(&checkout.cache())?;
-    for folder in PYTHON {
+    for folder in PYTHON.iter().filter(is_wanted) {
         let mut compile = Command::new(&uv);
         compile.args(["pip", "compile", "--quiet", "--universal", "--python-version", PYTHON_MIN]);
         compile.args(["--generate-hashes", "--no-header", "--no-annotate", "--upgrade"]);
@@ -36,6 +41,18 @@ pub(crate) fn run(checkout: &Checkout, _: &[String]) -> anyhow::Result<()> {
         step::run(compile.current_dir(checkout.root.join(folder)))?;
     }
     Ok(())
+}
+
+/// Refuses a folder in which nothing is locked.
+fn known(folders: &[String]) -> anyhow::Result<()> {
+    let known: BTreeSet<&str> = NPM.iter().chain(PYTHON).copied().collect();
+    match folders.iter().find(|folder| !known.contains(folder.as_str())) {
+        Some(unknown) => {
+            let known: Vec<&str> = known.into_iter().collect();
+            bail!("nothing is locked in `{unknown}`; the folders are: {}", known.join(" "))
+        }
+        None => Ok(()),
+    }
 }
 
 fn npm(folder: &Path) -> anyhow::Result<()> {
@@ -81,6 +98,13 @@ fn uv(cache: &Path) -> anyhow::Result<std::path::PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_without_a_lock_is_refused() {
+        assert!(known(&[]).is_ok() && known(&["e2e/packages/long".to_owned()]).is_ok());
+        let error = known(&["e2e".to_owned()]).expect_err("nothing is locked there").to_string();
+        assert!(error.starts_with("nothing is locked in `e2e`; the folders are: bench/peers/"), "{error}");
+    }
 
     #[test]
     fn a_lock_asks_for_nothing_that_it_does_not_have() {

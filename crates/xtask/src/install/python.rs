@@ -12,16 +12,15 @@ use crate::step;
 /// The machine's own interpreter.
 pub const PYTHON: &str = "python3";
 
-/// Puts what a `requirements.txt` with hashes names into `<cache>/python`; returns its interpreter.
-pub fn python(cache: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
-    let folder = cache.join("python");
+/// Puts what a `requirements.txt` with hashes names into an environment in `folder`; returns its interpreter.
+pub fn python(folder: &Path, requirements: &Path) -> anyhow::Result<PathBuf> {
     let interpreter = folder.join("bin").join("python");
     let wanted =
         fs::read_to_string(requirements).with_context(|| format!("no {}", requirements.display()))?;
     // An environment belongs to the interpreter that made it.
     let version = step::capture(Command::new(PYTHON).arg("--version"))?;
-    marker::once(&folder, "Python's packages", &format!("{version}{wanted}"), || {
-        environment(&folder)?;
+    marker::once(folder, "Python's packages", &format!("{version}{wanted}"), || {
+        environment(folder)?;
         let mut install = Command::new(&interpreter);
         // The list has everything that its packages need.
         install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]);

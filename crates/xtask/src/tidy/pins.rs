@@ -51,7 +51,9 @@ fn unhashed_npm(file: &Source) -> Vec<Finding> {
             if package.get("resolved").is_some() {
                 return Some(file.at(0, format!("`{path}` names its registry: run `cargo xtask lock`")));
             }
-            package.get("integrity").is_none().then(|| file.at(0, format!("`{path}` has no hash")))
+            // What lies in another package's archive has no hash but that archive's.
+            let is_hashed = package.get("integrity").is_some() || package["inBundle"] == true;
+            (!is_hashed).then(|| file.at(0, format!("`{path}` has no hash")))
         })
         .collect()
 }
@@ -143,11 +145,12 @@ mod tests {
             "# why\na==1.2.3\nb>=1\n",
             &["requirements.in:3: `b>=1` needs one exact version"],
         );
-        let lock =
-            r#"{"packages":{"":{},"m/a":{"integrity":"x"},"m/b":{},"m/c":{"integrity":"x","resolved":"y"}}}"#;
+        let lock = r#"{"packages":{"":{},"m/a":{"integrity":"x"},"m/b":{},"m/c":{"integrity":"x","resolved":"y"},
+            "m/a/m/d":{"inBundle":true},"m/e":{"inBundle":false}}}"#;
         let said = [
             "package-lock.json: `m/b` has no hash",
             "package-lock.json: `m/c` names its registry: run `cargo xtask lock`",
+            "package-lock.json: `m/e` has no hash",
         ];
         check_file("package-lock.json", lock, &said);
         let lock = "a==1 \\\n    --hash=sha256:x\nb==2\nc @ https://d \\\n    --hash=sha256:x\n";
