@@ -9,6 +9,7 @@ const STEPS: &[Step] = &[
     case("crashing_neighbour", |checkout| e2e::long(checkout, "crashing_neighbour")),
     case("fronts", |checkout| e2e::long(checkout, "fronts")),
     case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
+    case("other_servers", |checkout| e2e::extended(checkout, "other_servers")),
     Step {
         name: "fuzz",
         mend: "`cargo xtask fuzz TARGET` repeats one target",
