@@ -35,7 +35,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "long",
-        about: "[--no-system] [STEP…] cases that try their luck, fuzzing, a share of the mutants; an hour and a half",
+        about: "[--no-system] [STEP…] cases that try their luck, other people's clients and servers, fuzzing, a share of the mutants; an hour and a half",
         run: long::run,
     },
     Command { name: "fuzz", about: "[TARGET…] a minute of made-up input for each parser", run: fuzz::run },

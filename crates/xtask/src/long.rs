@@ -10,6 +10,7 @@ const STEPS: &[Step] = &[
     case("fronts", |checkout| e2e::long(checkout, "fronts")),
     case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
     case("other_servers", |checkout| e2e::extended(checkout, "other_servers")),
+    case("agents", |checkout| e2e::extended(checkout, "agents")),
     Step {
         name: "fuzz",
         mend: "`cargo xtask fuzz TARGET` repeats one target",
