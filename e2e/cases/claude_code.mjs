@@ -1,5 +1,5 @@
 // Claude Code finds Toolcrib in its own settings after an export, keeps what it had, and gives up its other servers to an
-// import.
+// import; after a move it has Toolcrib alone.
 
 import { readFileSync, readdirSync } from "node:fs";
 import path from "node:path";
@@ -70,6 +70,23 @@ const parts = {
     check(!stdout.includes("hunter2"), "no secret", stdout);
     await toolcrib(0, "mcp", "import", "claude-code", "--yes");
     checkHolds("the sum", (await toolcrib(0, "tools", "call", "of-its-own_get-sum", '{"a":40,"b":2}')).stdout, "42");
+  },
+
+  "after a move it has Toolcrib alone, and its tools through it": async () => {
+    const moved = makeHome("claude-moved");
+    const add = ["mcp", "add", "--scope", "user", "mine", "-e", "API_TOKEN=hunter2", "--", everything.command];
+    const added = await runClient(claude, [...add, ...everything.args], { home: moved });
+    check(added.code === 0, "exit code 0", added.said);
+    const within = { env: homely(moved), cwd: moved };
+    const mine = ["--config", config.file];
+    const { stdout } = await expectExit(0, ["mcp", "import", "--move", "claude-code", "--yes", ...mine], within);
+    checkHolds("what it says", stdout, /^- mine$/m, /^\+ toolcrib$/m, "secret MINE_API_TOKEN");
+    const listed = (await runClient(claude, ["mcp", "list"], { home: moved })).said;
+    checkHolds("the list", listed, /^toolcrib: .*stdio --config .* - ✔ Connected$/m);
+    check(!/^mine:/m.test(listed), "nothing of its own", listed);
+    const environment = await expectExit(0, ["tools", "call", "mine_get-env", ...mine], within);
+    checkHolds("its tool, with its key struck out", environment.stdout, "API_TOKEN", "[REDACTED:MINE_API_TOKEN]");
+    check(!environment.stdout.includes("hunter2"), "no secret", environment.stdout);
   },
 };
 

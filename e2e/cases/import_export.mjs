@@ -1,7 +1,7 @@
 // Other clients' settings in and out: what is found in a home with every client's file in it, what is asked, what is
 // written where, and that nothing is lost when it goes wrong.
 
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   copyFileSync,
@@ -54,10 +54,10 @@ const ours = at(".config/toolcrib/toolcrib.toml");
 const text = (file) => readFileSync(file, "utf8");
 
 /** Runs the program at a terminal, types the lines, and resolves with all that is seen there. */
-const atTerminal = (lines, ...words) =>
+const atTerminal = (lines, words, there = options) =>
   new Promise((resolve, reject) => {
     const code = "import os, pty, sys\nsys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))";
-    const child = spawn(PYTHON, ["-c", code, PROGRAM, ...words], { ...options, stdio: ["pipe", "pipe", "inherit"] });
+    const child = spawn(PYTHON, ["-c", code, PROGRAM, ...words], { ...there, stdio: ["pipe", "pipe", "inherit"] });
     let seen = "";
     const waiting = [...lines];
     child.stdout.setEncoding("utf8").on("data", (more) => {
@@ -67,6 +67,46 @@ const atTerminal = (lines, ...words) =>
     });
     child.on("error", reject).on("close", (ended) => resolve({ code: ended, seen }));
   });
+
+/** A home whose clients have servers to be moved, by file; `HOME` in a text is the home. */
+const MOVED_TEXTS = {
+  ".claude.json": `{
+  "numStartups": 7,
+  "mcpServers": {
+    "git": {"command": "uvx", "args": ["mcp-git"], "env": {"API_TOKEN": "hunter2", "MAX_TOKENS": "4096"}}
+  },
+  "projects": {"HOME/project": {"mcpServers": {"here": {"command": "HOME/here"}}, "history": []}}
+}`,
+  ".codex/config.toml": `model = "x" # Mine.
+
+# About docs.
+[mcp_servers.docs]
+url = "https://docs.example/mcp"
+http_headers = { Authorization = "Bearer very-secret" }
+
+# The end.
+[tui]
+theme = "dark"
+`,
+  "project/.mcp.json": '{"mcpServers": {"shared": {"command": "shared-server"}}}',
+};
+let MOVED = {};
+const movers = (name) => {
+  const dir = makeHome(name);
+  MOVED = Object.fromEntries(Object.entries(MOVED_TEXTS).map(([file, words]) => [file, words.replaceAll("HOME", dir)]));
+  for (const [file, words] of Object.entries(MOVED)) {
+    mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
+    writeFileSync(path.join(dir, file), words);
+  }
+  const there = { env: homely(dir), cwd: path.join(dir, "project") };
+  const says = async (code, ...words) => {
+    const came = await expectExit(code, ["mcp", "import", "--move", ...words], there);
+    for (const secret of SECRETS) check(!(came.stdout + came.stderr).includes(secret), `no ${secret}`, came);
+    return came;
+  };
+  return { dir, own: path.join(dir, ".config/toolcrib/toolcrib.toml"), says, options: there };
+};
+const taken = (plan) => Object.fromEntries(plan.move.files.map(({ client, takes_out }) => [client, takes_out]));
 
 const parts = {
   "nothing is added where nobody can be asked": async () => {
@@ -130,10 +170,10 @@ const parts = {
   },
 
   "a person chooses": async () => {
-    const no = await atTerminal(["n"], "mcp", "import", "scorpiox");
+    const no = await atTerminal(["n"], ["mcp", "import", "scorpiox"]);
     checkHolds("what is seen", no.seen, "[y]es, [N]o, [c]hoose", "nothing was added");
     check(!existsSync(ours), "no configuration", ours);
-    const { code, seen } = await atTerminal(["c", "n", "y", "n"], "mcp", "import", "scorpiox");
+    const { code, seen } = await atTerminal(["c", "n", "y", "n"], ["mcp", "import", "scorpiox"]);
     check(code === 0, "exit code 0", seen);
     checkHolds("what is seen", seen, "add search?", "added 1 server");
     checkHolds("the configuration", text(ours), '[mcp.search]\ncommand = "/opt/search"');
@@ -228,13 +268,99 @@ const parts = {
     checkSame("the link", at("dotfiles/mcp.json"), readlinkSync(at("linked.json")));
   },
 
+  "what is moved goes out of the clients' files, and its keys are sealed": async () => {
+    const { dir, own, says } = movers("move");
+    const plan = JSON.parse((await says(0, "--dry-run", "--json")).stdout);
+    checkSame("what would be taken", { "claude-code": ["git", "here"], codex: ["docs"] }, taken(plan));
+    checkHolds("what it says", (await says(2)).stderr, "nothing was moved", "--yes");
+    for (const [file, before] of Object.entries(MOVED)) checkSame(file, before, text(path.join(dir, file)));
+    check(!existsSync(own), "no configuration", own);
+
+    const { stdout } = await says(0, "--yes");
+    checkHolds(
+      "what it says",
+      stdout,
+      /added 4 servers/,
+      "secret GIT_API_TOKEN: the value of mcp.git.env.API_TOKEN, kept sealed",
+      /shared stays in .*\.mcp\.json: others/,
+      /^- git$/m,
+      /^\+ toolcrib$/m,
+    );
+    const claude = JSON.parse(text(path.join(dir, ".claude.json")));
+    checkSame("Claude Code's servers", ["toolcrib"], Object.keys(claude.mcpServers));
+    checkSame("those of its project", {}, claude.projects[path.join(dir, "project")].mcpServers);
+    checkSame("what else it has", 7, claude.numStartups);
+    checkSame(
+      "Codex' file",
+      MOVED[".codex/config.toml"].replace(/\[mcp_servers.docs\][^]*?\n\n/, "").replace(/# About docs.\n/, "# About docs.\n\n"),
+      text(path.join(dir, ".codex/config.toml")).replace(/\n\[mcp_servers.toolcrib\][^]*$/, ""),
+    );
+    checkSame("a project's file", MOVED["project/.mcp.json"], text(path.join(dir, "project/.mcp.json")));
+    checkHolds("the configuration", text(own), '"${store:GIT_API_TOKEN}"', '"Bearer ${store:DOCS_AUTHORIZATION}"', "4096");
+    for (const secret of SECRETS) check(!text(own).includes(secret), `no ${secret}`, text(own));
+    const listed = await expectExit(0, ["secrets", "list"], { env: homely(dir), cwd: dir });
+    checkHolds("the secrets", listed.stdout, "GIT_API_TOKEN", "DOCS_AUTHORIZATION");
+    for (const [file, before] of Object.entries(MOVED).filter(([file]) => !file.startsWith("project"))) {
+      const folder = path.join(dir, path.dirname(file));
+      const backups = readdirSync(folder).filter((name) => name.startsWith(`${path.basename(file)}.toolcrib-backup`));
+      checkSame(`the backup of ${file}`, [before], backups.map((name) => text(path.join(folder, name))));
+    }
+    checkHolds("a second time", (await says(0, "--yes")).stdout, /^nothing to add$/m);
+  },
+
+  "what was imported before is taken out by a move": async () => {
+    const { dir, says } = movers("later");
+    await expectExit(0, ["mcp", "import", "codex", "--yes"], { env: homely(dir), cwd: dir });
+    checkHolds("what it says", (await says(0, "codex", "--yes")).stdout, "nothing to add", /^- docs$/m);
+    check(!text(path.join(dir, ".codex/config.toml")).includes("docs]"), "no entry", dir);
+  },
+
+  "a person chooses what is moved": async () => {
+    const { dir, own, options: there } = movers("chosen");
+    const no = await atTerminal(["n"], ["mcp", "import", "--move", "claude-code"], there);
+    checkHolds("what is seen", no.seen, "[y]es, [N]o, [c]hoose", "nothing was moved");
+    const { code, seen } = await atTerminal(["c", "y", "n", "n"], ["mcp", "import", "--move", "claude-code"], there);
+    check(code === 0, "exit code 0", seen);
+    const { mcpServers, projects } = JSON.parse(text(path.join(dir, ".claude.json")));
+    checkSame("its servers", ["toolcrib"], Object.keys(mcpServers));
+    checkSame("its project's", ["here"], Object.keys(projects[path.join(dir, "project")].mcpServers));
+    checkHolds("the configuration", text(own), "[mcp.git]");
+  },
+
+  "a move that fails leaves everything as it was": async () => {
+    const { dir, own, says } = movers("failing");
+    const untouched = () => {
+      for (const [file, before] of Object.entries(MOVED)) checkSame(file, before, text(path.join(dir, file)));
+      check(!existsSync(own), "no configuration", own);
+    };
+    // No copy can be kept beside a file whose name is this long; by then everything else is written.
+    const long = `${"x".repeat(240)}.json`;
+    const words = '{"mcpServers": {"last": {"command": "last-server"}}}';
+    writeFileSync(path.join(dir, "project", long), words);
+    const full = await says(1, "claude-code", `./${long}`, "--yes");
+    checkHolds("what it says", full.stderr, "cannot be written", "everything is as it was");
+    checkSame("the last file", words, text(path.join(dir, "project", long)));
+    checkSame("the files of the home", [".claude.json"], readdirSync(dir).filter((name) => name.startsWith(".claude")));
+    const { stdout } = await expectExit(0, ["secrets", "list", "--json"], { env: homely(dir), cwd: dir });
+    checkSame("the secrets", [], JSON.parse(stdout).secrets);
+    untouched();
+
+    const set = spawnSync(PROGRAM, ["secrets", "set", "GIT_API_TOKEN"], { env: homely(dir), cwd: dir, input: "another-value" });
+    check(set.status === 0, "a secret of that name", set);
+    const taken = await says(2, "--yes");
+    checkHolds("what it says", taken.stderr, "kept as GIT_API_TOKEN", "another value", "nothing was changed");
+    untouched();
+    const { error } = JSON.parse((await says(2, "--yes", "--json")).stdout);
+    checkHolds("the error", error.message, "GIT_API_TOKEN");
+  },
+
   "a file is not written without a yes": async () => {
     const file = at("asked.json");
     writeFileSync(file, "{}");
-    const no = await atTerminal(["n"], "mcp", "export", "cursor", "--file", file);
+    const no = await atTerminal(["n"], ["mcp", "export", "cursor", "--file", file]);
     checkHolds("what is seen", no.seen, "nothing was written");
     checkSame("the file", "{}", text(file));
-    const yes = await atTerminal(["y"], "mcp", "export", "cursor", "--file", file);
+    const yes = await atTerminal(["y"], ["mcp", "export", "cursor", "--file", file]);
     checkHolds("what is seen", yes.seen, "what was there is kept in");
     checkHolds("the file", text(file), PROGRAM);
   },

@@ -65,6 +65,22 @@ const parts = {
       plan.skipped.map(({ why }) => why),
     );
   },
+
+  "after a move it has Toolcrib alone, and its tools through it": async () => {
+    const home = makeHome("moved");
+    const file = path.join(home, ".config", "opencode", "opencode.jsonc");
+    mkdirSync(path.dirname(file), { recursive: true });
+    writeFileSync(file, WRITTEN.replace("{env:E2E_TOKEN}", "hunter2"));
+    await toolcrib(home, "mcp", "import", "--move", "opencode", "--yes");
+    const written = readFileSync(file, "utf8");
+    checkHolds("what was written", written, "// Mine.", '"toolcrib": {');
+    check(!written.includes("of-its-own") && !written.includes("hunter2"), "nothing of its own", written);
+    const said = await list(home);
+    checkHolds("the list", said, /✓ toolcrib connected/);
+    check(!said.includes("of-its-own"), "nothing of its own", said);
+    const { stdout } = await toolcrib(home, "tools", "call", "of-its-own_get-sum", "a=40", "b=2");
+    checkHolds("the sum", stdout, "42");
+  },
 };
 
 stopAtEnd(config);

@@ -2,6 +2,8 @@
 //! started.
 
 mod gather;
+mod moving;
+mod plain_keys;
 mod plan;
 mod target;
 
@@ -17,7 +19,9 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
 pub use gather::{Gathered, unknown};
-pub use plan::{FoundIn, Ourselves, Plan, Planned, Skipped};
+pub use moving::{MovedFile, Moving, Stays};
+pub use plain_keys::{SealedKey, seal_keys, sounds_secret};
+pub use plan::{Entry, FoundIn, Ourselves, Plan, Planned, Skipped};
 pub use target::Target;
 
 /// What an import works on.

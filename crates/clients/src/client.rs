@@ -26,8 +26,8 @@ pub struct Client {
     pub(crate) knows: fn(&Map<String, Value>) -> bool,
     /// The keys that lead to the table of servers in a file.
     pub(crate) table: fn(&Value) -> &'static [&'static str],
-    /// The tables of servers for single projects in it, by the project's path.
-    pub(crate) projects: for<'v> fn(&'v Value, &Origin<'_>) -> Vec<(&'v str, &'v Value)>,
+    /// The tables of servers for single projects in it.
+    pub(crate) projects: for<'v> fn(&'v Value, &Origin<'_>) -> Vec<ProjectTable<'v>>,
     pub(crate) spellings: Spellings,
     /// What else there is to say about a file.
     pub(crate) notes: fn(&Value, &Origin<'_>) -> Vec<String>,
@@ -37,6 +37,15 @@ pub struct Client {
     pub(crate) remote: Remote,
     /// A new file.
     pub(crate) fresh: &'static str,
+}
+
+/// The table of servers for one project in a file that has more than that.
+pub(crate) struct ProjectTable<'v> {
+    /// The project's path.
+    pub project: &'v str,
+    /// The keys that lead to the table.
+    pub keys: Vec<&'v str>,
+    pub servers: &'v Value,
 }
 
 /// How a client writes a server with an address.
@@ -65,6 +74,8 @@ impl Remote {
 pub struct FoundServer {
     /// Its name there.
     pub name: String,
+    /// The keys that lead to the table that it stands in.
+    pub table: Vec<String>,
     /// What it is, or why it cannot be taken over.
     pub server: Result<Server, String>,
     /// What came up.
@@ -117,32 +128,42 @@ impl Client {
         origin: &Origin<'_>,
     ) -> Result<(Vec<FoundServer>, Vec<String>), String> {
         let root = self.form.read(text)?;
-        let ClientFile { path, project } = origin.place;
-        let users = at(&root, (self.table)(&root)).map(|servers| (project.clone(), servers));
+        let keys = (self.table)(&root);
+        let users = at(&root, keys).map(|servers| (origin.place.project.clone(), keys.to_vec(), servers));
         let projects = (self.projects)(&root, origin).into_iter();
-        let projects = projects.map(|(project, servers)| (Some(project.into()), servers));
+        let projects = projects.map(|of| (Some(of.project.into()), of.keys, of.servers));
         let mut all = Vec::new();
-        for (project, servers) in users.into_iter().chain(projects) {
-            let place = ClientFile { path: path.clone(), project };
+        for (project, keys, servers) in users.into_iter().chain(projects) {
+            let place = ClientFile { project, ..origin.place.clone() };
             let origin = Origin { place: &place, surroundings: origin.surroundings };
             let servers = servers.as_object().into_iter().flatten();
-            all.extend(servers.map(|(name, entry)| self.found(name, entry, &origin)));
+            all.extend(servers.map(|(name, entry)| self.found(name, &keys, entry, &origin)));
         }
         Ok((all, (self.notes)(&root, origin)))
     }
 
-    fn found(&self, name: &str, entry: &Value, origin: &Origin<'_>) -> FoundServer {
-        let name = name.to_owned();
+    fn found(&self, name: &str, keys: &[&str], entry: &Value, origin: &Origin<'_>) -> FoundServer {
+        let (name, table) = (name.to_owned(), keys.iter().map(|&key| key.to_owned()).collect());
         let Some(entry) = entry.as_object() else {
             return FoundServer {
                 name,
+                table,
                 server: Err("its entry is no table".to_owned()),
                 findings: Findings::default(),
             };
         };
         let mut fields = Fields::new(entry, self.syntax, origin);
         let server = entry::read(&mut fields, &self.spellings).map(|server| settled(server, origin));
-        FoundServer { name, server, findings: fields.finish("") }
+        FoundServer { name, table, server, findings: fields.finish("") }
+    }
+
+    /// The file without the server of this name in the table that the keys lead to; nothing if it has none.
+    ///
+    /// # Errors
+    /// A sentence, with line and column if the text is broken.
+    pub fn without(&self, text: &str, table: &[String], name: &str) -> Result<Option<String>, String> {
+        let keys: Vec<&str> = table.iter().map(String::as_str).collect();
+        self.form.without(text, &keys, name)
     }
 
     /// The file with a server in it, in the client's own words. No text: the file is not there yet.
@@ -165,7 +186,7 @@ impl Client {
         };
         let old = at(&root, keys).and_then(|servers| servers.get(name));
         let is_same = old.is_some_and(|old| {
-            let found = self.found(name, old, origin);
+            let found = self.found(name, keys, old, origin);
             found.findings == Findings::default() && found.server.as_ref() == Ok(server)
         });
         let shown = self.form.shown(keys, name, &new)?;

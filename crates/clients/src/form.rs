@@ -23,7 +23,7 @@ pub enum Form {
 pub type ClientEntry = Vec<(&'static str, Value)>;
 
 /// Comments and trailing commas, which editors allow, and nothing else beyond JSON.
-const LENIENT: ParseOptions = ParseOptions {
+pub(crate) const LENIENT: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
     allow_loose_object_property_names: false,
@@ -108,7 +108,7 @@ pub fn to_json(written: &ClientEntry) -> Value {
 }
 
 /// Some editors begin a file with a byte order mark.
-fn without_mark(text: &str) -> &str {
+pub(crate) fn without_mark(text: &str) -> &str {
     text.trim_start_matches('\u{feff}')
 }
 
@@ -173,7 +173,7 @@ fn put_toml(text: &str, slot: &[&str], name: &str, written: &ClientEntry) -> Res
     Ok(format!("{mark}{}", document.to_string().replace('\n', line_end(text))))
 }
 
-fn not_json(text: &str, error: &ParseError) -> String {
+pub(crate) fn not_json(text: &str, error: &ParseError) -> String {
     let skipped = text.len() - without_mark(text).len();
     let (line, column) = line_and_column(text, error.range().start + skipped);
     let what = error.kind().to_string();

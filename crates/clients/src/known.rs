@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use crate::client::{Client, Remote};
+use crate::client::{Client, ProjectTable, Remote};
 use crate::entry::Spellings;
 use crate::form::{ClientEntry, Form};
 use crate::origin::Location::{Config, Home, Named, Project, Variable};
@@ -40,7 +40,7 @@ pub static CLIENTS: [Client; 7] = [
         knows: |root| root.contains_key("projects"),
         projects: |root, origin| {
             let here = projects(root).filter(|(path, _)| is_here(path, origin));
-            here.filter_map(|(path, project)| Some((path, project.get("mcpServers")?))).collect()
+            here.filter_map(project_table).collect()
         },
         notes: claude_code_notes,
         write: |_, server| typed_program(server),
@@ -151,6 +151,11 @@ fn typed_program(server: &Server) -> ClientEntry {
 fn projects(root: &Value) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
     let projects = root.get("projects").and_then(Value::as_object);
     projects.into_iter().flatten().filter_map(|(path, project)| Some((path.as_str(), project.as_object()?)))
+}
+
+fn project_table<'v>((project, table): (&'v str, &'v Map<String, Value>)) -> Option<ProjectTable<'v>> {
+    let servers = table.get("mcpServers")?;
+    Some(ProjectTable { project, keys: vec!["projects", project, "mcpServers"], servers })
 }
 
 fn is_here(path: &str, origin: &Origin<'_>) -> bool {

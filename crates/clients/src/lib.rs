@@ -10,6 +10,7 @@ mod known;
 mod origin;
 mod server;
 mod variables;
+mod without;
 
 pub use client::{Client, FileChange, FoundServer};
 pub use client_files::{client, client_of, read};
@@ -18,3 +19,4 @@ pub use known::CLIENTS;
 pub use origin::{ClientFile, Origin, Surroundings};
 pub use server::{Oauth, Server};
 pub use variables::Findings;
+pub use without::{Comment, without_toml};

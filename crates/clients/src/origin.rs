@@ -32,9 +32,16 @@ pub struct ClientFile {
     pub path: PathBuf,
     /// The project it belongs to; none if it is the user's.
     pub project: Option<PathBuf>,
+    /// Whether it was found in a project, and not named: others who work on that may share it.
+    pub is_shared: bool,
 }
 
 impl ClientFile {
+    /// The user's own file.
+    pub fn users(path: PathBuf) -> ClientFile {
+        ClientFile { path, project: None, is_shared: false }
+    }
+
     /// A file that somebody named: taken for a project's.
     pub fn named(path: PathBuf) -> ClientFile {
         let folder = path.parent().map(Path::to_owned).unwrap_or_default();
@@ -42,7 +49,7 @@ impl ClientFile {
             folder.file_name().is_some_and(|name| SETTINGS_FOLDERS.iter().any(|known| name == *known))
         };
         let project = if is_settings(&folder) { folder.parent().map(Path::to_owned) } else { Some(folder) };
-        ClientFile { path, project }
+        ClientFile { path, project, is_shared: false }
     }
 }
 
@@ -76,14 +83,12 @@ impl Location {
     pub(crate) fn new_in_project(&self, surroundings: &Surroundings) -> Option<ClientFile> {
         let Location::Project(name) = *self else { return None };
         let folder = surroundings.current_dir.clone();
-        Some(ClientFile { path: folder.join(name), project: Some(folder) })
+        Some(ClientFile { path: folder.join(name), project: Some(folder), is_shared: true })
     }
 
     /// Where it lies, which need not exist; nothing if that is not known, or there is none in any project.
     pub(crate) fn file(&self, surroundings: &Surroundings) -> Option<ClientFile> {
-        let users = |folder: Option<PathBuf>, name: &str| {
-            Some(ClientFile { path: folder?.join(name), project: None })
-        };
+        let users = |folder: Option<PathBuf>, name: &str| Some(ClientFile::users(folder?.join(name)));
         let home = home(surroundings);
         let below_home = |name: &str| home.as_ref().map(|home| home.join(name));
         match *self {
@@ -100,7 +105,11 @@ impl Location {
                 let folder = above.find(|folder| {
                     Some(*folder) != home.as_deref() && text_file::is_file(&folder.join(name))
                 })?;
-                Some(ClientFile { path: folder.join(name), project: Some(folder.to_owned()) })
+                Some(ClientFile {
+                    path: folder.join(name),
+                    project: Some(folder.to_owned()),
+                    is_shared: true,
+                })
             }
         }
     }

@@ -144,6 +144,17 @@ impl Server {
         references
     }
 
+    /// The texts that may be secret, with the tables and the names that they stand under.
+    pub fn secret_texts(&mut self) -> impl Iterator<Item = (&'static str, &str, &mut String)> {
+        let secret = match &mut self.oauth {
+            Some(Oauth::Client(registration)) => registration.client_secret.as_mut(),
+            Some(Oauth::Switch(_)) | None => None,
+        };
+        let env = self.env.iter_mut().map(|(name, text)| ("env", name.as_str(), text));
+        let headers = self.headers.iter_mut().map(|(name, text)| ("headers", name.as_str(), text));
+        env.chain(headers).chain(secret.map(|text| ("oauth", "client_secret", text)))
+    }
+
     /// The same without what may be secret: for showing, never for writing. References stay, since they tell
     /// only where a secret is.
     pub fn masked(&self) -> Server {

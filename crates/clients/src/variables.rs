@@ -205,7 +205,7 @@ mod tests {
         let variables =
             [("HOME", "/home/ada"), ("SET", "x")].map(|(name, value)| (name.into(), value.into()));
         let surroundings = Surroundings { current_dir: "/".into(), variables: variables.into() };
-        let place = ClientFile { path: "/project/.vscode/mcp.json".into(), project: Some("/project".into()) };
+        let place = ClientFile::named("/project/.vscode/mcp.json".into());
         let mut findings = Findings::default();
         let origin = Origin { place: &place, surroundings: &surroundings };
         let mut said = translated(text, kind, syntax, &origin, &mut findings);

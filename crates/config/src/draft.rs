@@ -32,6 +32,33 @@ pub struct Draft {
     pub target: PathBuf,
 }
 
+/// A change of the file that was written, and may be taken back.
+#[derive(Debug)]
+pub struct Saved {
+    path: PathBuf,
+    before: Option<String>,
+    after: String,
+}
+
+impl Saved {
+    /// Puts back what was there before, unless the file has changed since.
+    ///
+    /// # Errors
+    /// A sentence with the path.
+    pub fn undo(&self) -> Result<(), String> {
+        let held = hold(&self.path)?;
+        let path = self.path.display();
+        if text_of(&self.path)?.as_ref() != Some(&self.after) {
+            return Err(format!("{path} has changed meanwhile, and was left as it is"));
+        }
+        match &self.before {
+            Some(before) => held.write(before),
+            None => text_file::remove(&self.path)
+                .map_err(|error| format!("{path} cannot be removed again: {error}")),
+        }
+    }
+}
+
 impl Draft {
     /// The configuration of this file, if one is named, in these surroundings.
     ///
@@ -120,13 +147,32 @@ impl Draft {
     ///
     /// # Errors
     /// Why nothing was written.
-    pub fn save(&self, new: &[(&str, &Server)]) -> Result<(), Fault> {
+    pub fn save(&self, new: &[(&str, &Server)]) -> Result<Saved, Fault> {
         let held = hold(&self.target).map_err(Fault::failed)?;
-        let (text, problems) = self.check(&held.text().map_err(Fault::failed)?, new)?;
-        match problems.first() {
-            Some(problem) => Err(self.failed(problem)),
-            None => held.write(&text).map_err(Fault::failed),
+        let before = text_of(&self.target).map_err(Fault::failed)?;
+        let (after, problems) = self.check(before.as_deref().unwrap_or_default(), new)?;
+        if let Some(problem) = problems.first() {
+            return Err(self.failed(problem));
         }
+        held.write(&after).map_err(Fault::failed)?;
+        Ok(Saved { path: self.target.clone(), before, after })
+    }
+
+    /// Makes sure that the configuration as it lies there now can be used, and serves each of these that is not off.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn verify(&self, new: &[(&str, &Server)]) -> Result<(), Fault> {
+        let loaded = self.loaded(self.text()?);
+        let loaded = loaded.map_err(|problems| Fault::configuration(problems.to_string()))?;
+        for (name, _) in new.iter().filter(|(_, server)| server.enabled != Some(false)) {
+            let settings = loaded.settings.upstreams.iter().find(|settings| settings.name() == *name);
+            let lacks = settings.map_or(Some("it is not read as a server"), |settings| settings.lacks());
+            if let Some(why) = lacks {
+                return Err(Fault::failed(format!("mcp.{name}: {why}")));
+            }
+        }
+        Ok(())
     }
 
     fn text_with(&self, text: &str, new: &[(&str, &Server)]) -> Result<String, Fault> {
@@ -195,7 +241,7 @@ mod tests {
         server.env.insert("A".to_owned(), env.to_owned());
         let saved = draft.with("new", &server).and_then(|_| {
             meanwhile.iter().for_each(|text| write(text));
-            draft.save(&[("new", &server)])
+            draft.save(&[("new", &server)]).map(drop)
         });
         let now = text_of(&file).expect("readable").expect("it is there");
         if saved.is_err() {
@@ -223,6 +269,32 @@ mod tests {
         );
         // What others broke is not the newcomer's fault.
         check("1", Some("[sever]\n"), &format!("[sever]\n\n{table}"));
+    }
+
+    #[test]
+    fn what_was_saved_can_be_taken_back() {
+        for (before, meanwhile, expected) in [
+            (Some(BEFORE), None, Some(BEFORE)),
+            (None, None, None),
+            (Some(BEFORE), Some("# yours\n"), Some("# yours\n")),
+        ] {
+            let folder = tempfile::tempdir().expect("a folder");
+            let file = folder.path().join("toolcrib.toml");
+            let write = |text: &str| hold(&file).and_then(|held| held.write(text)).expect("writable");
+            before.iter().for_each(|text| write(text));
+            let variables = [("HOME".into(), folder.path().into())].into();
+            let surroundings =
+                Surroundings { current_dir: folder.path().to_owned(), variables, ..Surroundings::default() };
+            let draft = Draft::new(Some(&file), surroundings).expect("a draft");
+            let server = Server { command: Some("x".to_owned()), ..Server::default() };
+            let saved = draft.save(&[("new", &server)]).expect("it can be saved");
+            draft.verify(&[("new", &server)]).expect("it is there");
+            assert!(draft.verify(&[("other", &server)]).is_err(), "nobody wrote it");
+            meanwhile.iter().for_each(|text| write(text));
+            assert_eq!(saved.undo().is_ok(), meanwhile.is_none());
+            assert_eq!(text_of(&file).expect("readable").as_deref(), expected);
+            assert!(meanwhile.is_some() || draft.verify(&[("new", &server)]).is_err(), "it is gone");
+        }
     }
 
     #[test]

@@ -1,11 +1,9 @@
 //! Changing the configuration file by command: a server goes in or out, everything else stays byte for byte. What comes
 //! out is read again and compared before anybody gets to see it.
 
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use clients::{Form, Server, line_end, not_toml};
-use serde_json::Value;
+use clients::{Comment, Form, Server, line_end, not_toml, without_toml};
 use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
 
 use crate::find;
@@ -49,24 +47,7 @@ pub(crate) fn add_servers(text: &str, new: &[(&str, &Server)]) -> Result<String,
 /// # Errors
 /// A sentence, with line and column if the text is no TOML.
 pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
-    let before = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
-    let Some((key, server)) =
-        table_of_servers(before.as_table())?.and_then(|servers| servers.get_key_value(name))
-    else {
-        return Ok(None);
-    };
-    let mut spans = Vec::new();
-    collect_spans(key.span(), server, &mut spans);
-    let after = without_lines(text, &spans);
-    let mut expected = Form::Toml.read(text)?;
-    let root = expected.as_object_mut().expect("a text in TOML is a table");
-    let servers = root.get_mut(SERVERS).and_then(Value::as_object_mut).expect("it has the server");
-    servers.remove(name);
-    // With its last server a table goes that has no header of its own.
-    if servers.is_empty() && Form::Toml.read(&after).is_ok_and(|after| after.get(SERVERS).is_none()) {
-        root.remove(SERVERS);
-    }
-    Form::Toml.proven(after, &expected).map(Some)
+    without_toml(text, &[SERVERS], name, Comment::Goes)
 }
 
 /// The text with other values for these keys of a server. The rest of it stays byte for byte.
@@ -137,57 +118,6 @@ fn appended(text: &str, name: &str, server: &Server) -> String {
     }
     after.push_str(&root.to_string().replace('\n', line_end));
     after
-}
-
-/// The places of an item in the text: each header with all up to its last value, and each value outside of these.
-fn collect_spans(key: Option<Range<usize>>, item: &Item, spans: &mut Vec<Range<usize>>) {
-    match item {
-        Item::Value(value) => {
-            let start = key.map(|key| key.start);
-            spans.extend(value.span().map(|value| start.unwrap_or(value.start)..value.end));
-        }
-        Item::Table(table) => {
-            let mut body = Vec::new();
-            for (name, item) in table {
-                let has_header = item.as_table().is_some_and(|table| !table.is_dotted());
-                let spans = if has_header { &mut *spans } else { &mut body };
-                collect_spans(table.key(name).and_then(Key::span), item, spans);
-            }
-            match table.span().filter(|_| !table.is_dotted() && !table.is_implicit()) {
-                Some(header) => {
-                    let end = body.iter().map(|span| span.end).max();
-                    spans.push(header.start..end.unwrap_or(header.end));
-                }
-                None => spans.extend(body),
-            }
-        }
-        // No key of a server is one.
-        Item::ArrayOfTables(_) | Item::None => {}
-    }
-}
-
-/// The text without the lines that the spans are on, and without the comment right above the first of them.
-fn without_lines(text: &str, spans: &[Range<usize>]) -> String {
-    let mut kept = Vec::new();
-    let mut at = 0;
-    for line in text.split_inclusive('\n') {
-        let (start, end) = (at, at + line.len());
-        at = end;
-        match spans.iter().any(|span| span.start < end && start < span.end) {
-            false => kept.push(line),
-            true => {
-                let is_header = line.trim_start().starts_with('[');
-                while is_header && kept.last().is_some_and(|above| above.trim_start().starts_with('#')) {
-                    kept.pop();
-                }
-                // What separated it from what was above.
-                if is_header && kept.last().is_some_and(|above| above.trim().is_empty()) {
-                    kept.pop();
-                }
-            }
-        }
-    }
-    kept.concat()
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ mod uses;
 mod workspaces;
 mod written;
 
-pub use draft::{Draft, Whose};
+pub use draft::{Draft, Saved, Whose};
 pub use edit::remove_server;
 pub use held::{Held, hold};
 pub use kept::{Kept, Learner, known};

@@ -24,7 +24,7 @@ pub struct Gathered {
 /// A server in a client's file.
 pub struct Candidate {
     pub client: &'static Client,
-    pub path: PathBuf,
+    pub place: ClientFile,
     pub found: FoundServer,
 }
 
@@ -82,7 +82,7 @@ impl Gathered {
         let path = &place.path;
         match client.servers(text, &Origin { place, surroundings }) {
             Ok((found, notes)) => {
-                let candidate = |found| Candidate { client, path: path.clone(), found };
+                let candidate = |found| Candidate { client, place: place.clone(), found };
                 self.candidates.extend(found.into_iter().map(candidate));
                 self.notes.extend(notes.into_iter().map(|note| format!("{}: {note}", path.display())));
                 self.files.push(path.clone());

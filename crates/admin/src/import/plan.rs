@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use clients::{Findings, Server};
+use clients::{ClientFile, Findings, Server};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use upstream::{Config, Value};
@@ -27,6 +27,19 @@ pub struct FoundIn {
     pub name: String,
 }
 
+/// An entry in a client's file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The client's id.
+    pub client: &'static str,
+    /// The file.
+    pub place: ClientFile,
+    /// The keys that lead to the table that it stands in.
+    pub table: Vec<String>,
+    /// Its name there.
+    pub name: String,
+}
+
 /// A server that is new.
 #[derive(Debug)]
 pub struct Planned {
@@ -38,6 +51,8 @@ pub struct Planned {
     pub findings: Findings,
     /// The same server may be in several files.
     pub from: Vec<FoundIn>,
+    /// The entries there, one for each.
+    pub entries: Vec<Entry>,
 }
 
 /// A server that is not taken.
@@ -57,6 +72,10 @@ pub struct Plan {
     pub add: Vec<Planned>,
     /// What is not taken.
     pub skipped: Vec<Skipped>,
+    /// Entries of servers that are configured already and on here, or off in both.
+    pub known: Vec<Entry>,
+    /// Entries of Toolcrib itself.
+    pub own: Vec<Entry>,
 }
 
 impl Plan {
@@ -114,19 +133,26 @@ pub(super) fn plan(
 ) -> Plan {
     let mut plan = Plan::default();
     let mut names: HashSet<String> = configured.keys().map(|name| alike(name)).collect();
-    for Candidate { client, path, found } in candidates {
-        let from =
-            FoundIn { client: client.title.to_owned(), file: path.display().to_string(), name: found.name };
+    for Candidate { client, place, found } in candidates {
+        let (file, title) = (place.path.display().to_string(), client.title.to_owned());
+        let entry = Entry { client: client.id, place, table: found.table, name: found.name.clone() };
+        let from = FoundIn { client: title, file, name: found.name };
         let mut server = match taken(found.server, configured, ourselves) {
             Ok(server) => server,
-            Err(why) => {
-                plan.skipped.push(Skipped { from, why });
+            Err(not_taken) => {
+                plan.skipped.push(Skipped { from, why: not_taken.to_string() });
+                match not_taken {
+                    NotTaken::Ourselves => plan.own.push(entry),
+                    NotTaken::Known { serves: true, .. } => plan.known.push(entry),
+                    NotTaken::Known { serves: false, .. } | NotTaken::Because(_) => {}
+                }
                 continue;
             }
         };
         if let Some(twin) = plan.add.iter_mut().find(|planned| identity(&planned.server) == identity(&server))
         {
             twin.from.push(from);
+            twin.entries.push(entry);
             continue;
         }
         let name = free_name(&from.name, &mut names);
@@ -139,9 +165,21 @@ pub(super) fn plan(
         if !findings.missing.is_empty() {
             server.enabled = Some(false);
         }
-        plan.add.push(Planned { name, server, findings, from: vec![from] });
+        plan.add.push(Planned { name, server, findings, from: vec![from], entries: vec![entry] });
     }
     plan
+}
+
+/// Why a server is not taken.
+#[derive(Debug, thiserror::Error)]
+enum NotTaken {
+    #[error("it is Toolcrib itself")]
+    Ourselves,
+    /// `serves` is false for one that is off here and on there.
+    #[error("it is configured already, as {name}")]
+    Known { name: String, serves: bool },
+    #[error("{0}")]
+    Because(String),
 }
 
 /// The server that was found, or why it is not taken.
@@ -149,15 +187,17 @@ fn taken(
     found: Result<Server, String>,
     configured: &BTreeMap<String, Config>,
     ourselves: &Ourselves,
-) -> Result<Server, String> {
-    let server = found?;
+) -> Result<Server, NotTaken> {
+    let server = found.map_err(NotTaken::Because)?;
     if ourselves.are(&server) {
-        return Err("it is Toolcrib itself".to_owned());
+        return Err(NotTaken::Ourselves);
     }
-    let config = toml::from_str::<Config>(&server.to_toml());
-    let config = config.map_err(|_| "it does not fit into a table of the configuration")?;
+    let misfit = |_| NotTaken::Because("it does not fit into a table of the configuration".to_owned());
+    let config = toml::from_str::<Config>(&server.to_toml()).map_err(misfit)?;
     match configured.iter().find(|(_, ours)| is_same(ours, &config)) {
-        Some((name, _)) => Err(format!("it is configured already, as {name}")),
+        Some((name, ours)) => {
+            Err(NotTaken::Known { name: name.clone(), serves: ours.enabled.0 || !config.enabled.0 })
+        }
         None => Ok(server),
     }
 }
@@ -230,8 +270,10 @@ mod tests {
     }
 
     fn found(name: &str, server: Server) -> Candidate {
-        let found = FoundServer { name: name.to_owned(), server: Ok(server), findings: Findings::default() };
-        Candidate { client: client("cursor").expect("it is known"), path: "/f".into(), found }
+        let (name, table) = (name.to_owned(), vec!["mcpServers".to_owned()]);
+        let found = FoundServer { name, table, server: Ok(server), findings: Findings::default() };
+        let place = ClientFile::users("/f".into());
+        Candidate { client: client("cursor").expect("it is known"), place, found }
     }
 
     #[track_caller]
@@ -370,9 +412,10 @@ mod tests {
                 server: Server { url: Some(url.to_owned()), ..Server::default() },
                 findings: Findings::default(),
                 from: vec![from],
+                entries: Vec::new(),
             }
         };
-        let mut plan = Plan { add: (0..9).map(planned).collect(), skipped: Vec::new() };
+        let mut plan = Plan { add: (0..9).map(planned).collect(), ..Plan::default() };
         plan.sift(&Http).expect("it can be read");
         let names: Vec<&str> = plan.add.iter().map(|planned| planned.name.as_str()).collect();
         assert_eq!(names, ["s0", "s1", "s2", "s4", "s5", "s6", "s8"]);

@@ -38,7 +38,7 @@ fn surroundings() -> Surroundings {
 
 fn place(path: &str) -> ClientFile {
     let is_in_project = path.starts_with(PROJECT);
-    ClientFile { path: path.into(), project: is_in_project.then(|| PROJECT.into()) }
+    ClientFile { path: path.into(), project: is_in_project.then(|| PROJECT.into()), is_shared: is_in_project }
 }
 
 fn read(path: &str, text: &str) -> (Vec<FoundServer>, Vec<String>) {
@@ -52,7 +52,7 @@ fn check(nth: usize, expected: Expect) {
     let (path, text) = FILES[nth];
     let (found, notes) = read(path, text);
     let mut said = String::new();
-    for FoundServer { name, server, findings } in found {
+    for FoundServer { name, server, findings, .. } in found {
         said += &format!("[{name}]\n");
         match server {
             Ok(server) => said += &server.to_toml(),

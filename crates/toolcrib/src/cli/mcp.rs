@@ -193,6 +193,11 @@ pub(crate) struct Import {
     /// The clients to look at (claude-code, claude-desktop, vscode, cursor, opencode, codex, scorpiox), or files of
     /// theirs; all these clients if none is named.
     pub(crate) from: Vec<String>,
+    /// Take them out of the clients' own files as well, keep keys that are written out there with `toolcrib secrets`, and
+    /// have each client start Toolcrib in their place. What was there is kept beside each file. It goes into your own
+    /// configuration, and a project's file that others share is left alone unless you name it.
+    #[arg(long = "move")]
+    pub(crate) moves: bool,
     /// Add without asking.
     #[arg(long)]
     pub(crate) yes: bool,

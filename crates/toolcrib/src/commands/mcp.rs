@@ -4,6 +4,7 @@
 mod add;
 pub(super) mod ask;
 mod auth;
+mod client_file;
 mod debug;
 mod export;
 mod get;

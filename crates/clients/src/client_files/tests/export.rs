@@ -58,7 +58,7 @@ fn a_new_file_is_what_its_client_expects() {
         };
         let surroundings = surroundings();
         let path = client.target(&surroundings).expect("a home");
-        let place = ClientFile { path, project: None };
+        let place = ClientFile::users(path);
         for text in [None, Some(" \n")] {
             let origin = Origin { place: &place, surroundings: &surroundings };
             let change = client.export(text, "toolcrib", &server, &origin).expect("it can be written");
@@ -220,4 +220,28 @@ fn a_broken_file_is_not_touched() {
     let deep = "[".repeat(1_000_000);
     let error = export(json, Some(&deep), "crib", &ourselves()).err().expect("it is too deep");
     assert!(error.len() < 200, "{error}");
+}
+
+#[test]
+fn what_is_taken_out_is_gone_and_nothing_else_changes() {
+    for (path, text) in FILES {
+        let client = client_of(Path::new(path), text).expect("a client's file");
+        let (before, notes) = read(path, text);
+        for taken in &before {
+            let after = client.without(text, &taken.table, &taken.name).expect("it can be changed");
+            let after = after.unwrap_or_else(|| panic!("{path}: {} is there", taken.name));
+            let (left, notes_after) = read(path, &after);
+            let expected: Vec<String> = before
+                .iter()
+                .filter(|found| (&found.name, &found.table) != (&taken.name, &taken.table))
+                .map(|found| format!("{found:?}"))
+                .collect();
+            let left: Vec<String> = left.iter().map(|found| format!("{found:?}")).collect();
+            assert_eq!((left, notes_after), (expected, notes.clone()), "{path}: {}", taken.name);
+            // In TOML comments stay between what goes.
+            let mut lines = text.lines();
+            let is_same = is_insertion(&after, text) || after.lines().all(|line| lines.any(|of| of == line));
+            assert!(is_same, "{path}: {after}");
+        }
+    }
 }

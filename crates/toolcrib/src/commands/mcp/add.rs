@@ -3,7 +3,7 @@
 mod destructive;
 mod given;
 
-use admin::import::Target as _;
+use admin::import::{Target as _, sounds_secret};
 use clients::Server;
 use config::{Draft, Loaded, Whose};
 use serde_json::json;
@@ -124,9 +124,7 @@ fn is_worth_saving(tested: Option<&Tested>) -> bool {
 /// Says what somebody should know who adds this.
 fn remark_on_secrets(server: &Server) {
     for (table, values) in [("env", &server.env), ("headers", &server.headers)] {
-        for (name, _) in
-            values.iter().filter(|(name, value)| given::sounds_secret(name) && !value.contains("${"))
-        {
+        for (name, _) in values.iter().filter(|(name, value)| sounds_secret(name) && !value.contains("${")) {
             print::remark(&format!(
                 "note: the value of {name} in `{table}` stands readable in the configuration; `${{env:VARIABLE}}` in its place \
                  takes it from the environment"

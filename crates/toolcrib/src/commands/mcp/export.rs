@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use admin::import;
 use clients::{self, Client, ClientFile, Origin, Server};
 use config::find;
-use jiff::Timestamp;
 use sandbox::text_file;
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print};
 
-use super::ask;
+use super::{ask, client_file};
 use crate::cli::{Cli, Export};
 use crate::commands::load::{load_resting, surroundings};
 
@@ -44,7 +43,7 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
         _ => None,
     };
     let backup = match agreed {
-        Some(text) => write(&place.path, before.as_deref(), text)?,
+        Some(text) => client_file::write(&place.path, before.as_deref(), text)?.backup,
         None => None,
     };
     if cli.json {
@@ -99,7 +98,7 @@ fn place(
     let path = client.target(surroundings).ok_or_else(|| {
         Trouble::Failed(format!("there is no home folder to look for {}; use --file", client.title))
     })?;
-    Ok(ClientFile { path, project: None })
+    Ok(ClientFile::users(path))
 }
 
 /// Where `serve` serves by this configuration.
@@ -109,7 +108,7 @@ fn address(cli: &Cli) -> Result<String, Trouble> {
 }
 
 /// This program over standard streams, by its absolute path: clients start it in any folder and with any search path.
-fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
+pub(super) fn ourselves(configuration: Option<&Path>) -> Result<Server, Trouble> {
     let unknown =
         |why: String| Trouble::Failed(format!("this program's own path cannot be written down: {why}"));
     let program = std::env::current_exe().map_err(|error| unknown(error.to_string()))?;
@@ -144,25 +143,4 @@ fn shown(client: &Client, path: &Path, name: &str, change: &clients::FileChange)
     let replaces = if change.replaces { ", in place of what stands there" } else { "" };
     let lines: Vec<String> = change.shown.lines().map(|line| format!("+ {line}")).collect();
     format!("{title}{replaces}\n{}", lines.join("\n"))
-}
-
-/// Writes the file, after a copy of what was there; gives the copy's path.
-fn write(path: &Path, before: Option<&str>, text: &str) -> Result<Option<PathBuf>, Trouble> {
-    let held = config::hold(path).map_err(Trouble::Failed)?;
-    // A person may have thought about it for a while, and clients write into their files at any time.
-    if clients::read(path).ok().as_ref().map(Option::as_deref) != Some(before) {
-        let why = format!("{} has changed meanwhile; nothing was written, so run this again", path.display());
-        return Err(Trouble::Failed(why));
-    }
-    let backup = before.map(|before| {
-        let time = Timestamp::now().strftime("%Y%m%dT%H%M%S%3fZ");
-        let mut backup = path.as_os_str().to_owned();
-        backup.push(format!(".toolcrib-backup-{time}"));
-        let backup = PathBuf::from(backup);
-        let why = |error| format!("{} cannot be written: {error}; nothing was changed", backup.display());
-        text_file::copy(path, before, &backup).map_err(why).map(|()| backup.clone())
-    });
-    let backup = backup.transpose().map_err(Trouble::Failed)?;
-    held.write(text).map_err(Trouble::Failed)?;
-    Ok(backup)
 }

@@ -1,5 +1,7 @@
 //! `mcp import`: takes over the servers that other clients have configured, after showing them and asking.
 
+mod carry_out;
+mod moves;
 mod show;
 
 use std::path::Path;
@@ -17,6 +19,9 @@ use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
 
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
+    if import.moves {
+        return moves::run(cli, import);
+    }
     let (named, surroundings) = (cli.config.as_deref(), surroundings(cli)?);
     let loaded = load(cli).ok();
     // With nothing else known, where we serve by default.

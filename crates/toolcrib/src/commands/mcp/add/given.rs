@@ -7,10 +7,6 @@ use terminal::Trouble;
 
 use crate::cli::Add;
 
-/// Parts of names whose values are mostly secret.
-const SECRET_WORDS: [&str; 7] =
-    ["token", "key", "secret", "password", "passwd", "credential", "authorization"];
-
 /// The server that the options name.
 pub(super) fn new_server(add: &Add) -> Result<(String, Server), Trouble> {
     let Some(name) = add.name.clone() else { return Err(misused("the server needs a name")) };
@@ -85,12 +81,6 @@ fn header(text: &str) -> Result<Pair, String> {
         return Err("a header is written Name=value".to_owned());
     }
     Ok((name.to_owned(), value.to_owned()))
-}
-
-/// True for the name of something whose value others should not read.
-pub(super) fn sounds_secret(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use admin::import::{FoundIn, Gathered, Plan, Planned};
+use admin::import::{FoundIn, Gathered, Moving, Plan, Planned, SealedKey, Stays};
 use clients::Server;
 use terminal::print;
 
@@ -33,6 +33,23 @@ pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
     };
     out.push_str(&end);
     out
+}
+
+/// What becomes of the clients' files and of the keys in them, for a person; nothing if nothing does.
+pub(super) fn moving(moving: &Moving, keys: &[SealedKey]) -> String {
+    let mut lines = Vec::new();
+    for key in keys {
+        lines.push(format!("secret {}: the value of {}, kept sealed", key.name, key.place));
+    }
+    for file in &moving.files {
+        lines.push(format!("{}: {}", file.client.title, file.place.path.display()));
+        lines.extend(file.taken.iter().map(|name| format!("- {name}")));
+        lines.extend(file.gets_ours.then(|| "+ toolcrib".to_owned()));
+    }
+    for Stays { entry, why } in &moving.stays {
+        lines.push(format!("{} stays in {}: {why}", entry.name, entry.place.path.display()));
+    }
+    lines.iter().map(|line| on_one_line(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// One server that would be added.
@@ -143,10 +160,18 @@ mod tests {
                     server: program,
                     findings,
                     from: vec![from("a b"), from("c")],
+                    entries: Vec::new(),
                 },
-                Planned { name: "web".to_owned(), server: address, findings: needs, from: vec![from("web")] },
+                Planned {
+                    name: "web".to_owned(),
+                    server: address,
+                    findings: needs,
+                    from: vec![from("web")],
+                    entries: Vec::new(),
+                },
             ],
             skipped: vec![Skipped { from: from("git"), why: "it is Toolcrib itself".to_owned() }],
+            ..Plan::default()
         };
         let gathered = Gathered { notes: vec!["a note".to_owned()], ..Gathered::default() };
         let shown = text(&gathered, &plan, Path::new("/crib.toml"));
