@@ -18,7 +18,12 @@ const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 /** A program at a terminal of its own, ours or another, whose streams are what is typed and what the screen shows. */
 const startAtATerminal = (args, { program = PROGRAM, cwd = FOLDER, env } = {}) => {
   const command = [program, ...args].map(quoted).join(" ");
-  const child = spawn("script", ["-qefc", command, "/dev/null"], { cwd, env, stdio: ["pipe", "pipe", "inherit"] });
+  // Words without colours between them, unless somebody asks for a terminal that has them.
+  const child = spawn("script", ["-qefc", command, "/dev/null"], {
+    cwd,
+    env: env ?? { ...process.env, TERM: "dumb" },
+    stdio: ["pipe", "pipe", "inherit"],
+  });
   atEnd(() => child.kill("SIGKILL"));
   child.stdin.on("error", () => {}); // A program that ends early is the case's finding.
   child.stdout.setEncoding("utf8");

@@ -4,6 +4,7 @@
 mod ending;
 pub mod log;
 pub mod open_files;
+pub mod paint;
 pub mod print;
 pub mod runtime;
 pub mod signals;

@@ -1,4 +1,4 @@
-//! Printing for people and scripts: results to stdout, remarks to stderr. No colours anywhere.
+//! Printing for people and scripts: results to stdout, remarks to stderr. Colours only where `paint` allows them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,6 +11,7 @@ use sandbox::is_hidden;
 use serde::Serialize;
 
 use crate::ending::{Ending, Trouble};
+use crate::paint::{self, Painted, Style, Words};
 
 /// Set with the first result.
 static HAS_PRINTED: AtomicBool = AtomicBool::new(false);
@@ -56,16 +57,27 @@ pub fn foreign(text: &str) -> io::Result<()> {
     to_stdout(&harmless(&clean(text)))
 }
 
+/// The same with its colours.
+pub fn painted(words: &Painted) -> io::Result<()> {
+    let text = words.to_string();
+    let is_clean = matches!(clean(&text), Cow::Borrowed(_));
+    // A secret may reach from one piece into the next, so a text with one is struck out whole, and goes without colours.
+    match is_clean && paint::is_on(&io::stdout()) {
+        true => write_out(&words.in_colours(harmless)),
+        false => foreign(&text),
+    }
+}
+
 /// Prints what a command has to say, as [`foreign`] does for people, or as JSON for programs.
 pub fn found(
     is_json: bool,
     facts: &impl Serialize,
-    words: &(impl fmt::Display + ?Sized),
+    words: &(impl Words + ?Sized),
 ) -> Result<Ending, Trouble> {
     if is_json {
         json(facts)?
     } else {
-        foreign(&words.to_string())?
+        painted(&words.painted())?
     }
     Ok(Ending::Good)
 }
@@ -85,9 +97,15 @@ pub fn notes<T: AsRef<str>>(kind: &str, notes: impl IntoIterator<Item = T>) {
 }
 
 fn to_stdout(text: &str) -> io::Result<()> {
+    match io::stdout().is_terminal() {
+        true => write_out(&harmless(text)),
+        false => write_out(text),
+    }
+}
+
+fn write_out(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    let text = if out.is_terminal() { harmless(text).into() } else { Cow::Borrowed(text) };
     HAS_PRINTED.store(true, Ordering::Relaxed);
     out.write_all(format!("{text}{end}").as_bytes())?;
     out.flush()
@@ -95,7 +113,21 @@ fn to_stdout(text: &str) -> io::Result<()> {
 
 /// Says something to the person at the terminal, without secrets and without what could drive it.
 pub fn remark(text: &str) {
-    to_stderr(&clean(text), "\n");
+    let text = clean(text);
+    match text.split_once(':').filter(|(kind, _)| *kind == "warning" && paint::is_on(&io::stderr())) {
+        Some((kind, what)) => write_err(&format!("{}:{}\n", Style::Wanting.around(kind), harmless(what))),
+        None => to_stderr(&text, "\n"),
+    }
+}
+
+/// Says to the person at the terminal why something was not done; its first line says what.
+pub fn error(text: &str) {
+    let text = harmless(&clean(text));
+    let (what, more) = text.split_at(text.find('\n').unwrap_or(text.len()));
+    match paint::is_on(&io::stderr()) {
+        true => write_err(&format!("{}{more}\n", Style::Bad.around(what))),
+        false => write_err(&format!("{text}\n")),
+    }
 }
 
 /// As [`remark`] does, for our own words around what the configuration says in the open: known secrets are struck out, but
@@ -119,8 +151,12 @@ pub fn bell() {
 }
 
 fn to_stderr(text: &str, end: &str) {
+    write_err(&format!("{}{end}", harmless(text)));
+}
+
+fn write_err(text: &str) {
     // With stderr gone there is nobody to tell or ask, and the answers will end.
-    let _ = io::stderr().write_all(format!("{}{end}", harmless(text)).as_bytes());
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 fn clean(text: &str) -> Cow<'_, str> {
@@ -139,10 +175,15 @@ pub fn counted(count: usize, one: &str) -> String {
     format!("{count} {one}{}", if count == 1 { "" } else { "s" })
 }
 
+/// What stands between two columns, in blanks.
+const GAP_CHARS: usize = 2;
+
 /// Rows in columns, each as wide as its widest cell; the last one runs free.
 pub struct Table {
     titles: Vec<String>,
     rows: Vec<Vec<String>>,
+    /// The column that says how something is doing.
+    states: Option<usize>,
 }
 
 impl Table {
@@ -153,12 +194,17 @@ impl Table {
 
     /// Rows without titles.
     pub fn plain(rows: impl IntoIterator<Item = Vec<String>>) -> Table {
-        Table { titles: Vec::new(), rows: rows.into_iter().collect() }
+        Table { titles: Vec::new(), rows: rows.into_iter().collect(), states: None }
+    }
+
+    /// The same; this column says how something is doing.
+    pub fn with_states_in(self, column: usize) -> Table {
+        Table { states: Some(column), ..self }
     }
 }
 
-impl fmt::Display for Table {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Words for Table {
+    fn painted(&self) -> Painted {
         let titles = Some(&self.titles).filter(|titles| !titles.is_empty());
         let rows = || titles.into_iter().chain(&self.rows);
         let columns = rows().map(Vec::len).max().unwrap_or(0);
@@ -166,11 +212,29 @@ impl fmt::Display for Table {
             rows().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
-        let line = |row: &Vec<String>| {
-            let cells = row.iter().zip(&widths).map(|(cell, &width)| format!("{cell:width$}"));
-            cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+        let style = |is_title: bool, column: usize, cell: &str| match is_title {
+            true => Style::Title,
+            false if self.states == Some(column) => Style::of_state(cell),
+            false => Style::Plain,
         };
-        out.write_str(&rows().map(line).collect::<Vec<_>>().join("\n"))
+        let mut painted = Painted::default();
+        for (at, row) in rows().enumerate() {
+            let is_title = at == 0 && titles.is_some();
+            let mut line = Painted::default();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let blanks = " ".repeat(width - cell.chars().count() + GAP_CHARS);
+                line = line.and(Painted::of(style(is_title, column, cell), cell)).and(blanks.painted());
+            }
+            let end = if at == 0 { "" } else { "\n" };
+            painted = painted.and(end.painted()).and(line.trimmed());
+        }
+        painted
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.painted().fmt(out)
     }
 }
 

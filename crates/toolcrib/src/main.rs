@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 use daemon::resident;
 use daemon::shared::{GUARD, RESIDENT};
-use terminal::{Ending, Trouble, print, signals};
+use terminal::{Ending, Trouble, paint, print, signals};
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -25,6 +25,9 @@ fn main() -> ExitCode {
     signals::outlive_large_files();
     let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
     let command = cli.action().unwrap_or_else(|error| unread(&error));
+    if cli.json {
+        paint::without_colours();
+    }
     match commands::run(&cli, command) {
         Ok(ending) => ending.into(),
         Err(trouble) => {
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
                     // The exit code says the same if nobody reads it.
                     let _ = print::json(&trouble.to_json());
                 }
-                _ => print::remark(&trouble.to_string()),
+                _ => print::error(&trouble.to_string()),
             }
             ending.into()
         }

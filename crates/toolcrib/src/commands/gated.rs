@@ -164,7 +164,7 @@ pub(super) fn failed(crib: &Crib, failure: &Failure, json: bool) -> Result<Endin
         }
         print::json(&json!({ "error": error }))?;
     } else {
-        print::remark(&failure.to_string());
+        print::error(&failure.to_string());
         hint(&crib.shared.state, failure).iter().for_each(|hint| print::remark(hint));
     }
     Ok(ending(failure))

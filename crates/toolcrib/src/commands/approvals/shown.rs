@@ -13,6 +13,7 @@ const ARGUMENTS_CHARS_MAX: usize = 60;
 
 pub(super) fn table(approvals: &[ApprovalReport]) -> Table {
     Table::titled(["ID", "STATE", "CALLER", "TOOL", "UNTIL", "ARGUMENTS"], approvals.iter().map(row))
+        .with_states_in(1)
 }
 
 /// Most definitions that are named; `mcp trust` names all.

@@ -9,6 +9,7 @@ use audit::Reader;
 use config::Settings;
 use daemon::administration;
 use serde_json::Value;
+use terminal::paint::Words as _;
 use terminal::times::time_ms;
 use terminal::{Ending, Trouble, print, times};
 
@@ -89,7 +90,8 @@ fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
         // The audit log's own lines: one JSON object each, byte for byte.
         lines.iter().try_for_each(|line| print::line(line))?;
     } else if !lines.is_empty() {
-        print::foreign(&print::Table::plain(lines.iter().map(|line| row(line))).to_string())?;
+        let rows = lines.iter().map(|line| row(line));
+        print::painted(&print::Table::plain(rows).with_states_in(4).painted())?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use clients::{self, Client, ClientFile, Origin, Server};
 use config::find;
 use sandbox::text_file;
 use serde_json::{Value, json};
+use terminal::paint::Painted;
 use terminal::{Ending, Trouble, print};
 
 use super::{ask, client_file};
@@ -32,7 +33,7 @@ pub(super) fn run(cli: &Cli, export: &Export) -> Result<Ending, Trouble> {
     let origin = Origin { place: &place, surroundings: &seen };
     let change = client.export(before.as_deref(), &export.name, &server, &origin).map_err(failed)?;
     if !cli.json {
-        print::line(&print::harmless(&shown(client, &place.path, &export.name, &change)))?;
+        print::painted(&Painted::changes(&shown(client, &place.path, &export.name, &change)))?;
         note.iter().for_each(|note| print::remark(note));
     }
     let wanted = change.text.as_deref().filter(|_| !export.dry_run);

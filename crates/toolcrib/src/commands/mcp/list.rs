@@ -7,6 +7,7 @@ use admin::servers::{List, ListedServer, NO_SERVERS, RememberedServer};
 use admin::{By, Operation as _};
 use daemon::administration;
 use daemon::control::Neighbours;
+use terminal::paint::{Painted, Words as _};
 use terminal::{Ending, Trouble, print};
 use upstream::State;
 
@@ -20,7 +21,7 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let part = administration::servers(&loaded, Neighbours::on(&loaded.settings.state));
     let found = List {}.perform(&part, &By::owner())?;
     found.silent.iter().for_each(|line| print::remark(&print::harmless(line)));
-    let words = if found.servers.is_empty() { NO_SERVERS.to_owned() } else { table(&found.servers) };
+    let words = if found.servers.is_empty() { NO_SERVERS.painted() } else { table(&found.servers) };
     print::found(cli.json, &found, &words)?;
     trust::line(&loaded.held).iter().for_each(|line| print::remark(line));
     Ok(Ending::Good)
@@ -48,7 +49,7 @@ pub(super) fn status(listed: &ListedServer) -> String {
     if parts.is_empty() { "not connected yet".to_owned() } else { parts.join(", ") }
 }
 
-fn table(listed: &[ListedServer]) -> String {
+fn table(listed: &[ListedServer]) -> Painted {
     let here = std::env::current_dir().unwrap_or_default();
     let row = |one: &ListedServer| {
         let file = one.file.as_deref().map_or("", |file| {
@@ -56,7 +57,8 @@ fn table(listed: &[ListedServer]) -> String {
         });
         vec![one.name.clone(), one.transport.clone(), status(one), file.to_owned(), one.place.clone()]
     };
-    print::Table::titled(["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"], listed.iter().map(row)).to_string()
+    let titles = ["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"];
+    print::Table::titled(titles, listed.iter().map(row)).with_states_in(2).painted()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use admin::servers::{Status, ToolcribStatus};
 use admin::{By, Operation as _};
 use daemon::administration;
 use daemon::control::Neighbours;
+use terminal::paint::{Painted, Words as _};
 use terminal::times::now_ms;
 use terminal::{Ending, Trouble, print};
 
@@ -33,7 +34,10 @@ pub(super) fn run(cli: &Cli, names: &[String], watch: bool) -> Result<Ending, Tr
         return watching::run(&*running, names, cli.json);
     }
     let text = |one: &ToolcribStatus| to_text(one, toolcribs.len() > 1, now_ms());
-    let words = toolcribs.iter().map(text).collect::<Vec<_>>().join("\n\n");
+    let apart = |words: Option<Painted>, one| {
+        Some(words.map_or(text(one), |words| words.and("\n\n".painted()).and(text(one))))
+    };
+    let words = toolcribs.iter().fold(None, apart).unwrap_or_default();
     if cli.json || !toolcribs.is_empty() {
         print::found(cli.json, &report, &words)?;
     }

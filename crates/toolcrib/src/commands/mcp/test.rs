@@ -7,6 +7,7 @@ use admin::servers::NO_SERVERS;
 use futures_util::future::join_all;
 use serde_json::json;
 use terminal::signals::unless_stopped;
+use terminal::paint::Painted;
 use terminal::{Ending, Trouble, print, runtime};
 use upstream::Settings;
 
@@ -34,7 +35,7 @@ pub(super) fn run(cli: &Cli, names: &[String]) -> Result<Ending, Trouble> {
         let skipped: Vec<&str> = skipped.iter().map(|settings| settings.name()).collect();
         let servers: Vec<_> = tested.iter().map(Tested::to_json).collect();
         let facts = json!({ "servers": servers, "disabled": skipped });
-        print::found(cli.json, &facts, &pages(&tested, &skipped))?;
+        print::found(cli.json, &facts, &Painted::states(&pages(&tested, &skipped)))?;
         Ok(if tested.iter().all(Tested::is_good) { Ending::Good } else { Ending::Failed })
     })?
 }

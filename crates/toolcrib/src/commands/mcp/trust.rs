@@ -9,6 +9,7 @@ use admin::{By, Operation as _};
 use daemon::control::Neighbours;
 use daemon::{administration, person};
 use pins::Why;
+use terminal::paint::Painted;
 use terminal::{Ending, Trouble, print};
 
 use super::running;
@@ -30,8 +31,8 @@ pub(super) fn run(cli: &Cli, args: &TrustArgs) -> Result<Ending, Trouble> {
     };
     if let Some(item) = args.show.clone() {
         let found = Show { server: name, item }.perform(&part, &by)?;
-        let words = shown::item(settings.name(), &found);
-        return print::found(cli.json, &found, &settings.masked(&words));
+        let words = settings.masked(&shown::item(settings.name(), &found));
+        return print::found(cli.json, &found, &Painted::changes(&words));
     }
     let TrustArgs { accept, accept_all, reject, .. } = args.clone();
     let mut lines = Vec::new();

@@ -10,6 +10,7 @@ use daemon::administration;
 use daemon::control::Neighbours;
 use sandbox::text_file;
 use serde_json::{Value, json};
+use terminal::paint::Painted;
 use terminal::{Ending, Trouble, print};
 
 use super::carry_out::carry_out;
@@ -37,7 +38,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         print::foreign(&show::text(&gathered, &change.plan, part.target.path()))?;
         let shown = show::moving(&change.moving, &change.keys);
         if !shown.is_empty() {
-            print::foreign(&shown)?;
+            print::painted(&Painted::changes(&shown))?;
         }
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));

@@ -1,6 +1,7 @@
 //! How the servers of one Toolcrib are doing, for people.
 
 use admin::servers::{NO_SERVERS, ServerStatus, ToolcribStatus};
+use terminal::paint::{Painted, Words as _};
 use terminal::print;
 
 use crate::commands::mcp::reported::{age, error, is_good, label, status};
@@ -14,15 +15,13 @@ pub(super) fn are_good(toolcrib: &ToolcribStatus) -> bool {
 }
 
 /// A table, below a line that says whose it is if that is wanted.
-pub(super) fn to_text(toolcrib: &ToolcribStatus, titled: bool, now_ms: i64) -> String {
+pub(super) fn to_text(toolcrib: &ToolcribStatus, titled: bool, now_ms: i64) -> Painted {
     let title = if titled { title(toolcrib) } else { String::new() };
     if toolcrib.servers.is_empty() {
-        return format!("{title}{NO_SERVERS}");
+        return format!("{title}{NO_SERVERS}").painted();
     }
-    format!(
-        "{title}{}",
-        print::Table::titled(HEAD, toolcrib.servers.iter().map(|server| row(server, now_ms)))
-    )
+    let rows = toolcrib.servers.iter().map(|server| row(server, now_ms));
+    title.painted().and(print::Table::titled(HEAD, rows).with_states_in(2).painted())
 }
 
 fn title(ToolcribStatus { pid, door, configuration, .. }: &ToolcribStatus) -> String {
@@ -94,8 +93,8 @@ mod tests {
             linear      http       needs auth  0      0        0          0          -                 run `toolcrib mcp auth linear`
             odd                    sleeping    -      -        -          -          -
             old (docs)  http       disabled    0      -        -          -          -"#]]
-        .assert_eq(&to_text(&toolcrib(reports(), &[]), true, NOW_MS));
-        assert_eq!(to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS), NO_SERVERS);
+        .assert_eq(&to_text(&toolcrib(reports(), &[]), true, NOW_MS).to_string());
+        assert_eq!(to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS).to_string(), NO_SERVERS);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn lines(
         match known.get(pid) {
             Some(before) => lines.extend(changes(*pid, before, toolcrib, json)),
             None if json => lines.push(json!(toolcrib).to_string()),
-            None => lines.push(to_text(toolcrib, true, now_ms())),
+            None => lines.push(to_text(toolcrib, true, now_ms()).to_string()),
         }
     }
     lines.extend(known.keys().filter(|pid| !now.contains_key(pid)).map(|pid| match json {
