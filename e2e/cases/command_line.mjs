@@ -173,7 +173,7 @@ const parts = {
         `the ${shell} completions`,
         (await expectExit(0, ["completions", shell])).stdout,
         "toolcrib",
-        "selftest",
+        "TOOLCRIB_COMPLETE",
       );
     await expectExit(2, ["completions", "abacus"]);
   },

@@ -4,6 +4,7 @@
 mod approvals;
 mod audit;
 mod keys;
+mod known;
 mod mcp;
 mod policy;
 mod rules;
@@ -66,8 +67,15 @@ pub(crate) struct Cli {
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Command {
     /// Write a configuration with comments, to be filled in: your own, unless `--project` says otherwise.
+    #[command(after_help = "Examples:\n  \
+        toolcrib init\n  \
+        toolcrib init --project")]
     Init(Whose),
     /// Serve MCP over HTTP.
+    #[command(after_help = "Examples:\n  \
+        toolcrib serve\n  \
+        toolcrib serve --port 3001\n  \
+        toolcrib serve --bind 127.0.0.1:0 --standalone")]
     Serve(Serve),
     /// Serve MCP over standard input and output, for one client that starts this program.
     Stdio(Serving),
@@ -114,6 +122,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Audit(Audit),
     /// Print the completions for a shell.
+    #[command(after_help = "Examples:\n  \
+        source <(toolcrib completions bash)\n  \
+        toolcrib completions zsh > ~/.zfunc/_toolcrib\n  \
+        toolcrib completions fish > ~/.config/fish/completions/toolcrib.fish")]
     Completions {
         /// The shell.
         shell: clap_complete::Shell,
@@ -154,6 +166,7 @@ pub(crate) enum Tools {
     /// Describe one tool.
     Show {
         /// Its name.
+        #[arg(add = known::tools())]
         name: String,
     },
     /// Call a tool through the gate, as the local user.
@@ -163,6 +176,7 @@ pub(crate) enum Tools {
         echo '{\"path\":\"notes.md\"}' | toolcrib tools call workspace_read -")]
     Call {
         /// Its name.
+        #[arg(add = known::tools())]
         name: String,
         /// The arguments, of the types that the tool's schema says; or all of them as one JSON object; `-` reads that from
         /// standard input.

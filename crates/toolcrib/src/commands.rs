@@ -34,6 +34,7 @@ use terminal::{Ending, Trouble};
 
 use crate::cli::{Cli, Command};
 
+pub(crate) use completions::are_answered;
 pub(crate) use stdio::greet;
 
 /// Runs a command to its end.

@@ -22,6 +22,9 @@ fn main() -> ExitCode {
     if first.is_some_and(|word| word == RESIDENT) {
         return resident::main(words, commands::greet);
     }
+    if commands::are_answered() {
+        return ExitCode::SUCCESS;
+    }
     signals::outlive_large_files();
     let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
     let command = cli.action().unwrap_or_else(|error| unread(&error));

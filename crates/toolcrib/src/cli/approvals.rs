@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use super::known;
 use clap::Subcommand;
 
 /// What to do with calls that wait for a person.
@@ -16,17 +17,23 @@ pub(crate) enum Approvals {
     /// Show one: who asks what, why it is asked, and what was answered.
     Show {
         /// Its id.
-        #[arg(value_parser = as_kept)]
+        #[arg(value_parser = as_kept, add = known::asked_calls())]
         id: String,
         /// All of its arguments, however long, as long as nobody has answered.
         #[arg(long)]
         full: bool,
     },
     /// Allow a call, once.
-    #[command(visible_alias = "allow")]
+    #[command(
+        visible_alias = "allow",
+        after_help = "Examples:\n  \
+        toolcrib approvals approve k3v9qx2a\n  \
+        toolcrib approvals approve k3v9qx2a --session\n  \
+        toolcrib approvals approve k3v9qx2a --always --only /path"
+    )]
     Approve {
         /// Its id.
-        #[arg(value_parser = as_kept)]
+        #[arg(value_parser = as_kept, add = known::waiting_calls())]
         id: String,
         /// And the same tool for the rest of the caller's session.
         #[arg(long, conflicts_with = "always")]
@@ -47,7 +54,7 @@ pub(crate) enum Approvals {
     /// Refuse a call.
     Deny {
         /// Its id.
-        #[arg(value_parser = as_kept)]
+        #[arg(value_parser = as_kept, add = known::waiting_calls())]
         id: String,
         /// Why, for the agent to read.
         #[arg(long, value_name = "TEXT")]
@@ -58,16 +65,19 @@ pub(crate) enum Approvals {
     /// Take back one of those.
     Revoke {
         /// Its id.
-        #[arg(value_parser = as_kept)]
+        #[arg(value_parser = as_kept, add = known::grants())]
         id: String,
     },
     /// Take back what was denied, so that the same calls ask again.
     Reset {
         /// The id of a denial; without one, all that still hold.
-        #[arg(value_parser = as_kept)]
+        #[arg(value_parser = as_kept, add = known::asked_calls())]
         id: Option<String>,
     },
     /// Show each call that begins to wait; at a terminal, ask what to answer.
+    #[command(after_help = "Examples:\n  \
+        toolcrib approvals watch\n  \
+        toolcrib approvals watch --json")]
     Watch,
     /// Set or change a code that only you know: from then on nothing is allowed without it.
     Pin {

@@ -8,6 +8,10 @@ use clap::{Args, Subcommand, ValueEnum};
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Audit {
     /// Print the latest calls; `audit export` prints everything else that the audit log holds, too, such as intents.
+    #[command(after_help = "Examples:\n  \
+        toolcrib audit tail -n 50\n  \
+        toolcrib audit tail --follow --outcome refused\n  \
+        toolcrib audit tail --tool 'git_*' --since 2h")]
     Tail {
         /// How many.
         #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
@@ -39,6 +43,9 @@ pub(crate) enum Audit {
         because: Option<String>,
     },
     /// Print the audit log, write it to a file, or send it to a collector of logs.
+    #[command(after_help = "Examples:\n  \
+        toolcrib audit export --format jsonl --since 7d --to calls.jsonl\n  \
+        toolcrib audit export --format csv --to calls.csv")]
     Export(AuditExport),
     /// Remove segments that are older or larger than `[audit]` keeps.
     Prune,

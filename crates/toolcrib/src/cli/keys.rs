@@ -1,5 +1,6 @@
 //! The words of `toolcrib keys`.
 
+use super::known;
 use clap::Subcommand;
 use units::Span;
 
@@ -37,6 +38,7 @@ pub(crate) enum Keys {
     /// Make a key worthless, within about a second and for every running toolcrib.
     Revoke {
         /// Its id, such as tc_AbCd12, or its name.
+        #[arg(add = known::keys())]
         key: String,
     },
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::known;
 use clap::{Args, Subcommand, ValueEnum};
 
 /// What to do with other MCP servers.
@@ -19,14 +20,19 @@ pub(crate) enum Mcp {
     #[command(visible_alias = "rm")]
     Remove {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
         /// Forget its sign-in and its remembered definitions, too.
         #[arg(long)]
         purge: bool,
     },
     /// Change what the configuration says of a server.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp set github timeout=60s\n  \
+        toolcrib mcp set github destructive=session")]
     Set {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
         /// What it says from now on, such as `timeout=60000` or `destructive=session`.
         #[arg(required = true, value_name = "KEY=VALUE")]
@@ -35,36 +41,46 @@ pub(crate) enum Mcp {
     /// Show one server: where it is, how it is doing, and which file it stands in.
     Get {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Switch a server on again.
     Enable {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Keep a server in the configuration and leave it alone.
     Disable {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Have every running Toolcrib end its connection to a server and make another.
     Restart {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Print what a server's program last wrote on its stderr.
     Logs {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Connect to servers, list what they have, and say what is wrong and what to do.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp test\n  \
+        toolcrib mcp test github")]
     Test {
         /// Which; all if none is named.
+        #[arg(add = known::servers())]
         names: Vec<String>,
     },
     /// Say how the servers of the running Toolcrib are doing; without one, what is remembered of them.
     Status {
         /// Which; all if none is named.
+        #[arg(add = known::servers())]
         names: Vec<String>,
         /// Go on and tell what changes.
         #[arg(long)]
@@ -75,18 +91,27 @@ pub(crate) enum Mcp {
     /// Show what is held back of servers' definitions, and decide about it.
     Trust(Trust),
     /// Sign in to a server with the browser.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp auth linear\n  \
+        toolcrib mcp auth linear --no-browser")]
     Auth(Auth),
     /// Forget the sign-in to a server.
     Logout {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Print what is said between Toolcrib and a server, with secrets masked.
     Debug {
         /// Its name.
+        #[arg(add = known::servers())]
         name: String,
     },
     /// Add the servers that other clients on this machine have configured.
+    #[command(after_help = "Examples:\n  \
+        toolcrib mcp import\n  \
+        toolcrib mcp import claude-code --move\n  \
+        toolcrib mcp import ./readme.json --dry-run")]
     Import(Import),
     /// Write Toolcrib into another client's configuration.
     #[command(after_help = "Examples:\n  \
@@ -159,6 +184,7 @@ pub(crate) enum Destructive {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub(crate) struct Trust {
     /// The server; all if none is named.
+    #[arg(add = known::servers())]
     pub(crate) name: Option<String>,
     /// Show what has changed about it, and what to think of that.
     #[arg(long, value_name = "ITEM", requires = "name")]
@@ -181,6 +207,7 @@ pub(crate) struct Trust {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Auth {
     /// The server's name.
+    #[arg(add = known::servers())]
     pub(crate) name: String,
     /// Open no browser; print the address only.
     #[arg(long)]
@@ -192,6 +219,7 @@ pub(crate) struct Auth {
 pub(crate) struct Import {
     /// The clients to look at (claude-code, claude-desktop, vscode, cursor, opencode, codex, scorpiox), or files of
     /// theirs; all these clients if none is named.
+    #[arg(add = known::clients())]
     pub(crate) from: Vec<String>,
     /// Take them out of the clients' own files as well, keep keys that are written out there with `toolcrib secrets`, and
     /// have each client start Toolcrib in their place. What was there is kept beside each file. It goes into your own
@@ -210,6 +238,7 @@ pub(crate) struct Import {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Export {
     /// The client: claude-code, claude-desktop, vscode, cursor, opencode, codex or scorpiox.
+    #[arg(add = known::clients())]
     pub(crate) client: String,
     /// Its configuration file, if it is not where that client looks first.
     #[arg(long, conflicts_with_all = ["user", "project"])]

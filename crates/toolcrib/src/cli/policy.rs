@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::known;
 use clap::{Args, Subcommand};
 use policy::{CallerKind, RoleWord, Via};
 
@@ -17,6 +18,9 @@ pub(crate) enum Policy {
     /// Print the rules in force, those of the default policy included, as they could be written down.
     Show,
     /// Say which rule decides about a call, why every other does not, and what would change it.
+    #[command(after_help = "Examples:\n  \
+        toolcrib policy explain workspace_write\n  \
+        toolcrib policy explain git_push '{\"branch\":\"main\"}' --role agent")]
     Explain(Explain),
     /// Try the cases beside the rules.
     Test {
@@ -32,6 +36,7 @@ pub(crate) enum Policy {
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Explain {
     /// The tool's name.
+    #[arg(add = known::tools())]
     pub(crate) tool: String,
     /// The arguments as a JSON object; `-` reads them from standard input. Without them the decision may depend on
     /// them.

@@ -2,14 +2,19 @@
 
 use std::path::PathBuf;
 
+use super::known;
 use clap::Subcommand;
 
 /// What to do with secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Secrets {
     /// Keep a secret, sealed; its value is asked for, or read from standard input.
+    #[command(after_help = "Examples:\n  \
+        toolcrib secrets set GITHUB_TOKEN\n  \
+        pass github | toolcrib secrets set GITHUB_TOKEN")]
     Set {
         /// Its name, such as GITHUB_TOKEN; `{ store = "GITHUB_TOKEN" }` in the configuration stands for its value.
+        #[arg(add = known::secrets())]
         name: String,
         /// A server that a folder declares, or the host that it is sent to: it may use the secret once you have agreed to
         /// it. Your own servers need none of this. Again and again adds more; with an empty value, the present one stays.
@@ -31,6 +36,7 @@ pub(crate) enum Secrets {
     /// Remove a secret.
     Remove {
         /// Its name.
+        #[arg(add = known::secrets())]
         name: String,
     },
 }
