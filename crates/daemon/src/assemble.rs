@@ -60,7 +60,7 @@ impl Shared {
     /// # Errors
     /// If the system gives no randomness.
     pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
-        let Shared { sealed, servers, redactor, approvals, audit_log, observing, .. } = self.clone();
+        let Shared { sealed, servers, redactor, approvals, audit_log, results, observing, .. } = self.clone();
         let catalog = Catalog::new(tools::all(&settings.tools, settings.budgets));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
@@ -71,7 +71,8 @@ impl Shared {
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());
         let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
-        let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
+        let gate =
+            gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed).with_results(results);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use audit::AuditLog;
 use config::{Learner, Loaded, Settings};
-use gate::Approvals;
+use gate::{Approvals, ResultCache};
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
 use sandbox::Launcher;
@@ -46,6 +46,8 @@ pub struct Shared {
     pub approvals: Arc<Approvals>,
     /// The log of calls.
     pub audit_log: Arc<AuditLog>,
+    /// The results that agents read on in.
+    pub results: Arc<ResultCache>,
     /// What an operator is shown.
     pub observing: Arc<Observing>,
 }
@@ -75,6 +77,7 @@ impl Shared {
             audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
             learner: Arc::new(Learner::new(&redactor)),
             redactor,
+            results: Arc::default(),
             observing: Arc::new(observing::begin(&settings.telemetry)),
         })
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, timeout, timeout_at};
-use tool_api::{AnyTool, Event, Features};
+use tool_api::{AnyTool, Event, Features, RESULT_READ};
 
 use crate::offer::{self, Collision, Offer, Offered, Report, Source, Versions};
 
@@ -262,6 +262,9 @@ impl Catalog {
 }
 
 fn build(sources: &[Expected], shows: &Shows) -> Offer {
+    // Only results of servers are read in parts.
+    let has_servers = sources.len() > 1;
+    let shows = |name: &str| shows(name) && (has_servers || name != RESULT_READ);
     let mut offer = offer::build(sources.iter().filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());
     offer

@@ -22,6 +22,7 @@ use crate::find;
 use crate::large::Large;
 use crate::offer::{Offered, Source};
 use crate::refusal_limit::RefusalLimit;
+use crate::result_cache::ResultCache;
 use crate::round_trip::RoundTrips;
 use crate::ruleset::Ruleset;
 use crate::target::Target;
@@ -56,6 +57,7 @@ pub struct Gate {
     round_trips: RoundTrips,
     refusals: Arc<RefusalLimit>,
     large: Large,
+    results: Arc<ResultCache>,
 }
 
 impl Gate {
@@ -77,6 +79,7 @@ impl Gate {
             round_trips: RoundTrips::new(store, clock),
             refusals: Arc::default(),
             large: Large::default(),
+            results: Arc::default(),
         })
     }
 
@@ -90,6 +93,12 @@ impl Gate {
     #[must_use]
     pub fn with_telemetry(self, telemetry: Arc<Telemetry>) -> Gate {
         Gate { telemetry, ..self }
+    }
+
+    /// The same gate, keeping long results among those of others: their bounds are for all together.
+    #[must_use]
+    pub fn with_results(self, results: Arc<ResultCache>) -> Gate {
+        Gate { results, ..self }
     }
 
     /// What the gate counts into.

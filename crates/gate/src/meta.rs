@@ -142,7 +142,8 @@ fn is_counted(name: &str) -> bool {
     COUNTED.contains(&name) || COUNTED_BEGINNINGS.iter().any(|begins| name.starts_with(begins))
 }
 
-fn written<'m>(members: impl Iterator<Item = (&'m str, &'m RawValue)>) -> String {
+/// An object of these members.
+pub(crate) fn written<'m>(members: impl Iterator<Item = (&'m str, &'m RawValue)>) -> String {
     let mut out = String::from("{");
     for (nth, (name, value)) in members.enumerate() {
         out.push_str(if nth > 0 { "," } else { "" });

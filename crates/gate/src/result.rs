@@ -1,4 +1,5 @@
-//! Cleaning a result, once, for the caller and the audit log alike: AI rules, output schema, size budget, redaction.
+//! Cleaning a result, once, for the caller and the audit log alike: AI rules, output schema, size budget, redaction; and
+//! cutting what is left, so that whoever reads on reads nothing that was not cleaned.
 
 use redact::Redactor;
 use rules::OnResult;
@@ -6,6 +7,7 @@ use serde_json::Value;
 use tool_api::{Outcome, Payload, ToolError, Validate};
 
 use crate::checks::{Findings, judge_result};
+use crate::cut::Cutting;
 use crate::failure::Failure;
 use crate::offer::Offered;
 use crate::redaction::strike;
@@ -25,11 +27,12 @@ pub(crate) struct Cleaned {
     pub(crate) redacted: u32,
 }
 
-/// Cleans what a call gave. `on_result` are the AI rules that concern it.
+/// Cleans what a call gave. `on_result` are the AI rules that concern it, `cutting` cuts what is too long for one answer.
 pub(crate) fn clean(
     offered: &Offered,
     on_result: Option<OnResult>,
     redactor: &Redactor,
+    cutting: Option<Cutting>,
     result: Result<Outcome, Failure>,
 ) -> Cleaned {
     let (result, findings) = judge_result(on_result, result);
@@ -39,7 +42,10 @@ pub(crate) fn clean(
         is_sound = checked.is_ok();
         checked.map(|()| outcome).map_err(Failure::from)
     });
-    let (result, redacted) = strike(redactor, result);
+    let (mut result, redacted) = strike(redactor, result);
+    if let Some(cutting) = cutting {
+        result = result.map(|outcome| cutting.cut(outcome));
+    }
     Cleaned { result, is_sound, findings, redacted }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use redact::Redactor;
 use sandbox::{Access, Root};
-use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, ToolError};
+use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, Results, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::checks;
@@ -24,8 +24,14 @@ pub(crate) struct Live {
     pub(crate) client: Client,
 }
 
-/// Runs the call.
-pub(crate) async fn run(files: &Root, redactor: &Redactor, admitted: Admitted, live: Live) -> Ran {
+/// Runs the call. `results` are those that its tool may read on in.
+pub(crate) async fn run(
+    files: &Root,
+    redactor: &Redactor,
+    results: Option<Arc<dyn Results>>,
+    admitted: Admitted,
+    live: Live,
+) -> Ran {
     let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
@@ -51,6 +57,7 @@ pub(crate) async fn run(files: &Root, redactor: &Redactor, admitted: Admitted, l
         input,
         key,
         secrets: Some(redaction::secrets(redactor)),
+        results,
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use expect_test::Expect;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Secrets,
-    Tool, ToolError, builtin,
+    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, LongResult, Outcome, Payload, Permit,
+    Results, Root, Secrets, Tool, ToolError, builtin,
 };
 
 use crate::schema::objections;
@@ -62,7 +62,8 @@ pub fn call_in(
     arguments: &str,
     cancel: &Cancel,
 ) -> Result<Outcome, ToolError> {
-    run_in(tool, arguments, &Context::new(permit(), files, cancel.clone(), None))
+    let context = Context::new(permit(), files, cancel.clone(), None);
+    run_in(tool, arguments, &Context { results: Some(Arc::new(OneResult)), ..context })
 }
 
 /// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.
@@ -83,6 +84,16 @@ impl Secrets for OneSecret {
 
     fn are_in(&self, text: &[u8]) -> bool {
         String::from_utf8_lossy(text).contains(&self.0)
+    }
+}
+
+/// A result that is read in three parts.
+struct OneResult;
+
+impl Results for OneResult {
+    fn find(&self, id: &str) -> Option<LongResult> {
+        let text = || ["a", "b", "c"].map(|letter| letter.repeat(100 * 1024)).concat();
+        (id == "0123456789abcdef0123456789abcdef").then(|| LongResult::new(text(), 100 * 1024))
     }
 }
 

@@ -151,6 +151,7 @@ fn definition(name: &str, marked_destructive: bool) -> Definition {
         input_schema: Bytes::from_static(b"{}"),
         validate: Validate::Strict,
         output_schema: None,
+        result_bytes_max: None,
         listing: Listing::Relayed(listing.to_string().into()),
     }
 }

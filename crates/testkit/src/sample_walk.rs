@@ -86,6 +86,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
         input_schema: schema.to_string().into(),
         validate: Validate::Strict,
         output_schema: None,
+        result_bytes_max: None,
         listing: Listing::Relayed(listing.to_string().into()),
     }
 }

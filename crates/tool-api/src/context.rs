@@ -8,6 +8,7 @@ use sandbox::Root;
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::failure::ToolError;
+use crate::long_result::Results;
 use crate::permit::Permit;
 use crate::secrets::Secrets;
 
@@ -57,13 +58,26 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
+    /// The caller's results that were too long for one answer; nothing for tools elsewhere.
+    pub results: Option<Arc<dyn Results>>,
 }
 
 impl Context {
     /// Hands for the call that `permit` admits, of a client of which nothing is known.
     pub fn new(permit: Permit, files: Root, cancel: Cancel, listener: Option<Arc<dyn Listener>>) -> Context {
         let client = Client::default();
-        Context { permit, files, cancel, listener, meta: None, client, input: None, key: None, secrets: None }
+        Context {
+            permit,
+            files,
+            cancel,
+            listener,
+            meta: None,
+            client,
+            input: None,
+            key: None,
+            secrets: None,
+            results: None,
+        }
     }
 
     /// The caller's `_meta`, as text.

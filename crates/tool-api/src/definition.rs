@@ -132,6 +132,8 @@ pub struct Definition {
     pub validate: Validate,
     /// JSON Schema of the structured result, as text.
     pub output_schema: Option<Bytes>,
+    /// How many bytes of text one result shows at once; the rest is read in parts. All of it if absent.
+    pub result_bytes_max: Option<usize>,
     /// How it is shown.
     pub listing: Listing,
 }

@@ -11,6 +11,7 @@ mod definition;
 mod failure;
 mod features;
 mod hold;
+mod long_result;
 mod outcome;
 pub mod permit;
 mod secrets;
@@ -25,6 +26,7 @@ pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName, Vali
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;
+pub use long_result::{LongResult, RESULT_READ, Results};
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
 pub use secrets::Secrets;

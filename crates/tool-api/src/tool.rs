@@ -87,6 +87,7 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
         input_schema,
         validate: Validate::Strict,
         output_schema,
+        result_bytes_max: None,
         listing: Listing::Ours(about),
     }
 }

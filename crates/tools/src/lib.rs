@@ -6,6 +6,7 @@
 mod list;
 mod offer;
 mod plain_schema;
+mod result;
 mod workspace;
 
 pub use list::all;

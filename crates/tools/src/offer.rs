@@ -56,11 +56,14 @@ impl Default for Budgets {
 pub enum Set {
     /// Files of the workspace: read, write, list.
     Workspace,
+    /// Reading on in results of servers that are too long for one answer; on offer where there are servers. Without it such
+    /// results come whole.
+    Results,
 }
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 1] = [Set::Workspace];
+    pub const ALL: [Set; 2] = [Set::Workspace, Set::Results];
 }
 
 impl Config {
@@ -102,10 +105,11 @@ mod tests {
     fn sets_are_named() {
         check("{}", Ok(&Set::ALL));
         check(r#"{"offer": []}"#, Ok(&[]));
-        check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&Set::ALL));
+        check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
+        check(r#"{"offer": ["results", "workspace"]}"#, Ok(&Set::ALL));
         check(
             r#"{"offer": ["workspce"]}"#,
-            Err("unknown variant `workspce`, expected `workspace` at line 1 column 21"),
+            Err("unknown variant `workspce`, expected `workspace` or `results` at line 1 column 21"),
         );
         check(
             r#"{"offers": []}"#,

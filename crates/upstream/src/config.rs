@@ -19,6 +19,9 @@ pub use timeout::Timeout;
 pub use tool::Tool;
 pub use value::{NotFollowed, Reference, Value};
 
+/// The most text of one result that can be set, in KiB: as much as one result may have.
+pub(crate) const RESULT_KIB_MAX: u16 = 32 * 1024;
+
 /// One MCP server whose tools are offered beside our own: a program that is started here and spoken to over its
 /// standard streams (`command`), a server that is reached over HTTP (`url`), or one that listens at a Unix socket
 /// of this machine (`socket`).
@@ -123,6 +126,10 @@ pub struct Config {
     /// `"results"` (the default): a result that failed, in a sentence that models read. `"protocol"`: that error, with its
     /// code, message and data, as a client would be told by the server itself.
     pub errors: Errors,
+    /// How much text of one result of a tool agents are shown at once, in KiB; the end of the answer then says how they read
+    /// on. Clients refuse or put away what is too long. By default 100; `0` shows all at once.
+    #[schemars(range(max = RESULT_KIB_MAX))]
+    pub result_kib: Option<u16>,
 }
 
 /// How calls of tools that a server marks as destructive are treated.

@@ -67,7 +67,9 @@ impl RemoteAction {
             Action::UpdateTask => ("tasks/update", Asked::Other, false),
             Action::CancelTask => ("tasks/cancel", Asked::Other, true),
         };
-        let definition = definition(action.name(), action.name(), settings)?;
+        let mut definition = definition(action.name(), action.name(), settings)?;
+        // A task holds the result of a call of a tool.
+        definition.result_bytes_max = settings.result_bytes_max.filter(|_| asked == Asked::Task);
         let (action, method) = (Some(action), method.into());
         Some(RemoteAction { definition, action, method, asked, is_repeatable, target })
     }

@@ -93,6 +93,7 @@ impl RemoteTool {
             marked_destructive: tool.hints.destructive == Some(true),
             input_schema: tool.input_schema.bytes(),
             output_schema: tool.output_schema.map(|schema| schema.bytes()),
+            result_bytes_max: settings.result_bytes_max,
             listing: Listing::Relayed(text.bytes()),
             ..unknown(name, &tool.description, settings)
         };
@@ -227,6 +228,7 @@ pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) ->
         input_schema: Bytes::from_static(b"{}"),
         validate: settings.validate,
         output_schema: None,
+        result_bytes_max: None,
         listing: Listing::Relayed(Bytes::from_static(b"{}")),
     }
 }

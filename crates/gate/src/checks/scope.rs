@@ -57,6 +57,7 @@ mod tests {
             input_schema: Bytes::from_static(b"{}"),
             validate: Validate::Strict,
             output_schema: None,
+            result_bytes_max: None,
             listing: Listing::Relayed(Bytes::new()),
         };
         let held: Scopes = held.iter().map(|scope| policy::Scope::parse(scope).expect("a scope")).collect();

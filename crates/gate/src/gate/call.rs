@@ -4,7 +4,7 @@
 //! admit   read the arguments · find the target · headers · open the round trip · scope · policy · AI rules ·
 //!         input schema · rate · approval · intent · second judgement
 //! run     permit, hands, deadline
-//! finish  AI rules on the result · size budget · output schema · redaction · seal
+//! finish  AI rules on the result · size budget · output schema · redaction · cut · seal
 //! ```
 //!
 //! The record is open around all of them.
@@ -13,8 +13,9 @@ use std::sync::Arc;
 
 use audit::Hash;
 use bytes::Bytes;
-use policy::Caller;
-use tool_api::{Arguments, ArgumentsFault, CallId, Client, Outcome, ToolError};
+use policy::{Caller, Via};
+use sandbox::Root;
+use tool_api::{Action, Arguments, ArgumentsFault, CallId, Client, Origin, Outcome, RESULT_READ, ToolError};
 
 use super::Gate;
 use crate::admitted::{Admitted, Identity, Ran};
@@ -22,6 +23,7 @@ use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
+use crate::cut::{Cutting, Place};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::large::INLINE_BYTES_MAX;
@@ -30,6 +32,7 @@ use crate::record_scope::{PASS, RecordScope};
 use crate::redaction;
 use crate::request::Call;
 use crate::result;
+use crate::result_cache::Owner;
 use crate::ruleset::Ruleset;
 use crate::run::{self, Live};
 use crate::target::Target;
@@ -148,6 +151,7 @@ impl Gate {
         Ok(Admission::Run(Box::new(Admitted {
             identity: Identity {
                 id,
+                conversation: conversation(call, &caller),
                 caller,
                 offered,
                 action,
@@ -174,7 +178,9 @@ impl Gate {
             listener: call.listener.take(),
             client: Client { caller: admitted.identity.caller.id().clone(), ..client },
         };
-        run::run(&self.files, &self.redactor, admitted, live).await
+        let is_ours = admitted.identity.offered.definition().origin == Origin::BuiltIn;
+        let results = is_ours.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
+        run::run(&self.files, &self.redactor, results, admitted, live).await
     }
 
     async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {
@@ -183,12 +189,29 @@ impl Gate {
         record.found_by_rules(in_messages);
         let (offered, redactor) = (identity.offered.clone(), self.redactor.clone());
         let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
-        let clean = move || result::clean(&offered, on_result, &redactor, result);
+        let cutting = self.cutting(&identity, bytes);
+        let clean = move || result::clean(&offered, on_result, &redactor, cutting, result);
         let cleaned = self.large.sized(bytes, identity.id, clean).await?;
         record.found_by_rules(cleaned.findings);
         record.redacted(cleaned.redacted);
         record.step("clean", cleaned.is_sound);
         self.round_trips.close(&identity, cleaned.result?).await
+    }
+
+    /// How the result of a call is cut that may be too long for one answer; nothing if it is to stay whole, as for whoever
+    /// cannot read on.
+    fn cutting(&self, identity: &Identity, bytes: usize) -> Option<Cutting> {
+        let bytes_max = identity.offered.definition().result_bytes_max.filter(|most| bytes > *most)?;
+        // On the command line a person or a script reads, to whom no part is of use.
+        if identity.caller.via() == Via::CommandLine {
+            return None;
+        }
+        let offer = self.catalog.offer();
+        let reader = offer.get(RESULT_READ).filter(|tool| tool.definition().origin == Origin::BuiltIn)?;
+        let place = if identity.action == Some(Action::GetTask) { Place::Task } else { Place::Call };
+        let owner = result_owner(identity, &self.files);
+        let cache = self.results.clone();
+        self.may_see(&identity.caller, reader).then_some(Cutting { bytes_max, place, owner, cache })
     }
 
     /// Strikes secrets out of what comes of a call that does not run.
@@ -392,6 +415,22 @@ impl Gate {
             return Err(outdated.refusal.into());
         }
         Ok(candidate)
+    }
+}
+
+/// The conversation that a call is of, if it can be told from the caller's others: what is behind one pipe is one client.
+fn conversation(call: &Call<'_>, caller: &Caller) -> Option<u64> {
+    let is_told = call.client.over.is_some() || caller.via() == Via::Stdio;
+    is_told.then_some(call.client.conversation)
+}
+
+/// Whose a call's result is.
+fn result_owner(identity: &Identity, files: &Root) -> Owner {
+    Owner {
+        caller: identity.caller.id().clone(),
+        key: identity.caller.key_id().cloned(),
+        conversation: identity.conversation,
+        workspace: files.path().to_string_lossy().into_owned(),
     }
 }
 

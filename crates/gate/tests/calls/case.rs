@@ -110,9 +110,13 @@ pub(crate) struct What {
     pub(crate) resource: Option<String>,
     pub(crate) prompt: Option<String>,
     pub(crate) task: Option<String>,
+    /// `RESULT` in them is the id of the result that was cut before.
     pub(crate) arguments: Option<String>,
     /// What is sent beside them.
     pub(crate) meta: Option<String>,
+    /// In which conversation, if the caller's can be told apart.
+    #[serde(default)]
+    pub(crate) conversation: u64,
     /// Whether the client shows forms to its user.
     #[serde(default)]
     pub(crate) forms: bool,

@@ -6,12 +6,16 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use gate::{Action, Catalog, Definition, Features, Item, Outcome, Payload};
+use gate::{Action, Block, Catalog, Definition, Features, Item, Outcome, Payload};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, Arguments, Context, Effect, Expect, Held, Structured, Tool, ToolError, Validate, builtin,
+    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Structured, Tool, ToolError,
+    Validate, builtin,
 };
+
+/// Text of a result of `u` that is shown at once.
+const RESULT_BYTES_MAX: usize = 16;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -132,6 +136,28 @@ impl Tool for Wait {
     }
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Part {
+    id: String,
+    offset: usize,
+}
+
+/// Reads on in what `u_long` has said.
+struct ReadOn;
+
+impl Tool for ReadOn {
+    const ABOUT: About = about(tool_api::RESULT_READ, Effect::Reads);
+    type Input = Part;
+    type Output = Document;
+    async fn run(&self, Part { id, offset }: Part, cx: &Context) -> Result<Document, ToolError> {
+        let found = cx.results.as_ref().and_then(|results| results.find(&id));
+        let result = found.ok_or_else(|| ToolError::new("gone", "no such result"))?;
+        let part = result.part(offset);
+        Ok(Document(vec![Block::Text(result.text(&part).to_owned()), Block::Text(result.mark(&id, &part))]))
+    }
+}
+
 /// A tool of the server `u`. It says what it was given; what else it does goes by its name.
 struct Far(Definition);
 
@@ -204,13 +230,15 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         builtin(Send),
         builtin(Long),
         builtin(Wait),
+        builtin(ReadOn),
     ]);
     let numbers =
         Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
-    let mut tools: Vec<_> = ["u_read", "u_asks", "u_keeps", "u_works", "u_fails", "u_beside"]
-        .map(|name| offered(far(name)))
-        .into();
+    let mut tools: Vec<_> =
+        ["u_read", "u_asks", "u_keeps", "u_works", "u_beside"].map(|name| offered(far(name))).into();
     tools.push(offered(Definition { marked_destructive: true, ..far("u_drop") }));
+    tools.push(offered(Definition { result_bytes_max: Some(RESULT_BYTES_MAX), ..far("u_long") }));
+    tools.push(offered(Definition { result_bytes_max: Some(RESULT_BYTES_MAX), ..far("u_fails") }));
     tools.push(offered(Definition {
         input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#),
         ..far("u_bad")
@@ -229,7 +257,9 @@ pub(crate) fn catalog() -> Arc<Catalog> {
     tools.push(offered(Definition { input_schema: many_parts(), ..far("u_dives") }));
     let item = |key: &str| Item { key: key.into(), listing: Bytes::from_static(b"{}") };
     let action = |action: Action| {
-        (action, offered(Definition { effect: Effect::Reads, ..far(&format!("u_{}", action.name())) }))
+        let result_bytes_max = (action == Action::GetTask).then_some(RESULT_BYTES_MAX);
+        let name = format!("u_{}", action.name());
+        (action, offered(Definition { effect: Effect::Reads, result_bytes_max, ..far(&name) }))
     };
     let held =
         Held { tool: offered(far("u_new")), why: "`u_new` is new, and nobody has accepted it yet".into() };

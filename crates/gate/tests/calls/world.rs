@@ -37,6 +37,8 @@ pub(crate) struct World {
     /// The last state that a call gave out, and the last task.
     given: Option<Arc<str>>,
     task: String,
+    /// The id of the last result that was cut.
+    result: String,
     state: tempfile::TempDir,
     workspace: tempfile::TempDir,
 }
@@ -72,7 +74,16 @@ impl World {
         })
         .unwrap();
         let caller = case.who.caller();
-        World { gate, caller, audit_log, given: None, task: String::new(), state: folder, workspace }
+        World {
+            gate,
+            caller,
+            audit_log,
+            given: None,
+            task: String::new(),
+            result: String::new(),
+            state: folder,
+            workspace,
+        }
     }
 
     /// Makes the calls that come before, or tells what came of one that should have asked a person.
@@ -109,6 +120,9 @@ impl World {
                 approvals.revoke(&grant.id, &person).unwrap();
             }
         }
+        if let Some(id) = result_id(&reply(&made)) {
+            self.result = id;
+        }
         if let Ok(outcome) = made {
             match outcome.payload {
                 Payload::InputRequired { state, .. } => self.given = state,
@@ -142,9 +156,9 @@ impl World {
         };
         let input = brings.map(|_| Input { responses: Some(Bytes::from_static(b"{}")), state });
         let target = what.target(&self.task);
-        let arguments = what.arguments.clone().map(Bytes::from);
+        let arguments = what.arguments.as_ref().map(|text| text.replace("RESULT", &self.result).into());
         let capabilities = if what.forms { FORMS.into() } else { Client::default().capabilities };
-        let client = Client { capabilities, ..Client::default() };
+        let client = Client { capabilities, conversation: what.conversation, ..Client::default() };
         let meta = what.meta.clone().map(Bytes::from);
         let call = Call { target, meta, cancel, input, client, ..Call::tool("", arguments) };
         self.gate.call(caller, call).await
@@ -172,8 +186,17 @@ impl World {
             let until = gate::approvals::time(asked.expires_at_ms);
             told.replace(&*asked.id, "ID").replace(&until, "TIME")
         });
-        told.replace(&*self.workspace.path().to_string_lossy(), "WORKSPACE")
+        let told = told.replace(&*self.workspace.path().to_string_lossy(), "WORKSPACE");
+        result_id(&told).map_or_else(|| told.clone(), |id| told.replace(&id, "RESULT"))
     }
+}
+
+/// The id of a result that is told in parts.
+fn result_id(told: &str) -> Option<String> {
+    let (_, from) = told.split_once("call result_read with id: ")?;
+    let id: String =
+        from.trim_start_matches(['\\', '"']).chars().take_while(char::is_ascii_hexdigit).collect();
+    Some(id)
 }
 
 fn link(workspace: &Path, links: &BTreeMap<String, String>) {

@@ -16,7 +16,7 @@ use super::limits::{
 use super::mask::Mask;
 use super::named::Named;
 use super::workspace_words::WorkspaceWords;
-use crate::config::{Config, NotFollowed, Reference, Timeout};
+use crate::config::{Config, NotFollowed, RESULT_KIB_MAX, Reference, Timeout};
 use crate::naming;
 
 /// Longest NAME of a table, in characters.
@@ -36,6 +36,10 @@ const CONCURRENCY_MAX: u16 = 10_000;
 
 /// Most processes of one server, which are as many as its connections may be beside the first.
 const PROCESSES_MAX: u8 = 16;
+
+/// Text of one result that agents are shown at once, in KiB, unless the table says otherwise: some 25,000 tokens, about as
+/// much as clients take.
+const RESULT_KIB: u16 = 100;
 
 /// What is said of a time that nobody means.
 const NO_TIME: &str = "must be between 1 ms and 24 h";
@@ -69,6 +73,7 @@ impl Config {
         let prefix = check.prefix(self, name);
         let limits = check.limits(self, default_timeout);
         let life = check.life(self);
+        let result_bytes_max = check.result_bytes_max(self);
         let shape = Arc::new(check.shape(self));
         let endpoint = check.endpoint(self);
         match endpoint {
@@ -91,6 +96,7 @@ impl Config {
                     era: self.era,
                     validate: self.validate,
                     errors: self.errors,
+                    result_bytes_max,
                     mask,
                     named,
                     lacks,
@@ -177,6 +183,17 @@ impl Check<'_> {
             concurrency,
             processes,
         }
+    }
+
+    fn result_bytes_max(&mut self, config: &Config) -> Option<usize> {
+        let kib = config.result_kib.unwrap_or(RESULT_KIB);
+        if kib > RESULT_KIB_MAX {
+            self.wrong(
+                "result_kib",
+                format!("must be between 1 and {RESULT_KIB_MAX}, or 0 for results as they come"),
+            );
+        }
+        (kib > 0).then(|| usize::from(kib) * 1024)
     }
 
     fn life(&mut self, config: &Config) -> Life {

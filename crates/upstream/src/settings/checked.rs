@@ -45,6 +45,8 @@ pub struct Settings {
     pub(crate) validate: Validate,
     /// How the errors of its tools are told.
     pub(crate) errors: Errors,
+    /// Text of one result that is shown at once, in bytes; all of it if absent.
+    pub(crate) result_bytes_max: Option<usize>,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     pub(super) mask: Mask,
     /// Those of its secrets that nobody may read in other servers' words either.
@@ -89,7 +91,7 @@ impl Settings {
             let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
                 settings;
             let way = (endpoint, settings.inherit(), mask.values(), lacks);
-            let manner = (settings.era, settings.validate, settings.errors);
+            let manner = (settings.era, settings.validate, settings.errors, settings.result_bytes_max);
             (name, enabled, limits, life, shape, prefix, trust, way, manner)
         }
         meant(self) == meant(other)
@@ -234,6 +236,7 @@ mod tests {
             era: EraChoice::default(),
             validate: Validate::default(),
             errors: Errors::default(),
+            result_bytes_max: None,
             mask,
             named,
             lacks,

@@ -1,0 +1,3 @@
+//! Tools for the results of servers that are too long for one answer.
+
+pub(crate) mod read;
