@@ -135,6 +135,15 @@ impl Gate {
         find::may_use(&*self.ruleset.load().policy, caller, source, action)
     }
 
+    /// Whether a caller is told what a source tells under methods that the protocol does not have: it may use a tool of the
+    /// source, and there are no AI rules, which could not say what of it they are about.
+    pub fn may_hear(&self, caller: &Caller, source: &str) -> bool {
+        let offer = self.catalog.offer();
+        let may_use =
+            |tool: &Arc<Offered>| tool.definition().upstream() == Some(source) && self.may_see(caller, tool);
+        !self.ruleset.load().rules.are_any() && offer.tools.iter().any(may_use)
+    }
+
     /// Puts other rules in force. Calls that are on their way go by the old ones.
     pub fn govern(&self, ruleset: Ruleset) {
         self.ruleset.store(Arc::new(ruleset));

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use audit::Hash;
+use bytes::Bytes;
 use futures_util::future::join_all;
 use telemetry::{Meter, Metrics};
 use tool_api::{Abilities, Action, AnyTool, Definition, Features, Freshness, Item, Listing, Validate};
@@ -205,11 +206,8 @@ impl Offer {
             all.prompts |= abilities.prompts;
             all.resources |= abilities.resources;
             all.subscribe |= abilities.subscribe;
-            for extension in &abilities.extensions {
-                if !all.extensions.iter().any(|(known, _)| *known == extension.0) {
-                    all.extensions.push(extension.clone());
-                }
-            }
+            add_new(&mut all.extensions, &abilities.extensions);
+            add_new(&mut all.experimental, &abilities.experimental);
         }
         all
     }
@@ -229,6 +227,15 @@ impl Offer {
                 self.sources.iter().filter(|source| source.action(Action::ReadResource).is_some());
             readers.next().filter(|_| readers.next().is_none())
         })
+    }
+}
+
+/// Adds what no earlier source declares.
+fn add_new(all: &mut Vec<(Arc<str>, Bytes)>, declared: &[(Arc<str>, Bytes)]) {
+    for one in declared {
+        if !all.iter().any(|(known, _)| *known == one.0) {
+            all.push(one.clone());
+        }
     }
 }
 

@@ -39,6 +39,9 @@ pub(crate) fn declared(offer: &Offer, revision: Revision) -> Value {
     for (name, settings) in known.extensions.iter().filter(|(name, _)| usable(name)) {
         all["extensions"][&**name] = serde_json::from_slice(settings).unwrap_or_default();
     }
+    for (name, value) in &known.experimental {
+        all["experimental"][&**name] = serde_json::from_slice(value).unwrap_or_default();
+    }
     all
 }
 
@@ -50,6 +53,7 @@ fn everything() -> Abilities {
         resources: true,
         subscribe: true,
         extensions: vec![(TASKS.into(), Bytes::from_static(b"{}"))],
+        experimental: Vec::new(),
     }
 }
 
@@ -231,12 +235,23 @@ mod tests {
         let abilities = Abilities {
             resources: true,
             extensions: vec![(TASKS.into(), "{}".into()), ("x/y".into(), "{\"a\":1}".into())],
+            experimental: vec![("z".into(), "{\"b\":2}".into())],
             ..Abilities::default()
         };
+        // Of one key the first source's value counts.
+        let others = [("z".into(), "{}".into()), ("y".into(), "{}".into())].into();
+        let later = Abilities { experimental: others, ..Abilities::default() };
         catalog.replace("files", Vec::new(), Features { abilities, ..Features::default() });
+        catalog.replace("later", Vec::new(), Features { abilities: later, ..Features::default() });
+        let experimental = json!({ "z": { "b": 2 }, "y": {} });
         assert_eq!(
             declared(Revision::V2025_11_25),
-            json!({ "tools": changing, "resources": changing, "extensions": { "x/y": { "a": 1 } } })
+            json!({
+                "tools": changing,
+                "resources": changing,
+                "extensions": { "x/y": { "a": 1 } },
+                "experimental": experimental,
+            })
         );
     }
 }

@@ -17,6 +17,9 @@ const PACE: Duration = Duration::from_millis(50);
 /// Most finished elicitations that wait to be told; more of them in one moment are none of a person.
 const FINISHED_WAITING_MAX: usize = 100;
 
+/// Most notifications of what the protocol does not have that wait to be told; more in one moment are dropped.
+const FOREIGN_WAITING_MAX: usize = 100;
+
 /// What has happened since the last time.
 #[derive(Debug, Default)]
 pub(crate) struct News {
@@ -28,14 +31,17 @@ pub(crate) struct News {
     pub(crate) tasks: HashMap<(Arc<str>, Arc<str>), Bytes>,
     /// Elicitations that are finished, by the id they were asked under.
     pub(crate) finished: Vec<Arc<str>>,
+    /// What the protocol does not have: methods, and parameters as JSON text.
+    pub(crate) foreign: Vec<(Arc<str>, Option<Bytes>)>,
     /// True if some events were missed, so that any resource may have changed.
     pub(crate) missed: bool,
 }
 
 impl News {
     fn is_empty(&self) -> bool {
-        let News { versions, updated, tasks, finished, missed } = self;
-        versions.is_none() && updated.is_empty() && tasks.is_empty() && finished.is_empty() && !missed
+        let News { versions, updated, tasks, finished, foreign, missed } = self;
+        let nothing = updated.is_empty() && tasks.is_empty() && finished.is_empty() && foreign.is_empty();
+        versions.is_none() && nothing && !missed
     }
 
     fn add(&mut self, event: Event) {
@@ -48,6 +54,11 @@ impl News {
             Event::ElicitationComplete { id, .. } => {
                 if self.finished.len() < FINISHED_WAITING_MAX {
                     self.finished.push(id);
+                }
+            }
+            Event::Foreign { method, params, .. } => {
+                if self.foreign.len() < FOREIGN_WAITING_MAX {
+                    self.foreign.push((method, params));
                 }
             }
         }

@@ -1,9 +1,10 @@
-//! What a legacy client is told without being asked: changed lists, changed resources that it watches, and
-//! elicitations that are finished.
+//! What a legacy client is told without being asked: changed lists, changed resources that it watches, elicitations that
+//! are finished, and what servers tell under methods that the protocol does not have.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use wire::relayed::Relayed;
 use wire::string::literal;
 use wire::{resources, write};
@@ -19,6 +20,7 @@ const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 /// Writes what one session is to be told. Each change is told once to a session, however many notifiers it
 /// has.
 pub(crate) struct Notifier {
+    server: Arc<Server>,
     session: Arc<Session>,
     notifications: NotificationStream,
     ready: VecDeque<Vec<u8>>,
@@ -29,7 +31,7 @@ impl Notifier {
     pub(crate) fn new(server: &Arc<Server>, session: Arc<Session>) -> Notifier {
         let mut notifications = NotificationStream::new(server.gate().catalog());
         notifications.catch_up();
-        Notifier { session, notifications, ready: VecDeque::new() }
+        Notifier { server: server.clone(), session, notifications, ready: VecDeque::new() }
     }
 
     /// The next frame. Nothing is lost if the future is dropped.
@@ -38,7 +40,8 @@ impl Notifier {
             if let Some(frame) = self.ready.pop_front() {
                 return frame;
             }
-            let news = self.notifications.next(|event| self.session.wants(event)).await;
+            let gate = self.server.gate();
+            let news = self.notifications.next(|event| self.session.wants(event, gate)).await;
             self.write(&news);
         }
     }
@@ -60,6 +63,15 @@ impl Notifier {
         for id in &news.finished {
             let params = format!("{{\"elicitationId\":{}}}", literal(id));
             tell(ELICITATION_COMPLETE, Some(params.as_bytes()));
+        }
+        let redactor = self.server.gate().redactor();
+        for (method, params) in &news.foreign {
+            // A secret in its name leaves no name to tell it by.
+            if redactor.strike(method).is_some() {
+                continue;
+            }
+            let clean = |params: &Bytes| redactor.json(params).map_or(params.clone(), |struck| struck.bytes);
+            tell(method, params.as_ref().map(clean).as_deref());
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use gate::approvals::Asker;
-use gate::{Caller, Cancel, Client, Event, HeaderCheck, Via};
+use gate::{Caller, Cancel, Client, Event, Gate, HeaderCheck, Via};
 use sandbox::Process;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use wire::message::Text;
@@ -276,7 +276,7 @@ impl Session {
     }
 
     /// True if a legacy client is told of this.
-    pub(crate) fn wants(&self, event: &Event) -> bool {
+    pub(crate) fn wants(&self, event: &Event, gate: &Gate) -> bool {
         match event {
             Event::ResourceUpdated { uri } => self.is_subscribed(uri),
             Event::ElicitationComplete { conversation, .. } => {
@@ -284,6 +284,7 @@ impl Session {
             }
             // Tasks of legacy revisions are not offered.
             Event::Task { .. } => false,
+            Event::Foreign { source, .. } => gate.may_hear(&self.caller, source),
         }
     }
 

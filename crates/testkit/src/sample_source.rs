@@ -119,6 +119,7 @@ fn features(watched: &Watched) -> Features {
             resources: true,
             subscribe: true,
             extensions: vec![("io.modelcontextprotocol/tasks".into(), Bytes::from_static(b"{}"))],
+            experimental: Vec::new(),
         },
         instructions: Some("notes are short".into()),
         ..Features::default()

@@ -96,6 +96,8 @@ pub struct Abilities {
     pub subscribe: bool,
     /// Extensions it declares: identifier, and settings as JSON text.
     pub extensions: Vec<(Arc<str>, Bytes)>,
+    /// Experimental capabilities it declares: their keys, and values as JSON text.
+    pub experimental: Vec<(Arc<str>, Bytes)>,
 }
 
 /// Whether a URI is one that the source would read.
@@ -184,5 +186,14 @@ pub enum Event {
         conversation: u64,
         /// The id it was asked under.
         id: Arc<str>,
+    },
+    /// Something under a method that the protocol does not have.
+    Foreign {
+        /// Who tells it.
+        source: Arc<str>,
+        /// The method.
+        method: Arc<str>,
+        /// The parameters as JSON text.
+        params: Option<Bytes>,
     },
 }

@@ -24,10 +24,10 @@ use crate::uri_map::UriMap;
 /// Longest instructions that are passed on, in bytes: every conversation of every client begins with them.
 const INSTRUCTIONS_BYTES_MAX: usize = 16 * 1024;
 
-/// Most extensions of one server that are passed on.
+/// Most extensions, and most experimental capabilities, of one server that are passed on.
 const EXTENSIONS_MAX: usize = 64;
 
-/// Longest name and settings of an extension that are passed on, in bytes together: every conversation of every
+/// Longest name and settings of one that are passed on, in bytes together: every conversation of every
 /// client begins with them.
 const EXTENSION_BYTES_MAX: usize = 4 * 1024;
 
@@ -104,20 +104,24 @@ fn abilities(lists: &Lists) -> Abilities {
     let all = lists.capabilities.object();
     let has = |name| all.is_some_and(|all| all.object(name).is_some());
     let subscribe = all.and_then(|all| all.object("resources")?.get("subscribe")) == Some("true");
-    let extensions = all.and_then(|all| all.object("extensions")).into_iter().flat_map(Object::members);
-    let extensions = extensions
-        .filter(|extension| extension.value.starts_with('{'))
-        .filter(|extension| extension.key().len() + extension.value.len() <= EXTENSION_BYTES_MAX)
-        .take(EXTENSIONS_MAX)
-        .map(|extension| (extension.key().into(), Bytes::copy_from_slice(extension.value.as_bytes())))
-        .collect();
+    // Members of a capability that are objects, as they are written.
+    let members = |name| {
+        let members = all.and_then(|all| all.object(name)).into_iter().flat_map(Object::members);
+        members
+            .filter(|member| member.value.starts_with('{'))
+            .filter(|member| member.key().len() + member.value.len() <= EXTENSION_BYTES_MAX)
+            .take(EXTENSIONS_MAX)
+            .map(|member| (member.key().into(), Bytes::copy_from_slice(member.value.as_bytes())))
+            .collect()
+    };
     Abilities {
         logging: has("logging"),
         completions: has("completions"),
         prompts: has("prompts"),
         resources: has("resources"),
         subscribe,
-        extensions,
+        extensions: members("extensions"),
+        experimental: members("experimental"),
     }
 }
 

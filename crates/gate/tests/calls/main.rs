@@ -94,3 +94,19 @@ async fn a_dropped_call_is_in_the_audit_log_as_abandoned() {
     let records: Vec<String> = world.records().iter().map(record).collect();
     assert_eq!(records, ["abandoned [scope policy ai_rules input_schema rate]"]);
 }
+
+#[tokio::test]
+async fn whoever_may_use_a_server_hears_what_it_tells() {
+    for (settings, source, expected) in [
+        ("", "u", true),
+        ("", "built-in", false),
+        ("", "nobody", false),
+        ("deny = ['u_re*']", "u", true),
+        ("deny = ['u_*']", "u", false),
+        ("scopes = ['read_workspace']", "u", true),
+        ("ai_rules = \"- {id: env, match: {paths: ['.env']}, action: {on_violation: block}}\"", "u", false),
+    ] {
+        let case: Case = toml::from_str(&format!("name = 'hears'\ntool = '-'\n{settings}")).unwrap();
+        assert_eq!(World::new(&case).hears(source), expected, "{settings} {source}");
+    }
+}

@@ -170,6 +170,10 @@ impl World {
         named.is_some_and(|offered| self.gate.may_see(&self.caller, offered))
     }
 
+    pub(crate) fn hears(&self, source: &str) -> bool {
+        self.gate.may_hear(&self.caller, source)
+    }
+
     /// The records in the audit log.
     pub(crate) fn records(&self) -> Vec<Value> {
         self.audit_log.flush().unwrap();

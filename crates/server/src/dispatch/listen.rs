@@ -141,6 +141,8 @@ impl Subscription {
             Event::Task { source, id, .. } => self.task(source, id).is_some(),
             // The modern revision has no end of an elicitation.
             Event::ElicitationComplete { .. } => false,
+            // A modern client is told what it has subscribed to, and nobody subscribes to what the protocol does not have.
+            Event::Foreign { .. } => false,
         }
     }
 

@@ -11,6 +11,7 @@ use wire::message::Text;
 use crate::answer;
 use crate::catalogue;
 use crate::clock::now_ms;
+use crate::config::Isolation;
 use crate::connection::{Connection, Era, Notice};
 use crate::error::ConnectError;
 use crate::fault::Fault;
@@ -195,6 +196,11 @@ impl Upstream {
             }
             Notice::ElicitationComplete { conversation, key } => {
                 Event::ElicitationComplete { conversation, id: key.into() }
+            }
+            // Who has a server to himself would be told others' affairs, and others his.
+            Notice::Foreign { .. } if self.settings.life.isolation != Isolation::Shared => return,
+            Notice::Foreign { method, params } => {
+                Event::Foreign { source: self.settings.name.clone(), method: method.into(), params }
             }
             Notice::ListChanged(_) => return,
         };

@@ -24,6 +24,13 @@ use crate::trace::Tap;
 /// Elicitations at addresses whose completion may still be told; older ones are forgotten.
 const ELICITATIONS_MAX: usize = 1_000;
 
+/// Largest notification under a method that we do not know that is passed on, in bytes.
+const FOREIGN_BYTES_MAX: usize = 16 * 1024;
+
+/// Notifications of the protocol that servers do not send, or that mean nothing to our clients.
+const OF_THE_PROTOCOL: [&str; 3] =
+    ["notifications/initialized", "notifications/roots/list_changed", "notifications/tasks/status"];
+
 /// What all transports know of a connection.
 pub(crate) struct Exchange {
     /// The upstream's name.
@@ -235,7 +242,7 @@ impl Exchange {
             "notifications/elicitation/complete" => {
                 string("elicitationId").and_then(|id| self.completed(&id))
             }
-            _ => None,
+            _ => foreign(method, params.as_ref(), via),
         };
         if !notice.is_some_and(|notice| self.notices.hear(notice)) {
             tracing::debug!(target: "upstream", upstream = %self.upstream, "a notification of no concern");
@@ -311,6 +318,14 @@ impl Exchange {
             tracing::debug!(target: "upstream", %upstream, why, seen, "skipped output that is no MCP message");
         }
     }
+}
+
+/// Something under a method that the protocol does not have, to be passed on. What comes in answer to one call is that
+/// client's affair, and nobody else's.
+fn foreign(method: &str, params: Option<&Text>, via: Via) -> Option<Notice> {
+    let bytes = method.len() + params.map_or(0, |params| params.as_str().len());
+    let is_passed_on = via == Via::Shared && bytes <= FOREIGN_BYTES_MAX && !OF_THE_PROTOCOL.contains(&method);
+    is_passed_on.then(|| Notice::Foreign { method: method.to_owned(), params: params.map(Text::bytes) })
 }
 
 /// One open request. Dropping it forgets the request.

@@ -28,6 +28,8 @@ pub(crate) enum Notice {
         /// The key under which it was asked.
         key: String,
     },
+    /// Something under a method that we do not know, with its parameters as JSON text.
+    Foreign { method: String, params: Option<Bytes> },
 }
 
 /// What has been heard and not been looked after.
@@ -94,6 +96,8 @@ impl Kept {
                 self.news.retain(|news| !matches!(news, Notice::Task { id: earlier, .. } if earlier == id));
                 self.news.push_back(notice);
             }
+            // What it means, and so whether it may come twice, is not known.
+            Notice::Foreign { .. } => self.news.push_back(notice),
             Notice::ResourceUpdated(_) | Notice::ElicitationComplete { .. } => {
                 if !self.news.contains(&notice) {
                     self.news.push_back(notice);

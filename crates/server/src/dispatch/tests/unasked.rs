@@ -79,6 +79,29 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     assert!(after_a_moment(&mut notifier).await.contains("note:b"));
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_the_protocol_does_not_have_is_told_to_who_may_use_the_server() {
+    let talk = Talk::with_source(Revision::V2025_11_25);
+    let mut notifier = Notifier::new(&talk.server, talk.session.clone());
+    let catalog = talk.server.gate().catalog().clone();
+    let tell = |source: &str, method: &str, params: Option<&'static str>| {
+        let params = params.map(|params| Bytes::from_static(params.as_bytes()));
+        catalog.announce(Event::Foreign { source: source.into(), method: method.into(), params });
+    };
+    told(&mut notifier);
+    tell(testkit::SAMPLE_SOURCE, "a/b", Some(r#"{"x": 1.0}"#));
+    tell("nobody", "a/b", None);
+    tell(testkit::SAMPLE_SOURCE, "a/b", None);
+    expect![[r#"
+        {"jsonrpc":"2.0","method":"a/b","params":{"x": 1.0}}
+        {"jsonrpc":"2.0","method":"a/b"}
+    "#]]
+    .assert_eq(&after_a_moment(&mut notifier).await);
+    (0..200).for_each(|_| tell(testkit::SAMPLE_SOURCE, "flood", None));
+    let flood = after_a_moment(&mut notifier).await;
+    assert_eq!(flood.lines().count(), 100, "the rest of one moment is left out");
+}
+
 #[tokio::test]
 async fn what_is_watched_is_bounded_and_ends_with_the_session() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
