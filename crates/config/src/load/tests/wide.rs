@@ -37,7 +37,7 @@ fn check(
         current.display(),
         settings.too_wide
     );
-    assert_eq!(!settings.tools.is_empty(), expected);
+    assert_eq!(settings.tools.contains(&tools::Set::Workspace), expected);
     // Nor is a server given all of it.
     assert_eq!(settings.upstreams[0].lacks().is_none(), expected);
 }

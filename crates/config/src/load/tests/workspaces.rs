@@ -40,8 +40,9 @@ fn a_folder_of_its_own_is_meant() {
     let surroundings = crate::Surroundings { current_dir: "/home/u".into(), ..super::surroundings() };
     let loaded = super::loaded(super::sources(&[home]), &surroundings, super::Unfollowed::IsWrong);
     let named = loaded.expect("nothing is wrong").settings.named;
-    let has_files = |name: &str| (named[name].too_wide.is_none(), named[name].tools.len());
-    assert_eq!([has_files("own"), has_files("other")], [(true, 1), (false, 0)]);
+    let has_files =
+        |name: &str| (named[name].too_wide.is_none(), named[name].tools.contains(&tools::Set::Workspace));
+    assert_eq!([has_files("own"), has_files("other")], [(true, true), (false, false)]);
 }
 
 #[test]
