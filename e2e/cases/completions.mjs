@@ -69,9 +69,13 @@ const parts = {
   "keys and secrets": async () => {
     await exit(0, "keys", "create", "anna");
     checkSame("keys revoke", ["anna"], ours("keys", "revoke", "a"));
-    const set = spawnSync(PROGRAM, ["secrets", "set", "NOTES_TOKEN", "--config", config.file], { env, input: "hunter2-hunter2" });
+    const set = spawnSync(PROGRAM, ["secrets", "set", "NOTES_TOKEN", "--config", config.file], {
+      env,
+      input: "hunter2-hunter2",
+    });
     check(set.status === 0, "a secret", set);
-    for (const command of ["set", "remove"]) checkSame(`secrets ${command}`, ["NOTES_TOKEN"], ours("secrets", command, "NO"));
+    for (const command of ["set", "remove"])
+      checkSame(`secrets ${command}`, ["NOTES_TOKEN"], ours("secrets", command, "NO"));
   },
 
   "calls that wait": async () => {
@@ -81,7 +85,11 @@ const parts = {
     const ids = JSON.parse(listed.stdout).approvals.map(({ id }) => id);
     check(ids.length === 1, "a call that waits", listed);
     for (const command of ["show", "approve", "deny"])
-      checkSame(`approvals ${command}`, ids, offered("--config", asking.file, "approvals", command, ids[0].slice(0, 3)));
+      checkSame(
+        `approvals ${command}`,
+        ids,
+        offered("--config", asking.file, "approvals", command, ids[0].slice(0, 3)),
+      );
   },
 
   "what cannot be read is silence": async () => {

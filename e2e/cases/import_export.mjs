@@ -290,20 +290,29 @@ const parts = {
     checkSame("Claude Code's servers", ["toolcrib"], Object.keys(claude.mcpServers));
     checkSame("those of its project", {}, claude.projects[path.join(dir, "project")].mcpServers);
     checkSame("what else it has", 7, claude.numStartups);
-    checkSame(
-      "Codex' file",
-      MOVED[".codex/config.toml"].replace(/\[mcp_servers.docs\][^]*?\n\n/, "").replace(/# About docs.\n/, "# About docs.\n\n"),
-      text(path.join(dir, ".codex/config.toml")).replace(/\n\[mcp_servers.toolcrib\][^]*$/, ""),
-    );
+    const codex = text(path.join(dir, ".codex/config.toml"));
+    const kept = 'model = "x" # Mine.\n\n# About docs.\n\n# The end.\n[tui]\ntheme = "dark"\n';
+    checkSame("what Codex' file keeps", kept, codex.slice(0, kept.length));
+    checkHolds("what it has instead", codex.slice(kept.length), /^\n\[mcp_servers.toolcrib\]\n/);
     checkSame("a project's file", MOVED["project/.mcp.json"], text(path.join(dir, "project/.mcp.json")));
-    checkHolds("the configuration", text(own), '"${store:GIT_API_TOKEN}"', '"Bearer ${store:DOCS_AUTHORIZATION}"', "4096");
+    checkHolds(
+      "the configuration",
+      text(own),
+      '"${store:GIT_API_TOKEN}"',
+      '"Bearer ${store:DOCS_AUTHORIZATION}"',
+      "4096",
+    );
     for (const secret of SECRETS) check(!text(own).includes(secret), `no ${secret}`, text(own));
     const listed = await expectExit(0, ["secrets", "list"], { env: homely(dir), cwd: dir });
     checkHolds("the secrets", listed.stdout, "GIT_API_TOKEN", "DOCS_AUTHORIZATION");
     for (const [file, before] of Object.entries(MOVED).filter(([file]) => !file.startsWith("project"))) {
       const folder = path.join(dir, path.dirname(file));
       const backups = readdirSync(folder).filter((name) => name.startsWith(`${path.basename(file)}.toolcrib-backup`));
-      checkSame(`the backup of ${file}`, [before], backups.map((name) => text(path.join(folder, name))));
+      checkSame(
+        `the backup of ${file}`,
+        [before],
+        backups.map((name) => text(path.join(folder, name))),
+      );
     }
     checkHolds("a second time", (await says(0, "--yes")).stdout, /^nothing to add$/m);
   },
@@ -340,12 +349,20 @@ const parts = {
     const full = await says(1, "claude-code", `./${long}`, "--yes");
     checkHolds("what it says", full.stderr, "cannot be written", "everything is as it was");
     checkSame("the last file", words, text(path.join(dir, "project", long)));
-    checkSame("the files of the home", [".claude.json"], readdirSync(dir).filter((name) => name.startsWith(".claude")));
+    checkSame(
+      "the files of the home",
+      [".claude.json"],
+      readdirSync(dir).filter((name) => name.startsWith(".claude")),
+    );
     const { stdout } = await expectExit(0, ["secrets", "list", "--json"], { env: homely(dir), cwd: dir });
     checkSame("the secrets", [], JSON.parse(stdout).secrets);
     untouched();
 
-    const set = spawnSync(PROGRAM, ["secrets", "set", "GIT_API_TOKEN"], { env: homely(dir), cwd: dir, input: "another-value" });
+    const set = spawnSync(PROGRAM, ["secrets", "set", "GIT_API_TOKEN"], {
+      env: homely(dir),
+      cwd: dir,
+      input: "another-value",
+    });
     check(set.status === 0, "a secret of that name", set);
     const taken = await says(2, "--yes");
     checkHolds("what it says", taken.stderr, "kept as GIT_API_TOKEN", "another value", "nothing was changed");
