@@ -1,6 +1,6 @@
 // What a server says in words of its own reaches the client: errors of the protocol where its table wants them.
 
-import { checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
 import { told } from "../support/told_upstream.mjs";
 import { configure } from "../support/toolcrib.mjs";
@@ -23,6 +23,25 @@ await run({
         if (errors) checkSame(`the error of a ${era} server`, REFUSED, error);
         else checkHolds(`the result of a ${era} server`, JSON.stringify(result), '"isError":true', "out of paper");
       }
+      await wire.end();
+    }
+  },
+
+  "without a prefix a tool keeps its name with a point": async () => {
+    for (const [table, offered] of [
+      [{ prefix: "" }, "files.read_all"],
+      [{}, "it_files_read_all"],
+    ]) {
+      const side = { capabilities: { tools: {} }, tools: [tool("files.read/all")] };
+      const wire = await openWire(configure({ upstreams: { it: told({ legacy: side }, table).table } }));
+      const answer = await eventually("its tool", async () => (await wire.call(offered, { n: 1 })).message.result);
+      checkSame("the answer", '{"n":1}', answer.content?.[0].text);
+      const { tools } = (await wire.request("tools/list")).message.result;
+      check(
+        tools.some(({ name }) => name === offered),
+        offered,
+        tools,
+      );
       await wire.end();
     }
   },

@@ -13,14 +13,14 @@ use crate::about::{About, Effect};
 /// Longest tool name, in characters: the bound of the model providers.
 pub const NAME_CHARS_MAX: usize = 64;
 
-/// A tool's name as agents see it: 1 to 64 characters of `A-Z a-z 0-9 _ -`.
+/// A tool's name as agents see it: 1 to 64 characters of `A-Z a-z 0-9 _ - .` (MCP 2025-11-25, tool names).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ToolName(Arc<str>);
 
 impl ToolName {
     /// The name, if it is a legal one.
     pub fn parse(name: &str) -> Option<ToolName> {
-        let legal = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let legal = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
         let fits = (1..=NAME_CHARS_MAX).contains(&name.len()) && name.chars().all(legal);
         fits.then(|| ToolName(name.into()))
     }

@@ -54,7 +54,7 @@ pub struct Config {
     /// server reports starts the time anew.
     pub timeout: Option<Timeout>,
     /// What comes before the tools' names, with an underscore between; by default the table's own NAME.
-    /// `""` offers the tools under their own names.
+    /// `""` offers the tools under their own names, points in them too, which some model providers refuse.
     pub prefix: Option<String>,
     /// How to talk to the server. `"auto"` means stdio for a `command` or a `socket`; for a `url` it means Streamable HTTP, or
     /// the older HTTP with server-sent events if the server speaks nothing else. `"http"` and `"sse"` fix one

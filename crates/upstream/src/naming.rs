@@ -12,11 +12,14 @@ const HASH_CHARS: usize = 8;
 
 /// The name of `tool` behind `prefix`; an empty prefix leaves the tool its own name.
 ///
-/// Characters that agents may not use become `_`. What is longer than a name may be is cut, and the cut
+/// Characters that agents may not use become `_`, and so does a point behind a prefix: model providers take none, and
+/// only who gives the prefix up wants the server's own names. What is longer than a name may be is cut, and the cut
 /// is filled with a hash of the whole name.
 pub(crate) fn offered(prefix: &str, tool: &str) -> Option<ToolName> {
     let full = if prefix.is_empty() { tool.to_owned() } else { format!("{prefix}_{tool}") };
-    let mut name = sanitised(&full);
+    let has_own_name = prefix.is_empty();
+    let is_kept = |character| is_legal(character) || (has_own_name && character == '.');
+    let mut name = with_underscores(&full, is_kept);
     if name.len() > NAME_CHARS_MAX {
         name.truncate(NAME_CHARS_MAX - HASH_CHARS - 1);
         name.push('_');
@@ -27,10 +30,14 @@ pub(crate) fn offered(prefix: &str, tool: &str) -> Option<ToolName> {
 
 /// `name` with `_` for every character that a tool's name may not have.
 pub(crate) fn sanitised(name: &str) -> String {
-    name.chars().map(|character| if is_legal(character) { character } else { '_' }).collect()
+    with_underscores(name, is_legal)
 }
 
-/// True for the characters of a tool's name.
+fn with_underscores(name: &str, is_kept: impl Fn(char) -> bool) -> String {
+    name.chars().map(|character| if is_kept(character) { character } else { '_' }).collect()
+}
+
+/// True for the characters that every agent takes in a tool's name.
 pub(crate) fn is_legal(character: char) -> bool {
     character.is_ascii_alphanumeric() || character == '_' || character == '-'
 }
@@ -53,6 +60,12 @@ mod tests {
     #[test]
     fn illegal_characters_become_underscores_one_by_one() {
         check("my.server", "a b/ä", "my_server_a_b__");
+        check("p", "a.b", "p_a_b");
+    }
+
+    #[test]
+    fn without_a_prefix_a_point_stays() {
+        check("", "a.b/c", "a.b_c");
     }
 
     #[test]

@@ -6,8 +6,8 @@ mod programs;
 use admin::servers::NO_SERVERS;
 use futures_util::future::join_all;
 use serde_json::json;
-use terminal::signals::unless_stopped;
 use terminal::paint::Painted;
+use terminal::signals::unless_stopped;
 use terminal::{Ending, Trouble, print, runtime};
 use upstream::Settings;
 
