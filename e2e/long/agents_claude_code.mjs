@@ -58,6 +58,8 @@ await run({
     terminal.types("Write the note.");
     await terminal.settles(FORM);
     await terminal.sees("Allow this call? `files_write_file` is marked destructive by its server");
+    // It folds what is long: what the call would do stands above the fold.
+    await terminal.sees('arguments: {"');
     check(!existsSync(note), "no file before the answer", note);
     // Opens the answers; the first of them is to allow this call alone.
     await terminal.moves("Right", "❯ ◯ Allow this call once");

@@ -269,12 +269,12 @@ mod tests {
         check(
             "",
             expect![[r#"
-                a_b {"name":"a_b", "x":1.0}
+                a.b {"name":"a.b", "x":1.0}
+                a_b {"name":"a_b"}
                 c {"name":"c"}
                 file:///a {"uri":"file:///a" ,"name":"n"}
                 ui://x {"uri":"ui://x"}
                 db://{t} {"uriTemplate":"db://{t}"}
-                withheld prompt a/b: its name would be `a_b`, which `a.b` already has
                 withheld resource file:///a: an earlier entry of the list has the same
             "#]],
         );

@@ -38,10 +38,10 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
         String::new()
     };
     let beside = approval.beside.as_ref().map(|meta| format!("\n_meta: {}", meta.shown)).unwrap_or_default();
+    // Clients fold what is long: Claude Code shows three lines, so what is allowed stands in the first two.
     let message = format!(
-        "Allow this call? {}.\n\ntool: {}{server}{target}\narguments: {}{cut}{beside}\n\nApproval {}; ends at {}.",
+        "Allow this call? {}.{target}\narguments: {}{cut}{server}{beside}\nApproval {}; ends at {}.",
         approval.why(),
-        approval.tool,
         approval.arguments,
         approval.id,
         time(approval.expires_at_ms)

@@ -55,7 +55,7 @@ async fn a_legacy_client_is_asked_by_a_request() {
     let mut talk = talk(Revision::V2025_11_25, FORMS);
     let told = ask(&mut talk, BURN).await;
     expect![[r#"
-        {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"Allow this call? `burn` is marked destructive by its server (rule default.upstream_destructive).\n\ntool: burn\nserver: notes\narguments: {\"a\":1}\n\nApproval ID; ends at TIME.","mode":"form","requestedSchema":{"properties":{"answer":{"description":"What is allowed can be taken back: toolcrib approvals grants","enum":["once","session","always","deny"],"enumNames":["Allow this call once","Allow this tool for this session","Always allow this tool with exactly these arguments","Deny"],"title":"Answer","type":"string"}},"required":["answer"],"type":"object"}}}
+        {"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"message":"Allow this call? `burn` is marked destructive by its server (rule default.upstream_destructive).\narguments: {\"a\":1}\nserver: notes\nApproval ID; ends at TIME.","mode":"form","requestedSchema":{"properties":{"answer":{"description":"What is allowed can be taken back: toolcrib approvals grants","enum":["once","session","always","deny"],"enumNames":["Allow this call once","Allow this tool for this session","Always allow this tool with exactly these arguments","Deny"],"title":"Answer","type":"string"}},"required":["answer"],"type":"object"}}}
     "#]]
     .assert_eq(&masked(&told, &talk));
     let told = talk.say_and_hear(&answered(1, &accept("once"))).await;
