@@ -148,6 +148,7 @@ impl Session {
             info: state.info.clone(),
             log_level: Some(state.log_level.unwrap_or(LOG_LEVEL_UNSAID).name()),
             conversation: self.conversation,
+            knows_no_tasks: true,
             over: state.over.clone(),
             ..Client::default()
         };

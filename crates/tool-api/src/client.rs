@@ -20,6 +20,9 @@ pub struct Client {
     pub log_level: Option<&'static str>,
     /// Calls of one conversation have one number. What one conversation is asked, no other one sees.
     pub conversation: u64,
+    /// True if its revision has no tasks that it could be given: a call that becomes one is followed to its end, and
+    /// gives its result.
+    pub knows_no_tasks: bool,
     /// Set when the conversation is over; nothing for one whose end nobody hears of.
     pub over: Option<Cancel>,
 }
@@ -33,6 +36,7 @@ impl Default for Client {
             info: None,
             log_level: None,
             conversation: 0,
+            knows_no_tasks: false,
             over: None,
         }
     }

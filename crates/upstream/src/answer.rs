@@ -234,7 +234,7 @@ fn required(requests: Option<Bytes>, state: Option<Arc<str>>, hold: Option<Hold>
 }
 
 /// True if the client of a call has declared with it that it knows tasks.
-fn knows_tasks(cx: &Context) -> bool {
+pub(crate) fn knows_tasks(cx: &Context) -> bool {
     let declared = std::str::from_utf8(&cx.client.capabilities).ok().and_then(Object::parse);
     let extensions = declared.and_then(|declared| declared.object("extensions"));
     extensions.is_some_and(|extensions| extensions.object(TASKS).is_some())

@@ -26,12 +26,12 @@ mod subscribed;
 mod suspended;
 mod transport;
 
-pub(crate) use asked::{Kind as Wanted, Question};
+pub(crate) use asked::{Kind as Wanted, Question, without_task};
 pub(crate) use caller::{Caller, caller};
 #[cfg(test)]
 pub(crate) use envelope::Envelope;
 pub(crate) use era::Era;
-pub(crate) use exchange::{Exchange, Waiting};
+pub(crate) use exchange::{Exchange, TaskClaim, Waiting};
 pub(crate) use notice::Notice;
 pub(crate) use open::{Connection, ask};
 pub(crate) use pending::{Blocked, Parting, Reply, Turn};

@@ -19,6 +19,7 @@ use crate::lists::Lists;
 use crate::names::Names;
 use crate::remote_action::{RemoteAction, Target};
 use crate::settings::Settings;
+use crate::tasks;
 use crate::uri_map::UriMap;
 
 /// Longest instructions that are passed on, in bytes: every conversation of every client begins with them.
@@ -112,15 +113,20 @@ fn abilities(lists: &Lists) -> Abilities {
             .filter(|member| member.key().len() + member.value.len() <= EXTENSION_BYTES_MAX)
             .take(EXTENSIONS_MAX)
             .map(|member| (member.key().into(), Bytes::copy_from_slice(member.value.as_bytes())))
-            .collect()
+            .collect::<Vec<(Arc<str>, Bytes)>>()
     };
+    let mut extensions = members("extensions");
+    // Modern clients are given tasks of 2025-11-25 in the form of the extension.
+    if tasks::declared(all) && !extensions.iter().any(|(name, _)| **name == *TASKS) {
+        extensions.push((TASKS.into(), Bytes::from_static(b"{}")));
+    }
     Abilities {
         logging: has("logging"),
         completions: has("completions"),
         prompts: has("prompts"),
         resources: has("resources"),
         subscribe,
-        extensions: members("extensions"),
+        extensions,
         experimental: members("experimental"),
     }
 }
@@ -330,6 +336,8 @@ mod tests {
         };
         assert_eq!(show("{}"), "");
         assert_eq!(show(r#"{"tools":{},"tasks":{},"resources":null}"#), "");
+        let tasks = r#"{"tasks":{"requests":{"tools":{"call":{}}}}}"#;
+        assert_eq!(show(tasks), "tasks_get tasks_update tasks_cancel");
         assert_eq!(show(r#"{"resources":{},"prompts":{}}"#), "resources_read prompts_get");
         assert_eq!(
             show(r#"{"resources":{"subscribe":true},"completions":{}}"#),

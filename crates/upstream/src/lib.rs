@@ -21,7 +21,6 @@ mod features;
 mod habits;
 mod handshake;
 mod kind;
-mod legacy_task;
 mod listing;
 mod lists;
 mod names;
@@ -37,6 +36,7 @@ mod signer;
 mod slots;
 mod spelling;
 mod status;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod tool_filter;

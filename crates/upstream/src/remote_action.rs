@@ -22,7 +22,8 @@ use crate::naming;
 use crate::remote_tool;
 use crate::round;
 use crate::settings::{Mask, Settings};
-use crate::upstream::Upstream;
+use crate::tasks;
+use crate::upstream::{Bridged, Upstream};
 use crate::uri_map::UriMap;
 
 /// What all actions of an upstream act on.
@@ -88,13 +89,26 @@ impl RemoteAction {
         arguments: &Arguments,
         cx: &Context,
     ) -> Result<Outcome, ToolError> {
+        if let Some(task) = self.bridged(upstream, cx) {
+            let answer = match self.action {
+                Some(Action::UpdateTask) => task.update(upstream, arguments.text(), cx)?,
+                Some(Action::CancelTask) => task.cancel(upstream, cx).await?,
+                _ => task.get(upstream, cx).await?,
+            };
+            return self.reader(upstream, true).outcome(&answer, cx);
+        }
         let translated = self.inward(arguments, cx)?;
         let (is_modern, answer) = match (self.action, &translated.name) {
             // The connection counts who watches, and remembers it for the next one.
             (Some(Action::Subscribe), Some(uri)) => (false, round::watch(upstream, uri).await?),
             (Some(Action::Unsubscribe), Some(uri)) => return Ok(unsubscribe(upstream, uri).await),
             _ => {
-                let request = |connection: &Connection| Ok(self.request(connection, &translated, cx));
+                let request = |connection: &Connection| match self.is_about_task() && !connection.is_modern()
+                {
+                    // It knows none by this name: it was begun in another session, or before we were started.
+                    true => Err(tasks::unknown(upstream)),
+                    false => Ok(self.request(connection, &translated, cx)),
+                };
                 let what = (&*self.method, &*self.method);
                 let round = round::send(upstream, cx, what, self.is_repeatable, request).await?;
                 if let (Asked::Task, Some(id), Ok(Answer::Result(task))) =
@@ -116,12 +130,23 @@ impl RemoteAction {
                 Ok(relayed(nothing.into()))
             }
             Ok(Answer::Error(error)) => Err(self.refused(&error, &translated, arguments)),
-            Ok(answer) => {
-                let (map, mask, asked) = (&self.target.map, upstream.settings.mask(), self.asked);
-                Reader { upstream: self.upstream_name(), map, mask, is_modern, asked }.outcome(&answer, cx)
-            }
+            Ok(answer) => self.reader(upstream, is_modern).outcome(&answer, cx),
             Err(fault) => Err(upstream.failure(&fault)),
         }
+    }
+
+    fn reader<'r>(&'r self, upstream: &'r Upstream, is_modern: bool) -> Reader<'r> {
+        let (map, mask, asked) = (&self.target.map, upstream.settings.mask(), self.asked);
+        Reader { upstream: self.upstream_name(), map, mask, is_modern, asked }
+    }
+
+    fn is_about_task(&self) -> bool {
+        matches!(self.action, Some(Action::GetTask | Action::UpdateTask | Action::CancelTask))
+    }
+
+    /// The task of 2025-11-25 that it is about.
+    fn bridged(&self, upstream: &Upstream, cx: &Context) -> Option<Arc<Bridged>> {
+        upstream.bridged_tasks.get(cx.key.as_deref().filter(|_| self.is_about_task())?)
     }
 
     fn request<'r>(
@@ -145,7 +170,7 @@ impl RemoteAction {
             params: params.into_bytes(),
             cx: Some(cx),
             name: translated.name.as_deref(),
-            param_headers: Vec::new(),
+            ..Request::default()
         }
     }
 

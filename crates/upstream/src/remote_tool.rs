@@ -5,7 +5,7 @@
 //! its results come back with the URIs offered here; cleaning and cutting are left to the gate.
 
 use std::borrow::Cow;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
@@ -23,10 +23,10 @@ use crate::answer::{self, Asked, Reader};
 use crate::config::{Errors, Trust};
 use crate::connection::{Answer, Connection, Era, Request};
 use crate::kind::Kind;
-use crate::legacy_task;
 use crate::listing::Entry;
 use crate::round::{self, Round};
 use crate::settings::{Endpoint, Mask, Settings};
+use crate::tasks::{self, TaskSupport};
 use crate::tool_filter::{Sent, ToolOverride};
 use crate::upstream::Upstream;
 use crate::uri_map::UriMap;
@@ -45,8 +45,10 @@ pub(crate) struct RemoteTool {
     param_headers: ParamHeaders,
     /// True if a second identical call changes nothing more.
     repeatable: bool,
-    /// True if a server of 2025-11-25 runs it as a task only.
-    needs_task: bool,
+    /// Whether a server of 2025-11-25 runs it as a task.
+    task_support: TaskSupport,
+    /// True once a modern server has refused to run it for a client that knows no tasks.
+    demands_tasks: AtomicBool,
     /// Weak, since the upstream's offer holds its tools.
     upstream: Weak<Upstream>,
     /// The last of the upstream's lists in which this definition stood.
@@ -104,7 +106,8 @@ impl RemoteTool {
             sent: reshaped.and_then(|reshaped| reshaped.sent.clone()),
             param_headers,
             repeatable: tool.hints.idempotent == Some(true) || tool.hints.read_only == Some(true),
-            needs_task: needs_task(&text),
+            task_support: TaskSupport::of(&text),
+            demands_tasks: AtomicBool::new(false),
             upstream,
             generation: AtomicU64::new(0),
         })
@@ -120,6 +123,11 @@ impl RemoteTool {
             Some(sent) => sent.with(arguments.text()),
             None => Cow::Borrowed(arguments.text()),
         };
+        let state = cx.input.as_ref().and_then(|input| input.state.as_deref());
+        if let Some(run) = state.and_then(|state| upstream.suspended_tasks.take(state)) {
+            let answer = tasks::resume(upstream, run, cx).await?;
+            return self.reader(upstream, true).outcome(&answer, cx);
+        }
         let mut round = self.send(upstream, &arguments, cx).await?;
         if matches!(&round.answer, Ok(Answer::Error(error)) if answer::is_code(error, Code::HeaderMismatch)) {
             // Its slot is over. What goes into headers follows from the list, so ours may be old.
@@ -127,39 +135,61 @@ impl RemoteTool {
             upstream.refresh(Kind::Tools).await;
             round = self.send(upstream, &arguments, cx).await?;
         }
+        if self.is_new_demand(&round, cx) {
+            drop(round);
+            round = self.send(upstream, &arguments, cx).await?;
+        }
         // Its slot is held while a task is followed.
         let Round { connection, slot: _slot, answer } = round;
         let is_modern = connection.is_modern();
         let answer = match answer {
             Ok(Answer::Error(error)) => return Err(self.refused(upstream, &error)),
-            Ok(Answer::Result(task)) if self.runs_as_task(&connection) => {
-                legacy_task::follow(upstream, &connection, task, cx).await?
+            Ok(Answer::Result(created)) if self.runs_as_task(&connection, cx) => {
+                if tasks::can_be_given(&connection, cx)
+                    && let Some(outcome) = tasks::begin(upstream, &connection, &created, cx)?
+                {
+                    return Ok(outcome);
+                }
+                tasks::follow_legacy(upstream, &connection, created, cx).await?
             }
+            Ok(Answer::Result(result)) => match self.declared(&connection, cx) {
+                Some(declared) => tasks::follow_modern(upstream, &connection, result, declared, cx).await?,
+                None => Answer::Result(result),
+            },
             Ok(answer) => answer,
             Err(fault) => return Err(upstream.failure(&fault)),
         };
-        let mask = upstream.settings.mask();
-        let reader =
-            Reader { upstream: upstream.name(), map: &self.map, mask, is_modern, asked: Asked::Call };
-        let outcome = reader.outcome(&answer, cx)?;
+        let outcome = self.reader(upstream, is_modern).outcome(&answer, cx)?;
         if let Payload::Task { id, .. } = &outcome.payload {
             connection.follow_task(id);
         }
         Ok(outcome)
     }
 
+    fn reader<'r>(&'r self, upstream: &'r Upstream, is_modern: bool) -> Reader<'r> {
+        let (mask, asked) = (upstream.settings.mask(), Asked::Call);
+        Reader { upstream: upstream.name(), map: &self.map, mask, is_modern, asked }
+    }
+
     async fn send(&self, upstream: &Upstream, arguments: &str, cx: &Context) -> Result<Round, ToolError> {
         let what = ("tools/call", &*self.name);
         round::send(upstream, cx, what, self.repeatable, |connection| {
             self.check_unchanged(upstream)?;
-            Ok(self.request(connection, arguments, cx))
+            let declared = self.declared(connection, cx);
+            Ok(self.request(connection, arguments, declared, cx))
         })
         .await
     }
 
-    fn request<'r>(&'r self, connection: &Connection, arguments: &str, cx: &'r Context) -> Request<'r> {
+    fn request<'r>(
+        &'r self,
+        connection: &Connection,
+        arguments: &str,
+        capabilities: Option<Arc<str>>,
+        cx: &'r Context,
+    ) -> Request<'r> {
         let (input_responses, request_state) = round::input(connection, cx);
-        let task = self.runs_as_task(connection).then_some("{}");
+        let task = self.runs_as_task(connection, cx).then_some("{}");
         let relayed = Relayed { meta: None, input_responses, request_state, task };
         let param_headers = match self.param_headers.is_empty() || !connection.is_modern() {
             true => Vec::new(),
@@ -169,13 +199,36 @@ impl RemoteTool {
             method: "tools/call",
             params: tools::write_call(&self.name, Some(arguments), &relayed),
             cx: Some(cx),
+            capabilities,
             name: Some(&self.name),
             param_headers,
         }
     }
 
-    fn runs_as_task(&self, connection: &Connection) -> bool {
-        self.needs_task && connection.identity.revision == Revision::V2025_11_25
+    /// True if the call is to be made as a task of 2025-11-25: if it must be, or if its client can be given one.
+    fn runs_as_task(&self, connection: &Connection, cx: &Context) -> bool {
+        connection.identity.revision == Revision::V2025_11_25
+            && match self.task_support {
+                TaskSupport::Never => false,
+                TaskSupport::Optional => tasks::can_be_given(connection, cx),
+                TaskSupport::Required => true,
+            }
+    }
+
+    /// What a modern server that demands it is told of a client which knows no tasks: we do, for it.
+    fn declared(&self, connection: &Connection, cx: &Context) -> Option<Arc<str>> {
+        let is_told =
+            cx.client.knows_no_tasks && connection.is_modern() && self.demands_tasks.load(Ordering::Relaxed);
+        is_told.then(|| tasks::declaring(&cx.client.capabilities))
+    }
+
+    /// True if the server refused the call for want of what only now is known that it can be told.
+    fn is_new_demand(&self, round: &Round, cx: &Context) -> bool {
+        let is_demand = matches!(&round.answer, Ok(Answer::Error(error)) if tasks::is_demanded(error));
+        is_demand
+            && cx.client.knows_no_tasks
+            && round.connection.is_modern()
+            && !self.demands_tasks.swap(true, Ordering::Relaxed)
     }
 
     /// What was admitted is this definition. If the server now lists another under the name (it may just
@@ -264,11 +317,6 @@ fn without_secrets(tool: Text, mask: &Mask) -> Text {
         });
         masked.unwrap_or(tool)
     })
-}
-
-fn needs_task(tool: &Text) -> bool {
-    let execution = tool.object().and_then(|tool| tool.object("execution"));
-    execution.and_then(|execution| execution.string("taskSupport")).as_deref() == Some("required")
 }
 
 impl AnyTool for RemoteTool {

@@ -9,7 +9,7 @@ use tool_api::{Context, ToolError};
 
 use crate::answer;
 use crate::config::Isolation;
-use crate::connection::{Answer, Connection, Request, resumed};
+use crate::connection::{Answer, Connection, Request, caller, resumed};
 use crate::fault::Fault;
 use crate::slots::CallSlot;
 use crate::upstream::Upstream;
@@ -129,7 +129,10 @@ async fn tries<'r>(
         let suspended = suspended(&connection, cx);
         *sent = Some(Instant::now());
         let answer = match suspended {
-            Some((state, responses)) => connection.resume(state, responses, cx).await,
+            Some((state, responses)) => {
+                let caller = caller("tools/call", None, cx);
+                connection.resume(state, responses, caller, &cx.client).await
+            }
             None => connection.request(slot.clone(), turn, request(&connection)?).await,
         };
         // Told the truth, it may know another way.
@@ -194,12 +197,14 @@ pub(crate) async fn watch(upstream: &Upstream, uri: &str) -> Result<Result<Answe
 /// True if the server has certainly not seen what was sent. A connection that shows itself to be of no use is
 /// given up; one that refuses access to a single call may still go on with others.
 fn is_unseen(upstream: &Upstream, connection: &Connection, answer: &Result<Answer, Fault>) -> bool {
-    let is_unseen = matches!(answer, Err(Fault::NotSent(_)));
-    let is_refused =
-        matches!(answer, Err(Fault::Access(_) | Fault::SignIn(_))) && connection.suspended.is_empty();
-    if let Err(fault) = answer
-        && (is_unseen || is_refused)
-    {
+    answer.as_ref().is_err_and(|fault| give_up_unseen(upstream, connection, fault))
+}
+
+/// The same for a request that failed so.
+pub(crate) fn give_up_unseen(upstream: &Upstream, connection: &Connection, fault: &Fault) -> bool {
+    let is_unseen = matches!(fault, Fault::NotSent(_));
+    let is_refused = matches!(fault, Fault::Access(_) | Fault::SignIn(_)) && connection.suspended.is_empty();
+    if is_unseen || is_refused {
         upstream.lose(connection.exchange(), fault);
     }
     is_unseen
@@ -221,7 +226,7 @@ pub(crate) fn input<'c>(connection: &Connection, cx: &'c Context) -> (Option<&'c
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use oauth::InMemory;
     use sandbox::{Client, Launcher};
     use tool_api::Cancel;
@@ -234,7 +239,7 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_secs(8);
 
-    fn upstream() -> Arc<Upstream> {
+    pub(crate) fn upstream() -> Arc<Upstream> {
         let table = Config { command: Some("x".to_owned()), ..Config::default() };
         let settings = table.settle("it", LIMIT, &|_| unreachable!("no reference")).expect("sound");
         let world = World {

@@ -83,12 +83,14 @@ async fn carry_through<'a>(
     call: &impl Fn() -> Call<'a>,
 ) -> Result<Result<Outcome, Failure>, Trouble> {
     if !ask::is_possible() {
-        return carry_once(crib, call()).await;
+        let client = Client { knows_no_tasks: true, ..Client::default() };
+        return carry_once(crib, Call { client, ..call() }).await;
     }
     let (mut input, mut _held) = (None, None);
     for _ in 0..ROUNDS_MAX {
         let capabilities = Bytes::from_static(forms::FILLS_IN_FORMS);
-        let client = Client { capabilities, conversation: CONVERSATION, ..Client::default() };
+        let client =
+            Client { capabilities, conversation: CONVERSATION, knows_no_tasks: true, ..Client::default() };
         let listener = waiting::is_seen().then(|| Arc::new(Steps) as Arc<dyn Listener>);
         let outcome = carry_once(crib, Call { client, listener, input: input.take(), ..call() }).await?;
         let Ok(Outcome { payload: Payload::InputRequired { requests, state, hold }, .. }) = outcome else {

@@ -1,6 +1,7 @@
 //! What a legacy server asks of the client in the middle of a call, and the modern form of it: entries of
 //! `inputRequests`.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
@@ -14,6 +15,9 @@ const URL_ELICITATION_REQUIRED: i64 = -32_042;
 
 /// Questions of one call that wait for its client; more are refused.
 pub(crate) const QUESTIONS_MAX: usize = 32;
+
+/// Where messages of a task of 2025-11-25 name it, below `_meta`.
+pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
 /// What can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +105,13 @@ impl Question {
     /// The id by which the server speaks of this elicitation later, if it is one at an address.
     pub(crate) fn elicitation_id(&self) -> Option<String> {
         let params = self.params.as_ref()?.object()?;
-        params.string("elicitationId").map(std::borrow::Cow::into_owned)
+        params.string("elicitationId").map(Cow::into_owned)
+    }
+
+    /// The server's own id of the task that asks, if it is one of 2025-11-25.
+    pub(crate) fn task(&self) -> Option<String> {
+        let meta = self.params.as_ref()?.object()?.object("_meta")?;
+        meta.object(RELATED_TASK)?.string("taskId").map(Cow::into_owned)
     }
 
     /// What it takes to keep it, in bytes.
@@ -117,15 +127,28 @@ fn write_entry(key: &str, kind: Kind, params: Option<Object<'_>>, out: &mut Vec<
     out.extend_from_slice(b":{\"method\":");
     string::encode(kind.method(), out);
     out.extend_from_slice(b",\"params\":");
-    match params {
-        None => out.extend_from_slice(b"{}"),
-        // The modern form knows no such id: that it is done is learnt by calling again.
-        Some(params) if kind == Kind::Elicitation && params.get("elicitationId").is_some() => {
-            out.extend_from_slice(patch::remove(params, "elicitationId").as_bytes());
-        }
-        Some(params) => out.extend_from_slice(params.text().as_bytes()),
-    }
+    out.extend_from_slice(params.map_or(Cow::Borrowed("{}"), |params| fitting(kind, params)).as_bytes());
     out.push(b'}');
+}
+
+/// The parameters without what the modern form does not know: the id of an elicitation, since that it is done is learnt
+/// by calling again, and the server's own id of a task.
+fn fitting(kind: Kind, params: Object<'_>) -> Cow<'_, str> {
+    let mut fitting = Cow::Borrowed(params.text());
+    if kind == Kind::Elicitation && params.get("elicitationId").is_some() {
+        fitting = patch::remove(params, "elicitationId").into();
+    }
+    let unrelated = Object::parse(&fitting).and_then(without_task);
+    unrelated.map_or(fitting, Cow::Owned)
+}
+
+/// A result or parameters of a task without the server's own id of it; nothing if it is not there.
+pub(crate) fn without_task(named: Object<'_>) -> Option<String> {
+    let meta = named.object("_meta").filter(|meta| meta.get(RELATED_TASK).is_some())?;
+    Some(match meta.members().count() {
+        1 => patch::remove(named, "_meta"),
+        _ => patch::set(named, "_meta", &patch::remove(meta, RELATED_TASK)),
+    })
 }
 
 /// The `inputRequests` object for these questions, each with its key.

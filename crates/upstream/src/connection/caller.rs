@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tool_api::{Context, Listener};
+use tool_api::{Client, Context, Listener};
 use wire::LogLevel;
 
 use crate::habits::Habit;
@@ -29,6 +29,21 @@ impl Caller {
     /// True if the server may ask its client, as far as is known.
     pub(crate) fn may_ask(&self) -> bool {
         self.may_be_asked && !self.habit.as_ref().is_some_and(|habit| habit.is_quiet())
+    }
+}
+
+impl Caller {
+    /// Who is asked what a task asks. Its questions name it, so that it can be taken for no other call that asks.
+    pub(crate) fn of_task(client: &Client) -> Caller {
+        let (conversation, capabilities) = (client.conversation, client.capabilities.clone());
+        Caller {
+            conversation,
+            capabilities,
+            log_level: None,
+            may_be_asked: false,
+            habit: None,
+            listener: None,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Envelope {
 
 /// What is said of a client, and of whom exactly.
 struct Kept {
-    capabilities: Box<[u8]>,
+    capabilities: Box<str>,
     info: Option<Box<[u8]>>,
     level: Option<LogLevel>,
     /// The whole object, with its braces.
@@ -39,13 +39,21 @@ impl Envelope {
     }
 
     /// `params`, the text of an object, with the `_meta` of request `id`; nothing as `cx` means that it is ours.
-    pub(crate) fn put(&self, mut params: Vec<u8>, cx: Option<&Context>, id: u64) -> Vec<u8> {
+    /// `declared` is said of its client in place of what that says itself.
+    pub(crate) fn put(
+        &self,
+        mut params: Vec<u8>,
+        cx: Option<&Context>,
+        declared: Option<&str>,
+        id: u64,
+    ) -> Vec<u8> {
+        let declared = declared.or_else(|| cx.and_then(|cx| text(&cx.client.capabilities))).unwrap_or("{}");
         let token = cx.filter(|cx| cx.listener.is_some()).map(|_| id);
         let passed_on = cx.and_then(Context::meta).and_then(Object::parse).filter(|it| meta::has_more(*it));
         let object = match passed_on {
-            Some(_) => self.write(passed_on, cx, token),
-            None if self.revision.is_modern() => return self.put_kept(params, cx, token),
-            None => token.and_then(|_| self.write(None, cx, token)),
+            Some(_) => self.write(passed_on, cx, declared, token),
+            None if self.revision.is_modern() => return self.put_kept(params, cx, declared, token),
+            None => token.and_then(|_| self.write(None, cx, declared, token)),
         };
         if let Some(object) = object {
             open(&mut params, object.len());
@@ -55,8 +63,14 @@ impl Envelope {
         params
     }
 
-    fn put_kept(&self, mut params: Vec<u8>, cx: Option<&Context>, token: Option<u64>) -> Vec<u8> {
-        let object = self.kept(cx);
+    fn put_kept(
+        &self,
+        mut params: Vec<u8>,
+        cx: Option<&Context>,
+        declared: &str,
+        token: Option<u64>,
+    ) -> Vec<u8> {
+        let object = self.kept(cx, declared);
         open(&mut params, object.len() + 40);
         let object = object.strip_suffix('}').unwrap_or(&object);
         params.extend_from_slice(object.as_bytes());
@@ -68,21 +82,20 @@ impl Envelope {
         params
     }
 
-    /// What is said of the client of `cx`.
-    fn kept(&self, cx: Option<&Context>) -> Arc<str> {
+    /// What is said of the client of `cx`, which can do what is `declared`.
+    fn kept(&self, cx: Option<&Context>, declared: &str) -> Arc<str> {
         let client = cx.map(|cx| &cx.client);
-        let capabilities = client.map_or(&b"{}"[..], |client| &client.capabilities);
         let info = client.and_then(|client| client.info.as_deref());
         let level = cx.and_then(log_level);
         let mut last = self.last.lock().expect("nothing panics while it holds the lock");
         let same = last.as_ref().filter(|kept| {
-            *kept.capabilities == *capabilities && kept.info.as_deref() == info && kept.level == level
+            *kept.capabilities == *declared && kept.info.as_deref() == info && kept.level == level
         });
         if let Some(kept) = same {
             return kept.text.clone();
         }
-        let text: Arc<str> = self.write(None, cx, None).unwrap_or_else(|| "{}".to_owned()).into();
-        let (capabilities, info) = (capabilities.into(), info.map(Box::from));
+        let text: Arc<str> = self.write(None, cx, declared, None).unwrap_or_else(|| "{}".to_owned()).into();
+        let (capabilities, info) = (declared.into(), info.map(Box::from));
         *last = Some(Kept { capabilities, info, level, text: text.clone() });
         text
     }
@@ -91,6 +104,7 @@ impl Envelope {
         &self,
         passed_on: Option<Object<'_>>,
         cx: Option<&Context>,
+        declared: &str,
         token: Option<u64>,
     ) -> Option<String> {
         let client = cx.map(|cx| &cx.client);
@@ -99,7 +113,7 @@ impl Envelope {
         let object = OwnEnvelope {
             revision: self.revision,
             client: info.unwrap_or(&self.ourselves),
-            capabilities: client.and_then(|client| text(&client.capabilities)).unwrap_or("{}"),
+            capabilities: declared,
             log_level: cx.and_then(log_level),
             progress_token: token.as_deref(),
         };
@@ -136,10 +150,10 @@ mod tests {
             ("{ } ", format!("{{ {meta}}}")),
             (r#"{"a":{}} "#, format!(r#"{{"a":{{}},{meta}}}"#)),
         ] {
-            let put = envelope.put(params.as_bytes().to_vec(), None, 7);
+            let put = envelope.put(params.as_bytes().to_vec(), None, None, 7);
             assert_eq!(String::from_utf8(put).expect("UTF-8"), expected);
         }
         let legacy = Envelope::new(Revision::LATEST_LEGACY, "{}".to_owned());
-        assert_eq!(legacy.put(b"{ }".to_vec(), None, 7), b"{ }");
+        assert_eq!(legacy.put(b"{ }".to_vec(), None, None, 7), b"{ }");
     }
 }

@@ -90,6 +90,22 @@ impl Exchange {
         })
     }
 
+    /// Opens a request for the result of `task`, which hears what the task asks.
+    pub(super) fn begin_for_task(
+        self: &Arc<Self>,
+        caller: Caller,
+        task: &Arc<str>,
+    ) -> Result<Waiting, Fault> {
+        let id = self.pending.open_for_task(caller, task)?;
+        Ok(self.waiting(id))
+    }
+
+    /// Keeps what `task` asks, until the claim is dropped, for whoever waits for its result.
+    pub(crate) fn claim_task(self: &Arc<Self>, task: Arc<str>) -> TaskClaim {
+        self.pending.claim_task(&task);
+        TaskClaim { exchange: self.clone(), task }
+    }
+
     fn waiting(self: &Arc<Self>, id: u64) -> Waiting {
         Waiting { exchange: self.clone(), id, is_sent: false }
     }
@@ -326,6 +342,20 @@ fn foreign(method: &str, params: Option<&Text>, via: Via) -> Option<Notice> {
     let bytes = method.len() + params.map_or(0, |params| params.as_str().len());
     let is_passed_on = via == Via::Shared && bytes <= FOREIGN_BYTES_MAX && !OF_THE_PROTOCOL.contains(&method);
     is_passed_on.then(|| Notice::Foreign { method: method.to_owned(), params: params.map(Text::bytes) })
+}
+
+/// That somebody follows a task of 2025-11-25. What it still asks when this is dropped is refused with the next message:
+/// it has ended, or nobody wants it any more.
+pub(crate) struct TaskClaim {
+    exchange: Arc<Exchange>,
+    /// The server's own id of it.
+    pub(crate) task: Arc<str>,
+}
+
+impl Drop for TaskClaim {
+    fn drop(&mut self) {
+        self.exchange.pending.disclaim_task(&self.task);
+    }
 }
 
 /// One open request. Dropping it forgets the request.

@@ -99,7 +99,7 @@ impl Connection {
 
     /// Sends a request of our own; `params` is the text of an object without `_meta`.
     fn own(&self, method: &'static str, params: &[u8]) -> Result<Call, Fault> {
-        let params = self.envelope.put(params.to_vec(), None, 0);
+        let params = self.envelope.put(params.to_vec(), None, None, 0);
         Call::ask(&self.transport, method, &params, self.is_modern())
     }
 

@@ -1,6 +1,7 @@
 //! The requests that wait for an answer, by their numbers, and what the server asks about each before it.
 
 mod questions;
+mod tasks;
 mod turns;
 
 use std::collections::{HashMap, VecDeque};
@@ -58,6 +59,10 @@ struct Table {
     given_up: Vec<GivenUp>,
     /// Questions of which it is not known whose they are.
     held: Vec<Held>,
+    /// Questions of tasks whose results nobody waits for yet.
+    of_tasks: Vec<OfTask>,
+    /// How many follow each task of 2025-11-25, by the server's own id.
+    claimed: HashMap<Arc<str>, usize>,
     /// Questions that nobody can be asked any more.
     refused: Vec<(Id, WireError)>,
     /// Who is to be woken once the lock is free.
@@ -72,6 +77,8 @@ struct Entry {
     happened: VecDeque<Happening>,
     waker: Option<Waker>,
     caller: Option<Caller>,
+    /// The task whose result it is for.
+    task: Option<Arc<str>>,
     /// True while its client is asked something.
     is_asked: bool,
     /// The last progress report that nobody heard.
@@ -83,6 +90,14 @@ struct Held {
     question: Question,
     /// The calls that were under way when it came, and what is known of such.
     calls: Vec<(u64, Option<Arc<Habit>>)>,
+}
+
+/// A question of a task whose result nobody waits for yet.
+struct OfTask {
+    task: Arc<str>,
+    question: Question,
+    /// The calls that were under way when it came: one of them may turn out to have begun the task.
+    calls: Vec<u64>,
 }
 
 /// A call that nobody waits for. Its server may still be busy with it, and ask.
@@ -288,6 +303,7 @@ impl Pending {
         }
         table.given_up.clear();
         table.held.clear();
+        table.of_tasks.clear();
         drop(table);
         wakers.into_iter().for_each(Waker::wake);
         self.closed.cancel();

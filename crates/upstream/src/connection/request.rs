@@ -24,6 +24,9 @@ pub(crate) struct Request<'a> {
     pub params: Vec<u8>,
     /// The call it is made for; nothing for a request of our own.
     pub cx: Option<&'a Context>,
+    /// What its client is said to be able to do, if that is not what the client says itself: a `ClientCapabilities`
+    /// object as JSON text.
+    pub capabilities: Option<Arc<str>>,
     /// What it is about, for `Mcp-Name`: not encoded.
     pub name: Option<&'a str>,
     /// Headers that repeat arguments: full names and encoded values, from `wire::param_headers`.

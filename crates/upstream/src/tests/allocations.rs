@@ -46,7 +46,7 @@ struct Kept {
 /// One call, which the server answers with `answer`.
 fn call(kept: &mut Kept, id: u64, answer: &str) {
     let params = tools::write_call("echo", Some(ARGUMENTS), &Relayed::default());
-    let params = kept.envelope.put(params, Some(&kept.cx), id);
+    let params = kept.envelope.put(params, Some(&kept.cx), None, id);
     let modern = kept.revision.is_modern();
     let request = Request { method: "tools/call", params, name: Some("echo"), ..Request::default() };
     let mut message = request.message(id);

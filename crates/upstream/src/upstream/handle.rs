@@ -10,8 +10,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tool_api::{AnyTool, Event, ToolName};
 
+use super::bridged_tasks::BridgedTasks;
 use super::pool::Pool;
 use super::starts::Starts;
+use super::suspended_tasks::SuspendedTasks;
 use crate::breaker::Breaker;
 use crate::clock::now_ms;
 use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
@@ -48,6 +50,10 @@ pub struct Upstream {
     /// Which calls make it ask their clients.
     pub(crate) habits: Habits,
     pub(crate) slots: CallSlots,
+    /// Its tasks of 2025-11-25 that modern clients were given.
+    pub(crate) bridged_tasks: Arc<BridgedTasks>,
+    /// Its tasks that wait for clients which know none.
+    pub(crate) suspended_tasks: Arc<SuspendedTasks>,
     pub(crate) starts: Mutex<Starts>,
     /// How many calls of clients are under way, or wait for the server.
     pub(crate) calls: AtomicUsize,
@@ -95,6 +101,8 @@ impl Upstream {
             pool: Pool::default(),
             habits: Habits::default(),
             slots,
+            bridged_tasks: Arc::default(),
+            suspended_tasks: Arc::default(),
             starts: Mutex::default(),
             calls: AtomicUsize::new(0),
             breaker: Breaker::default(),

@@ -10,7 +10,7 @@ use super::{Happening, Held, Nobody, Pending, QUESTIONS_BYTES_MAX, Table, Via};
 use crate::habits::Habit;
 
 /// Questions of one connection that wait to be known whose they are.
-const HELD_MAX: usize = 1_000;
+pub(super) const HELD_MAX: usize = 1_000;
 
 /// Whose a question can be.
 enum Owner {
@@ -27,10 +27,14 @@ impl Pending {
     /// # Errors
     /// What the server is told instead.
     pub(crate) fn ask(&self, via: Via, question: Question) -> Result<(), WireError> {
-        self.with(|table| match table.attribute(via, |caller| caller.may_be_asked, |_| true) {
-            Ok((call, _)) => table.put(call, via, question),
-            Err(Nobody::NoCall) => Err(unknown(question.kind)),
-            Err(Nobody::SeveralClients) => table.hold(question),
+        let task = question.task();
+        self.with(|table| {
+            let Some(question) = table.ask_of_task(via, task.as_deref(), question)? else { return Ok(()) };
+            match table.attribute(via, |caller| caller.may_be_asked, |_| true) {
+                Ok((call, _)) => table.put(call, via, question),
+                Err(Nobody::NoCall) => Err(unknown(question.kind)),
+                Err(Nobody::SeveralClients) => table.hold(question),
+            }
         })
     }
 
@@ -41,7 +45,7 @@ impl Pending {
 }
 
 impl Table {
-    fn put(&mut self, call: u64, via: Via, mut question: Question) -> Result<(), WireError> {
+    pub(super) fn put(&mut self, call: u64, via: Via, mut question: Question) -> Result<(), WireError> {
         let caller = self.open.get(&call).and_then(|entry| entry.caller.as_ref());
         let caller = caller.ok_or_else(|| unknown(question.kind))?;
         question.of = (via == Via::Shared).then_some(caller.conversation);
@@ -68,8 +72,8 @@ impl Table {
 
     /// Keeps a question until it is known whose it is.
     fn hold(&mut self, question: Question) -> Result<(), WireError> {
-        let is_full =
-            self.held.len() >= HELD_MAX || self.questions_bytes + question.bytes() > QUESTIONS_BYTES_MAX;
+        let is_full = self.held.len() + self.of_tasks.len() >= HELD_MAX
+            || self.questions_bytes + question.bytes() > QUESTIONS_BYTES_MAX;
         // Nothing is heard any more of what was given up, so it would never be known.
         if is_full || self.given_up.iter().any(|one| one.may_be_asked && one.is_recent()) {
             return Err(several());
@@ -87,6 +91,7 @@ impl Table {
 
     /// Puts those questions that can be one client's only, now that a call has ended.
     pub(super) fn settle_held(&mut self) {
+        self.settle_tasks();
         for mut held in std::mem::take(&mut self.held) {
             match self.owner(&mut held.calls) {
                 Owner::Several => self.held.push(held),
@@ -135,7 +140,7 @@ impl Table {
     }
 }
 
-fn unknown(kind: Kind) -> WireError {
+pub(super) fn unknown(kind: Kind) -> WireError {
     WireError::new(Code::MethodNotFound, format!("Method not found: {}", kind.method()))
 }
 
