@@ -7,7 +7,14 @@ import { GOOD_HEADERS, ask, messageOf } from "./wire_http.mjs";
 /** What a client says with each request; `undefined` takes a member away. */
 const ENVELOPE = { [META.version]: MODERN, [META.capabilities]: {} };
 
-const NAMED = { "tools/call": "name", "prompts/get": "name", "resources/read": "uri", "tasks/get": "taskId" };
+const NAMED = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
 
 let ids = 0;
 
