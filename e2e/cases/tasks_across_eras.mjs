@@ -203,6 +203,10 @@ parts["a task whose server dies has failed"] = async () => {
   const lost = await modern.until(id, ...ENDED);
   checkSame("its end", "failed", lost.status);
   checkHolds("why", lost.error.message, "ended before the task did");
+  // A new process knows nothing of it, and does not bring it back.
+  await startFixture(port, "--era", "legacy");
+  await eventually("the server to be back", () => modern.call("it_greet", { name: "Ann" }).catch(() => undefined));
+  checkSame("its end once more", withoutMeta(lost), withoutMeta(await modern.get(id)));
 };
 
 for (const way of ["over stdio", "over HTTP"])
