@@ -6,7 +6,7 @@ import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { CHECKOUT, FOLDER, NODE, fixture } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
-import { ALONE, configure, expectExit, runToEnd, serve, stopAtEnd } from "../support/toolcrib.mjs";
+import { ALONE, BUILT_IN, configure, expectExit, runToEnd, serve, stopAtEnd } from "../support/toolcrib.mjs";
 import { openSession } from "../support/wire_http.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
@@ -33,7 +33,7 @@ const listing = (name, definitions, table = {}) => {
 };
 
 const namesOf = ({ message }) =>
-  message.result.tools.map(({ name }) => name).filter((name) => !name.startsWith("workspace_"));
+  message.result.tools.map(({ name }) => name).filter((name) => !BUILT_IN.includes(name));
 const listed = async (wire) => namesOf(await wire.request("tools/list", {}, CLIENT_MS_MAX));
 
 await run({
@@ -116,10 +116,10 @@ await run({
     });
     const wire = await openWire(config);
     const named = async () => (await wire.request("tools/list")).message.result.tools.map(({ name }) => name);
-    await eventually("all tools", async () => (await named()).length === 8);
+    await eventually("all tools", async () => (await named()).length === BUILT_IN.length + 5);
     checkSame(
       "the tools",
-      ["workspace_read", "workspace_write", "workspace_list", "first_y", "first_b", "second_z", "second_a", "second_m"],
+      [...BUILT_IN, "first_y", "first_b", "second_z", "second_a", "second_m"],
       await named(),
     );
     await wire.end();

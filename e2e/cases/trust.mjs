@@ -19,7 +19,7 @@ import {
 } from "../support/environment.mjs";
 import { expectAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
-import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { BUILT_IN, configure, expectExit, serve } from "../support/toolcrib.mjs";
 
 /** The file of the store in the state folder. */
 const STORE = "toolcrib.db";
@@ -93,7 +93,7 @@ const begin = async () => {
   client = await connect("v1", { url: toolcrib.url });
 };
 const names = async () =>
-  (await client.list()).map(({ name }) => name).filter((name) => !name.startsWith("workspace_"));
+  (await client.list()).map(({ name }) => name).filter((name) => !BUILT_IN.includes(name));
 const has = (name) => async () => (await names()).includes(name);
 const lacks = (name) => async () => !(await names()).includes(name);
 
