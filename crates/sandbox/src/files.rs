@@ -3,6 +3,7 @@
 mod error;
 mod file_ops;
 mod folder;
+mod for_programs;
 mod inside;
 mod obeyed;
 mod path_names;
@@ -14,6 +15,7 @@ mod write;
 
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
+pub(crate) use for_programs::ProgramPaths;
 pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX, spellings};
 pub use obeyed::{ObeyedFile, Writable};
 pub use protected::ProtectedPaths;

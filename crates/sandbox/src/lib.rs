@@ -5,6 +5,7 @@
 //! asks here. Whether something *may* be done is decided elsewhere, before these functions are called.
 
 mod browser;
+pub mod confine;
 mod files;
 pub mod guard;
 mod lineage;

@@ -47,6 +47,18 @@ pub struct ProtectedPaths {
     pub writable: Writable,
 }
 
+impl ProtectedPaths {
+    /// The same as paths without links, as far as they exist.
+    pub(super) fn real(&self, real: &mut RealPaths) -> ProtectedPaths {
+        ProtectedPaths {
+            unwritten: real.of_all(&self.unwritten),
+            unread: real.of_all(&self.unread),
+            servers: self.servers.real(real),
+            writable: self.writable.clone(),
+        }
+    }
+}
+
 /// The same as paths without links, as far as they existed. They change when the configuration is read again.
 #[derive(Debug, Default)]
 pub(super) struct ProtectionInForce(RwLock<Resolved>);
@@ -63,12 +75,7 @@ impl ProtectionInForce {
     /// Takes these in place of those before, for what is below `root`, a path without links.
     pub(super) fn replace(&self, root: &Path, protected: &ProtectedPaths) {
         let mut real = RealPaths::default();
-        let protected = ProtectedPaths {
-            unwritten: real.of_all(&protected.unwritten),
-            unread: real.of_all(&protected.unread),
-            servers: protected.servers.real(&mut real),
-            writable: protected.writable.clone(),
-        };
+        let protected = protected.real(&mut real);
         let unread_below = protected.unread.iter().filter_map(|unread| seen_from(root, unread)).collect();
         *self.0.write().unwrap_or_else(PoisonError::into_inner) =
             Resolved { protected: Arc::new(protected), unread_below };

@@ -36,6 +36,11 @@ impl InheritedNames {
         InheritedNames { wanted: set.build().unwrap_or_else(|_| GlobSet::empty()) }
     }
 
+    /// What no program inherits, whatever its globs say.
+    pub(crate) fn never() -> &'static [&'static str] {
+        &NEVER_INHERITED
+    }
+
     /// True if a variable of this name is inherited.
     pub fn has(&self, name: &OsStr) -> bool {
         let Some(name) = name.to_str() else { return false };

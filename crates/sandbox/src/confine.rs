@@ -1,0 +1,38 @@
+//! Running a program that may touch what its profile says and nothing else. It runs with every layer that the profile
+//! requires, or not at all.
+//!
+//! ```text
+//! this process ── seqpacket ──▶ spawner ── clone3 ──▶ init (pid 1) ── fork ──▶ the program
+//!       └──────────── lifeline: a pipe; at its end init ends everything ──┘
+//! ```
+//!
+//! The *spawner* is our own program again, small and with one thread, because a copy of a large process is slow and one
+//! with threads is not sound. It starts when a program is first confined. `docs/sandbox.md` says what the layers hold.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "makes what a confined program sees, and starts it; nothing here acts for a tool"
+)]
+
+mod confiner;
+mod init;
+mod layer;
+mod limits;
+mod mount;
+mod order;
+mod packet;
+mod probe;
+mod profile;
+mod report;
+mod running;
+mod spawner;
+mod workspace;
+
+pub use confiner::{ConfineError, Confined, Confiner};
+pub use layer::{Layer, Unavailable};
+pub use limits::{Limit, Limits};
+pub use probe::{Attempted, Held, main as probe_main, self_test, try_outside};
+pub use profile::{Profile, WorkspaceAccess};
+pub use running::{Outcome, Output, Running, RunningIo};
+pub use spawner::main as spawner_main;
+pub use workspace::WorkspaceError;

@@ -1,0 +1,209 @@
+//! `Confiner`: has programs run confined. It starts the spawner when the first is asked for.
+
+use std::ffi::OsString;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::io::Errno;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::time::timeout;
+
+use super::init::HOME;
+use super::layer::{Layer, Unavailable};
+use super::order::Order;
+use super::packet::{Packet, connection};
+use super::profile::Profile;
+use super::report::Report;
+use super::running::{Pipes, Reports, Running};
+use super::workspace::{self, WorkspaceError};
+use crate::files::ProtectedPaths;
+use crate::process::{InheritedNames, Launcher, Variables, variable};
+
+/// A start takes milliseconds; on a machine that is busy, a hundred times as long.
+const START_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Where programs are found inside.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+
+/// What a program has to know of the person's surroundings: language, time zone, terminal.
+const INHERITED: [&str; 3] = ["LANG", "TERM", "TZ"];
+const INHERITED_PREFIX: &str = "LC_";
+
+/// Knows how to start programs confined. One for each process is enough.
+#[derive(Debug)]
+pub struct Confiner {
+    /// An executable that calls [`spawner_main`](super::spawner_main) for these arguments.
+    launcher: Launcher,
+    spawner: Mutex<Option<Spawner>>,
+}
+
+#[derive(Debug)]
+struct Spawner {
+    socket: OwnedFd,
+    process: Child,
+}
+
+/// A program to run confined.
+#[derive(Debug, Clone)]
+pub struct Confined {
+    /// What it may touch.
+    pub profile: Profile,
+    /// A name to look up inside, or a path as the program's root shows it.
+    pub command: OsString,
+    /// Its arguments.
+    pub args: Vec<OsString>,
+    /// Variables of its own, beside the few that every program gets.
+    pub env: Vec<(OsString, OsString)>,
+    /// Those of the caller: language, time zone and terminal are taken from them, nothing else.
+    pub surroundings: Variables,
+    /// The folder that it works on, and where it starts.
+    pub workspace: PathBuf,
+    /// What in it is not written, or not read.
+    pub protected: ProtectedPaths,
+    /// Other files and folders that it reads, beside those of the system.
+    pub read: Vec<PathBuf>,
+    /// Layers that an operator does without where they are missing. Only those that may be waived count.
+    pub waived: Vec<Layer>,
+}
+
+/// Why a program was not run.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfineError {
+    /// A layer is missing.
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+    /// The folder is not for programs.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// It is not to be found inside, or cannot be run: 127 or 126.
+    #[error("`{command}` could not be run in the sandbox: {why}")]
+    NotRun {
+        /// As it was asked for.
+        command: String,
+        /// As a shell's exit code says it.
+        code: i32,
+        /// What the system said.
+        why: String,
+    },
+    /// The system failed us.
+    #[error("the program could not be started: {0}")]
+    Io(#[from] io::Error),
+}
+
+impl Confiner {
+    /// Starts nothing yet.
+    pub fn new(launcher: Launcher) -> Confiner {
+        Confiner { launcher, spawner: Mutex::new(None) }
+    }
+
+    /// The spawner's process number, once there is one.
+    pub fn spawner(&self) -> Option<u32> {
+        let spawner = self.spawner.lock().unwrap_or_else(PoisonError::into_inner);
+        spawner.as_ref().map(|spawner| spawner.process.id())
+    }
+
+    /// Starts `program` with every layer of its profile, or not at all. Must be called within a tokio runtime that has
+    /// I/O and time enabled. Dropping what comes back ends the program.
+    pub async fn start(&self, program: &Confined) -> Result<Running, ConfineError> {
+        let command = program.command.to_string_lossy().into_owned();
+        let prepared = {
+            let program = program.clone();
+            let prepare = move || {
+                let home = variable("HOME").map(PathBuf::from);
+                let (access, protected) = (program.profile.workspace, &program.protected);
+                workspace::prepare(&program.workspace, access, protected, home.as_deref())
+            };
+            tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??
+        };
+        let ordered = prepared.as_ref().map(|prepared| prepared.ordered.clone());
+        let mut order = program.order(ordered);
+        for path in &program.read {
+            order.read.push(path.canonicalize()?.into());
+        }
+        let (pipes, packet) = Pipes::new(&order)?;
+        self.send(packet)?;
+        let mut reports: Reports = BufReader::new(pipes.report()?).lines();
+        match timeout(START_TIMEOUT, next(&mut reports)).await {
+            Ok(Some(Report::Started { without })) => {
+                Ok(Running::new(pipes, reports, without, prepared, program.profile.limits)?)
+            }
+            Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
+            Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),
+            Ok(Some(Report::Ended { .. }) | None) => Err(no_spawner("it ended without an answer").into()),
+            // With the pipes the lifeline goes, too.
+            Err(_) => Err(no_spawner(format!("no answer within {} s", START_TIMEOUT.as_secs())).into()),
+        }
+    }
+
+    fn send(&self, packet: Packet) -> Result<(), ConfineError> {
+        let mut spawner = self.spawner.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = match &*spawner {
+            Some(running) => running,
+            None => spawner.insert(self.spawn().map_err(|error| no_spawner(error.to_string()))?),
+        };
+        match packet.send(&running.socket) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                let is_busy = Errno::from_io_error(&error) == Some(Errno::AGAIN);
+                if let Some(mut gone) = spawner.take_if(|_| !is_busy) {
+                    // It has closed its socket, so it ends now if it has not ended.
+                    let _ = gone.process.kill().and_then(|()| gone.process.wait());
+                }
+                Err(no_spawner(error.to_string()).into())
+            }
+        }
+    }
+
+    fn spawn(&self) -> io::Result<Spawner> {
+        let (socket, theirs) = connection()?;
+        let mut command = Command::new(&self.launcher.guard);
+        // Confined programs descend from it: nothing of ours is in its environment.
+        command.args(&self.launcher.guard_args).env_clear().current_dir("/");
+        command.stdin(Stdio::from(theirs)).stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Spawner { socket, process: command.spawn()? })
+    }
+}
+
+impl Confined {
+    fn order(&self, workspace: Option<super::order::OrderedWorkspace>) -> Order {
+        let fixed =
+            [("PATH", PATH), ("HOME", HOME), ("USER", "agent"), ("LOGNAME", "agent"), ("TMPDIR", "/tmp")];
+        let mut env: Variables = fixed.map(|(name, value)| (name.into(), value.into())).into();
+        let inherited = self.surroundings.iter().filter(|(name, _)| {
+            name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with(INHERITED_PREFIX))
+        });
+        env.extend(inherited.map(|(name, value)| (name.clone(), value.clone())));
+        let nobody = InheritedNames::never();
+        env.extend(self.env.iter().filter(|(name, _)| !nobody.contains(&&*name.to_string_lossy())).cloned());
+        Order {
+            command: self.command.clone(),
+            args: self.args.clone(),
+            env: env.into_iter().collect(),
+            cwd: workspace.as_ref().map_or_else(|| HOME.into(), |workspace| workspace.path.clone()),
+            workspace,
+            read: Vec::new(),
+            limits: self.profile.limits,
+            waived: self.waived.clone(),
+        }
+    }
+}
+
+/// The next report. Nothing when the pipe has ended.
+pub(super) async fn next(reports: &mut Reports) -> Option<Report> {
+    reports.next_line().await.ok().flatten().as_deref().and_then(Report::parse)
+}
+
+fn no_spawner(why: impl Into<String>) -> Unavailable {
+    Unavailable { layer: Layer::Spawner, why: why.into() }
+}
+
+impl Drop for Spawner {
+    fn drop(&mut self) {
+        // It ends by itself when its socket closes; until we do, it stays in the process table if nobody waits.
+        let _ = self.process.try_wait();
+    }
+}

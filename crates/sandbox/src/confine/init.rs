@@ -1,0 +1,88 @@
+//! The init: the first process in the namespaces, a copy of the spawner. It sets the layers up one by one, starts the
+//! program, and ends everything with itself: the kernel ends all processes inside when their first one ends.
+//!
+//! A step that fails is said by the name of its layer, and the program is not run.
+
+mod descriptors;
+mod device;
+pub(super) mod filters;
+mod landlock;
+mod loopback;
+mod payload;
+mod privileges;
+mod protect;
+mod root;
+mod user;
+mod watch;
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::layer::Layer;
+use super::order::Order;
+use super::report::Report;
+use filters::Filters;
+
+/// The user and group of the program, as it sees them.
+pub(super) const USER: u32 = 1000;
+
+/// The program's home folder inside.
+pub(super) const HOME: &str = "/home/agent";
+
+/// All that an init starts with.
+pub(super) struct Init {
+    pub(super) order: Order,
+    /// The user and group of the program, as they are outside.
+    pub(super) outside: (u32, u32),
+    /// As root: the mounts of the workspace and of other folders, which only root could take.
+    pub(super) workspace: Option<OwnedFd>,
+    pub(super) read: Option<Vec<OwnedFd>>,
+    pub(super) streams: [OwnedFd; 3],
+    pub(super) lifeline: OwnedFd,
+    pub(super) report: OwnedFd,
+    pub(super) filters: Arc<Filters>,
+    /// Layers that are missing and waived.
+    pub(super) without: Vec<Layer>,
+}
+
+type Step = fn(&Init) -> io::Result<()>;
+
+/// What is set up for init and program alike, in this order.
+const STEPS: [(Layer, Step); 12] = [
+    (Layer::PidNamespace, watch::follow_spawner),
+    (Layer::UserNamespace, user::take),
+    (Layer::MountNamespace, root::part_from_host),
+    (Layer::Root, root::build),
+    (Layer::Proc, root::add_proc),
+    (Layer::Root, root::add_workspace),
+    (Layer::Root, root::add_read),
+    (Layer::ProtectedPaths, protect::protect),
+    (Layer::Root, root::enter),
+    (Layer::UtsNamespace, privileges::name_host),
+    (Layer::Loopback, loopback::raise),
+    (Layer::NestedNamespaces, privileges::forbid_namespaces),
+];
+
+/// What is set up for init and program alike once nothing needs a capability any more.
+const LAST_STEPS: [(Layer, Step); 2] =
+    [(Layer::Capabilities, privileges::drop_capabilities), (Layer::NoNewPrivileges, privileges::forbid_new)];
+
+/// The whole life of an init; returns its exit code.
+pub(super) fn main(mut init: Init) -> i32 {
+    for (layer, step) in STEPS.into_iter().chain(LAST_STEPS) {
+        if init.without.contains(&layer) {
+            continue;
+        }
+        match step(&init) {
+            Ok(()) => {}
+            Err(_) if init.order.does_without(layer) => init.without.push(layer),
+            Err(error) => {
+                Report::missing(layer, error).write(&init.report);
+                return 1;
+            }
+        }
+    }
+    (init.workspace, init.read) = (None, None);
+    payload::start(init).map_or(1, watch::watch)
+}

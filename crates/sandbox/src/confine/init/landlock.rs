@@ -1,0 +1,78 @@
+//! The second fence around files: what the mounts permit by mistake is refused here. It also refuses TCP, and signals
+//! and abstract sockets that lead out, where the kernel knows how.
+
+use std::io;
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
+};
+
+use super::device::DEVICES;
+use super::{HOME, Init};
+
+/// What a kernel must know: with it, no file can be cut short that may not be written.
+const ABI_MIN: ABI = ABI::V3;
+
+/// From the newest that is asked for: TCP, devices, and what leads out of the sandbox.
+const ABIS: [ABI; 4] = [ABI::V6, ABI::V5, ABI::V4, ABI_MIN];
+
+/// Folders that may be written besides the workspace.
+const SCRATCH: [&str; 2] = ["/tmp", HOME];
+
+pub(super) fn restrict(init: &Init) -> io::Result<()> {
+    let abi = newest().map_err(io::Error::other)?;
+    enforce(init, abi)
+}
+
+/// The newest that this kernel knows. Everything that is asked of it must then hold: nothing is left out in silence.
+fn newest() -> Result<ABI, RulesetError> {
+    let mut error = None;
+    for abi in ABIS {
+        match handled(abi).and_then(Ruleset::create) {
+            Ok(_) => return Ok(abi),
+            Err(refused) => error = Some(refused),
+        }
+    }
+    match error {
+        Some(error) => Err(error),
+        None => Ok(ABI_MIN),
+    }
+}
+
+fn handled(abi: ABI) -> Result<Ruleset, RulesetError> {
+    let mut rules = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(abi))?;
+    let (net, scope) = (AccessNet::from_all(abi), Scope::from_all(abi));
+    if !net.is_empty() {
+        rules = rules.handle_access(net)?;
+    }
+    if !scope.is_empty() {
+        rules = rules.scope(scope)?;
+    }
+    Ok(rules)
+}
+
+fn enforce(init: &Init, abi: ABI) -> io::Result<()> {
+    let all = AccessFs::from_all(abi);
+    let rules = handled(abi).and_then(Ruleset::create).map_err(io::Error::other)?;
+    let mut rules = allow(rules, Path::new("/"), AccessFs::from_read(abi))?;
+    for folder in SCRATCH {
+        rules = allow(rules, Path::new(folder), all)?;
+    }
+    let workspace = init.order.workspace.as_ref().filter(|workspace| workspace.is_writable);
+    if let Some(workspace) = workspace {
+        rules = allow(rules, Path::new(&workspace.path), all)?;
+    }
+    for device in DEVICES {
+        rules = allow(rules, Path::new(device), AccessFs::from_file(abi) & !AccessFs::Execute)?;
+    }
+    rules.restrict_self().map(drop).map_err(io::Error::other)
+}
+
+fn allow(rules: RulesetCreated, path: &Path, access: BitFlags<AccessFs>) -> io::Result<RulesetCreated> {
+    let opened = PathFd::new(path).map_err(io::Error::other)?;
+    rules.add_rule(PathBeneath::new(opened, access)).map_err(io::Error::other)
+}

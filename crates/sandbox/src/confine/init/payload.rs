@@ -1,0 +1,136 @@
+//! The program: the second process inside.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
+
+use rustix::process::{Pid, Resource, Rlimit, setrlimit};
+
+use super::watch::Started;
+use super::{Init, Step, descriptors, landlock};
+use crate::confine::layer::Layer;
+use crate::confine::report::Report;
+
+/// What is set up for the program alone: init must still be able to watch and to report.
+const STEPS: [(Layer, Step); 4] = [
+    (Layer::Descriptors, descriptors::keep_streams),
+    (Layer::Landlock, landlock::restrict),
+    // Not before the fence, which opens files of its own.
+    (Layer::Rlimits, limit),
+    (Layer::Seccomp, |init| init.filters.apply()),
+];
+
+/// What a shell says of a program that is not there, and of one that may not be run.
+const NOT_FOUND: i32 = 127;
+const NOT_RUN: i32 = 126;
+
+/// Starts the program and says so, or why not.
+pub(super) fn start(mut init: Init) -> Option<Started> {
+    let began = Instant::now();
+    let (mut result, report) = match io::pipe() {
+        Ok(pipe) => pipe,
+        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
+    };
+    let program = match fork() {
+        Ok(Some(program)) => program,
+        Ok(None) => {
+            drop(result);
+            run(init, &report).write(&report);
+            std::process::exit(1)
+        }
+        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
+    };
+    drop(report);
+    match answer(&mut result) {
+        None => {}
+        Some(Report::Started { without }) => init.without = without,
+        Some(why) => return refuse(&init, &why),
+    }
+    Some(Started::new(init, program, began))
+}
+
+fn refuse(init: &Init, why: &Report) -> Option<Started> {
+    why.write(&init.report);
+    None
+}
+
+/// What the program's process said before it became the program: at most one line. Nothing if all layers stand.
+fn answer(result: &mut PipeReader) -> Option<Report> {
+    let mut said = String::new();
+    match result.read_to_string(&mut said) {
+        Ok(_) => said.lines().last().map(|line| {
+            Report::parse(line)
+                .unwrap_or_else(|| Report::missing(Layer::Spawner, "a report that cannot be read"))
+        }),
+        Err(error) => Some(Report::missing(Layer::Spawner, error)),
+    }
+}
+
+/// Becomes the program; returns why not.
+fn run(mut init: Init, report: impl AsFd) -> Report {
+    for (layer, step) in STEPS {
+        match step(&init) {
+            Ok(()) => {}
+            Err(_) if init.order.does_without(layer) => {
+                init.without.push(layer);
+                Report::Started { without: init.without.clone() }.write(&report);
+            }
+            Err(error) => return Report::missing(layer, error),
+        }
+    }
+    let order = &init.order;
+    let found = candidates(&order.command, &order.env);
+    let mut failed = io::Error::from(io::ErrorKind::NotFound);
+    for path in found {
+        let mut command = Command::new(path);
+        command.args(&order.args).env_clear().envs(order.env.iter().map(|(name, value)| (name, value)));
+        let error = command.exec();
+        if error.kind() != io::ErrorKind::NotFound {
+            failed = error;
+        }
+    }
+    let code = if failed.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
+    Report::NotRun { code, why: failed.to_string() }
+}
+
+/// Where a program of this name may be, as a shell looks it up.
+fn candidates(command: &OsStr, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
+    if command.as_encoded_bytes().contains(&b'/') {
+        return vec![PathBuf::from(command)];
+    }
+    let path = env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
+    std::env::split_paths(&path.unwrap_or_default()).map(|folder| folder.join(command)).collect()
+}
+
+fn limit(init: &Init) -> io::Result<()> {
+    let limits = &init.order.limits;
+    // Init counts as one.
+    let processes = limits.processes.saturating_add(1);
+    for (resource, most) in [
+        // What a program had in memory must not lie around.
+        (Resource::Core, 0),
+        (Resource::Nofile, limits.open_files),
+        (Resource::Fsize, limits.file_bytes),
+        (Resource::Cpu, limits.cpu.as_secs().max(1)),
+        (Resource::Nproc, processes),
+    ] {
+        // More than we may ourselves nobody may.
+        let most = rustix::process::getrlimit(resource).maximum.map_or(most, |ours| ours.min(most));
+        // At the hard limit of its time a process is killed outright, and nobody could say why.
+        let hard = if resource == Resource::Cpu { most.saturating_add(1) } else { most };
+        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(hard) })?;
+    }
+    Ok(())
+}
+
+/// The child gets `None`.
+fn fork() -> io::Result<Option<Pid>> {
+    #[expect(unsafe_code, reason = "neither std nor rustix forks")]
+    // SAFETY: this process has one thread, so the child's copy of its memory holds no lock of another.
+    let child = unsafe { libc::fork() };
+    if child < 0 { Err(io::Error::last_os_error()) } else { Ok(Pid::from_raw(child)) }
+}

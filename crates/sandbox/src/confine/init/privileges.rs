@@ -1,0 +1,46 @@
+//! What init and program lose for good.
+
+use std::io;
+
+use rustix::io::Errno;
+use rustix::system::sethostname;
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, clear_ambient_capability_set, remove_capability_from_bounding_set,
+    set_capabilities, set_no_new_privs,
+};
+
+use super::Init;
+use crate::confine::mount::about;
+
+const HOST_NAME: &[u8] = b"sandbox";
+
+/// Bits of capabilities that a kernel may know.
+const CAPABILITIES_MAX: u32 = 64;
+
+pub(super) fn name_host(_: &Init) -> io::Result<()> {
+    Ok(sethostname(HOST_NAME)?)
+}
+
+/// The limit holds for this user namespace and those below it.
+pub(super) fn forbid_namespaces(_: &Init) -> io::Result<()> {
+    let path = "/proc/sys/user/max_user_namespaces";
+    std::fs::write(path, "0").map_err(about(path))
+}
+
+pub(super) fn drop_capabilities(_: &Init) -> io::Result<()> {
+    for bit in 0..CAPABILITIES_MAX {
+        match remove_capability_from_bounding_set(CapabilitySet::from_bits_retain(1 << bit)) {
+            Ok(()) => {}
+            // This kernel knows no more.
+            Err(Errno::INVAL) => break,
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+    clear_ambient_capability_set()?;
+    let none = CapabilitySet::empty();
+    Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
+}
+
+pub(super) fn forbid_new(_: &Init) -> io::Result<()> {
+    Ok(set_no_new_privs(true)?)
+}

@@ -1,0 +1,65 @@
+//! What no program writes in a workspace, and what none reads, once the workspace stands in the new root.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{FileType, fstat};
+
+use super::Init;
+use crate::confine::mount::{self, READ_ONLY, about};
+use crate::confine::order::Rule;
+
+/// An empty folder and an empty file, to stand for what is not to be seen.
+struct Empty {
+    folder: OwnedFd,
+    file: OwnedFd,
+}
+
+pub(super) fn protect(init: &Init) -> io::Result<()> {
+    let Some(workspace) = &init.order.workspace else { return Ok(()) };
+    if workspace.rules.is_empty() {
+        return Ok(());
+    }
+    let empty = Empty::new()?;
+    let path = Path::new(&workspace.path);
+    let here = path.strip_prefix("/").unwrap_or(path);
+    for (path, rule) in &workspace.rules {
+        // Anew for each: a handle from before shows what lies below a mount that came later.
+        let root = mount::place(Some(rustix::fs::CWD), here)?;
+        apply(root.as_fd(), Path::new(path), *rule, &empty).map_err(about(path))?;
+    }
+    Ok(())
+}
+
+fn apply(root: BorrowedFd<'_>, path: &Path, rule: Rule, empty: &Empty) -> io::Result<()> {
+    let place = match mount::place(Some(root), path) {
+        Ok(place) => place,
+        // Somebody outside has taken it away meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let mounted = match rule {
+        Rule::Pinned | Rule::ReadOnly => mount::copy(&place)?,
+        Rule::Hidden | Rule::AbsentFile | Rule::AbsentFolder => mount::copy(empty.like(&place)?)?,
+    };
+    if rule != Rule::Pinned {
+        mount::set(&mounted, READ_ONLY)?;
+    }
+    mount::put(mounted, place)
+}
+
+impl Empty {
+    /// Both lie in the new root, which nobody can write later.
+    fn new() -> io::Result<Empty> {
+        std::fs::create_dir_all("var/empty")?;
+        std::fs::write("var/nothing", "")?;
+        let place = |path| mount::place(Some(rustix::fs::CWD), Path::new(path));
+        Ok(Empty { folder: place("var/empty")?, file: place("var/nothing")? })
+    }
+
+    fn like(&self, place: &OwnedFd) -> io::Result<&OwnedFd> {
+        let is_folder = FileType::from_raw_mode(fstat(place)?.st_mode) == FileType::Directory;
+        Ok(if is_folder { &self.folder } else { &self.file })
+    }
+}

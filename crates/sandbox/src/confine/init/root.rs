@@ -1,0 +1,202 @@
+//! The root folder: little, and nothing of it can be written.
+
+use std::fs::{self, create_dir_all};
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, fstat};
+use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
+use rustix::process::{fchdir, pivot_root};
+
+use super::{HOME, Init, USER, device};
+use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
+
+/// What programs consist of. Those that are links outside are links inside.
+const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
+
+/// What programs look up of the machine; nothing here is secret, and nothing is about its users.
+const SETTINGS: [&str; 15] = [
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/pki",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/terminfo",
+    "/etc/timezone",
+    "/etc/os-release",
+];
+
+/// Files of our own in its place.
+const WRITTEN: [(&str, &str); 4] = [
+    ("etc/passwd", "agent:x:1000:1000::/home/agent:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\n"),
+    ("etc/group", "agent:x:1000:\nnogroup:x:65534:\n"),
+    ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
+    ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+];
+
+/// The root holds folders, links and a few lines; this is what it may grow to.
+const ROOT_BYTES_MAX: &str = "1m";
+
+/// Where the new root is put together: `/usr` is there wherever programs are, and its own handle is taken before.
+const SITE: &str = "/usr";
+
+/// Nothing that is mounted from here on shows outside, nor the other way round.
+pub(super) fn part_from_host(_: &Init) -> io::Result<()> {
+    Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
+}
+
+/// Makes the new root the working folder, with all in it but `/proc` and the workspace.
+pub(super) fn build(init: &Init) -> io::Result<()> {
+    let all = PROGRAMS.iter().chain(&SETTINGS).map(Path::new);
+    let found: Vec<Found> = all.map(Found::look).filter_map(Result::transpose).collect::<io::Result<_>>()?;
+    let devices = device::take()?;
+    let root = mount::new("tmpfs", &[("mode", "0755"), ("size", ROOT_BYTES_MAX)])?;
+    mount::put(&root, mount::place(None, Path::new(SITE))?)?;
+    fchdir(&root)?;
+    for found in found {
+        found.put()?;
+    }
+    for (path, text) in WRITTEN {
+        fs::write(path, text).map_err(about(path))?;
+    }
+    device::put(devices)?;
+    let size = init.order.limits.scratch_bytes.to_string();
+    for folder in ["tmp", inside(HOME)] {
+        create_dir_all(folder)?;
+        let owner = USER.to_string();
+        let options = [("mode", "0700"), ("size", &*size), ("uid", &*owner), ("gid", &*owner)];
+        put_at(Path::new(folder), &mount::new("tmpfs", &options)?)?;
+    }
+    create_dir_all("var")?;
+    symlink("/tmp", "var/tmp")
+}
+
+pub(super) fn add_proc(_: &Init) -> io::Result<()> {
+    create_dir_all("proc")?;
+    put_at(Path::new("proc"), &mount::new("proc", &[])?)
+}
+
+/// Puts the workspace where it is outside.
+pub(super) fn add_workspace(init: &Init) -> io::Result<()> {
+    let Some(workspace) = &init.order.workspace else { return Ok(()) };
+    let path = Path::new(&workspace.path);
+    let taken;
+    let mounted = match &init.workspace {
+        Some(mounted) => mounted,
+        // The old root is still in its place.
+        None => {
+            taken = mount::copy(mount::place(None, path).map_err(about(path))?)?;
+            &taken
+        }
+    };
+    mount::set(mounted, NO_SUID | NO_DEVICES)?;
+    if !workspace.is_writable {
+        mount::set(mounted, READ_ONLY)?;
+    }
+    let here = PathBuf::from(inside_path(path));
+    create_dir_all(&here).map_err(about(path))?;
+    put_at(&here, mounted)
+}
+
+/// Puts the other folders and files that the program reads where they are outside.
+pub(super) fn add_read(init: &Init) -> io::Result<()> {
+    for (nth, path) in init.order.read.iter().enumerate() {
+        let path = Path::new(path);
+        let taken;
+        let mounted = match init.read.as_ref().and_then(|read| read.get(nth)) {
+            Some(mounted) => mounted,
+            None => {
+                taken = mount::copy(mount::place(None, path).map_err(about(path))?)?;
+                &taken
+            }
+        };
+        mount::set(mounted, NO_SUID | NO_DEVICES | READ_ONLY)?;
+        let is_folder = FileType::from_raw_mode(fstat(mounted)?.st_mode) == FileType::Directory;
+        stand(inside_path(path), is_folder).map_err(about(path))?;
+        put_at(inside_path(path), mounted)?;
+    }
+    Ok(())
+}
+
+/// Something to mount on.
+fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
+    if is_folder {
+        return create_dir_all(here);
+    }
+    if let Some(parent) = here.parent() {
+        create_dir_all(parent)?;
+    }
+    if fs::symlink_metadata(here).is_err() {
+        fs::write(here, "")?;
+    }
+    Ok(())
+}
+
+/// Makes the new root the root, and lets go of the old one.
+pub(super) fn enter(init: &Init) -> io::Result<()> {
+    mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
+    pivot_root(".", ".")?;
+    // The old root lies on the new one now.
+    unmount(".", UnmountFlags::DETACH)?;
+    std::env::set_current_dir("/")?;
+    let cwd = Path::new(&init.order.cwd);
+    std::env::set_current_dir(cwd).map_err(about(cwd))
+}
+
+/// Something of the old root that is to be in the new one.
+enum Found<'a> {
+    Link { path: &'a Path, to: PathBuf },
+    Mounted { path: &'a Path, is_folder: bool, mount: std::os::fd::OwnedFd },
+}
+
+impl<'a> Found<'a> {
+    fn look(path: &'a Path) -> io::Result<Option<Found<'a>>> {
+        let Ok(kind) = fs::symlink_metadata(path).map(|meta| meta.file_type()) else { return Ok(None) };
+        if kind.is_symlink() {
+            let to = fs::read_link(path)?;
+            return Ok(Some(Found::Link { path, to }));
+        }
+        // Below a folder that is a link: it comes with that.
+        let Ok(place) = mount::place(None, path) else { return Ok(None) };
+        let mount = mount::copy(place).map_err(about(path))?;
+        mount::set(&mount, READ_ONLY | NO_SUID | NO_DEVICES).map_err(about(path))?;
+        Ok(Some(Found::Mounted { path, is_folder: kind.is_dir(), mount }))
+    }
+
+    fn put(self) -> io::Result<()> {
+        let (Found::Link { path, .. } | Found::Mounted { path, .. }) = &self;
+        let here = PathBuf::from(inside_path(path));
+        if let Some(parent) = here.parent() {
+            create_dir_all(parent)?;
+        }
+        match self {
+            Found::Link { to, .. } => symlink(to, here),
+            Found::Mounted { is_folder, mount, .. } => {
+                stand(&here, is_folder)?;
+                put_at(&here, &mount)
+            }
+        }
+    }
+}
+
+/// `path`, which is absolute, below the working folder.
+fn inside_path(path: &Path) -> &Path {
+    path.strip_prefix("/").unwrap_or(path)
+}
+
+fn inside(path: &str) -> &str {
+    path.trim_start_matches('/')
+}
+
+fn put_at(path: &Path, mounted: impl AsFd) -> io::Result<()> {
+    mount::put(mounted, mount::place(Some(rustix::fs::CWD), path)?).map_err(about(path))
+}

@@ -1,0 +1,122 @@
+//! Watching the program: it ends by itself, by its lifeline or by a limit, and everything inside ends with it.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
+use signal_hook::consts::SIGCHLD;
+
+use super::Init;
+use crate::confine::limits::{Limit, Limits};
+use crate::confine::order::Order;
+use crate::confine::report::{Ending, Report};
+
+/// A shell's code for a program that signal n ended is 128 + n.
+const SIGNAL_CODE_BASE: i32 = 128;
+
+/// A program that runs, and what it takes to watch it.
+pub(super) struct Started {
+    program: Pid,
+    deadline: Option<Instant>,
+    lifeline: OwnedFd,
+    report: OwnedFd,
+}
+
+impl Started {
+    /// Lets go of the program's streams, so that their end is seen, and says that it runs.
+    pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
+        let Init { order: Order { limits: Limits { time, .. }, .. }, lifeline, report, without, .. } = init;
+        Report::Started { without }.write(&report);
+        Started { program, deadline: began.checked_add(time), lifeline, report }
+    }
+}
+
+/// The spawner's end is ours. It also holds if that came first: the lifeline then ends, too.
+pub(super) fn follow_spawner(_: &Init) -> io::Result<()> {
+    Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
+}
+
+/// Waits for the end and says what it was; returns init's exit code.
+pub(super) fn watch(started: Started) -> i32 {
+    let (ending, limit) = match until_end(&started) {
+        Ok(end) => end,
+        // Who cannot watch must not let run.
+        Err(_) => (Ending::Signal(Signal::KILL.as_raw()), None),
+    };
+    Report::Ended { ending, limit }.write(&started.report);
+    0
+}
+
+fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
+    let mut children = child_signals()?;
+    let killed = Ending::Signal(Signal::KILL.as_raw());
+    loop {
+        if let Some(status) = reap(started.program)? {
+            return Ok(ended(status));
+        }
+        let left = started.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        if left.is_some_and(|left| left.is_zero()) {
+            return Ok((killed, Some(Limit::Time)));
+        }
+        if sleep(&children, &started.lifeline, left)? {
+            return Ok((killed, None));
+        }
+        match children.read(&mut [0; 64]) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
+            _ => {}
+        }
+    }
+}
+
+/// Waits for a child's end, the lifeline's, or until `left` is over. True if the lifeline has ended.
+fn sleep(children: &UnixStream, lifeline: &OwnedFd, left: Option<Duration>) -> io::Result<bool> {
+    let mut waited_for = [PollFd::new(children, PollFlags::IN), PollFd::new(lifeline, PollFlags::IN)];
+    // A limit that no clock can hold is none.
+    let left = left.and_then(|left| Timespec::try_from(left).ok());
+    match poll(&mut waited_for, left.as_ref()) {
+        Ok(_) => Ok(waited_for.last().is_some_and(|lifeline| !lifeline.revents().is_empty())),
+        Err(Errno::INTR) => Ok(false),
+        Err(errno) => Err(errno.into()),
+    }
+}
+
+/// Waits for those that have ended, the program's orphans among them. How the program ended, if it has.
+fn reap(program: Pid) -> io::Result<Option<WaitStatus>> {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) if pid == program => return Ok(Some(status)),
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return Ok(None),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+fn ended(status: WaitStatus) -> (Ending, Option<Limit>) {
+    let ending = match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ending::Code(code),
+        (None, signal) => Ending::Signal(signal.unwrap_or(Signal::KILL.as_raw())),
+    };
+    // A shell says in its code what ended the program that it ran.
+    let signal = match ending {
+        Ending::Code(code) => code - SIGNAL_CODE_BASE,
+        Ending::Signal(signal) => signal,
+    };
+    let limit = match signal {
+        libc::SIGXCPU => Some(Limit::Cpu),
+        libc::SIGXFSZ => Some(Limit::FileBytes),
+        _ => None,
+    };
+    (ending, limit)
+}
+
+fn child_signals() -> io::Result<UnixStream> {
+    let (reader, writer) = UnixStream::pair()?;
+    reader.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, writer)?;
+    Ok(reader)
+}

@@ -1,0 +1,65 @@
+//! `Limits`: how much a confined program may use, and which limit ended one.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// How much a program with everything it starts may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Limits {
+    /// From its start, by a clock that nobody sets.
+    pub time: Duration,
+    /// Processor time of each process.
+    pub cpu: Duration,
+    /// Processes and threads at once.
+    pub processes: u64,
+    /// The size of each file it writes.
+    pub file_bytes: u64,
+    /// Open files of each process.
+    pub open_files: u64,
+    /// What it writes in its temporary folder, and the same in its home folder.
+    pub scratch_bytes: u64,
+    /// What it prints on stdout and stderr together.
+    pub output_bytes: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            time: Duration::from_secs(120),
+            cpu: Duration::from_secs(300),
+            // A build with a compiler for each core of a large machine.
+            processes: 512,
+            file_bytes: 4 << 30,
+            open_files: 4096,
+            scratch_bytes: 512 << 20,
+            output_bytes: 64 << 20,
+        }
+    }
+}
+
+/// A limit that ended a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Limit {
+    /// [`Limits::time`]
+    Time,
+    /// [`Limits::cpu`]
+    Cpu,
+    /// [`Limits::file_bytes`]
+    FileBytes,
+    /// [`Limits::output_bytes`]
+    OutputBytes,
+}
+
+impl Limit {
+    /// As records and errors name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Limit::Time => "time",
+            Limit::Cpu => "cpu",
+            Limit::FileBytes => "file_bytes",
+            Limit::OutputBytes => "output_bytes",
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `Order`: all that the spawner is told of one program. It goes through memory without a name, because arguments and
+//! environment may be longer than a packet.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+
+use super::layer::Layer;
+use super::limits::Limits;
+
+/// More than the kernel takes as arguments and environment, written as JSON.
+const ORDER_BYTES_MAX: u64 = 64 << 20;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// A name to look up in the PATH of `env`, or a path; as the program's root shows it.
+    pub(super) command: OsString,
+    pub(super) args: Vec<OsString>,
+    pub(super) env: Vec<(OsString, OsString)>,
+    /// Where it starts, as its root shows it.
+    pub(super) cwd: OsString,
+    pub(super) workspace: Option<OrderedWorkspace>,
+    /// Other files and folders that it reads, absolute and without links. They have the same paths inside.
+    pub(super) read: Vec<OsString>,
+    pub(super) limits: Limits,
+    /// Layers to do without if they are missing.
+    pub(super) waived: Vec<Layer>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OrderedWorkspace {
+    /// Absolute and without links. It has the same path inside.
+    pub(super) path: OsString,
+    pub(super) is_writable: bool,
+    /// Below `path`; each folder before what is in it.
+    pub(super) rules: Vec<(OsString, Rule)>,
+}
+
+/// What a path in a workspace is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Rule {
+    /// A mount of its own, so that it cannot be renamed and replaced with all that is below it.
+    Pinned,
+    /// Read and not written.
+    ReadOnly,
+    /// Neither read nor written: what is there looks empty.
+    Hidden,
+    /// Not there yet, and it cannot be made: an empty file stands in its place.
+    AbsentFile,
+    /// The same with an empty folder.
+    AbsentFolder,
+}
+
+impl Order {
+    pub(super) fn write(&self) -> io::Result<OwnedFd> {
+        let mut memory = std::fs::File::from(memfd_create("order", MemfdFlags::CLOEXEC)?);
+        memory.write_all(&serde_json::to_vec(self)?)?;
+        Ok(memory.into())
+    }
+
+    pub(super) fn read(memory: OwnedFd) -> io::Result<Order> {
+        let mut memory = std::fs::File::from(memory);
+        memory.seek(SeekFrom::Start(0))?;
+        let mut written = Vec::new();
+        memory.take(ORDER_BYTES_MAX).read_to_end(&mut written)?;
+        Ok(serde_json::from_slice(&written)?)
+    }
+}
+
+impl Order {
+    pub(super) fn does_without(&self, layer: Layer) -> bool {
+        layer.may_be_waived() && self.waived.contains(&layer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    fn order() -> Order {
+        let odd = OsString::from_vec(b"a\xff\n\"b".to_vec());
+        let rules = vec![(odd.clone(), Rule::ReadOnly), (".git".into(), Rule::Pinned)];
+        Order {
+            command: "sh".into(),
+            args: vec![odd.clone(), OsString::new(), "x".repeat(1 << 20).into()],
+            env: vec![("A".into(), odd.clone())],
+            cwd: odd.clone(),
+            workspace: Some(OrderedWorkspace { path: odd, is_writable: true, rules }),
+            read: vec!["/opt/tool".into()],
+            limits: Limits::default(),
+            waived: vec![Layer::Landlock, Layer::Seccomp],
+        }
+    }
+
+    #[test]
+    fn an_order_arrives_as_it_was_written() {
+        let order = order();
+        assert_eq!(Order::read(order.write().expect("memory")).expect("an order"), order);
+    }
+
+    #[test]
+    fn only_what_may_be_waived_is() {
+        assert!(order().does_without(Layer::Landlock));
+        assert!(!order().does_without(Layer::Seccomp), "it may not be");
+        assert!(!order().does_without(Layer::Loopback), "nobody said so");
+    }
+}

@@ -1,0 +1,114 @@
+//! The attempts made, outside and inside.
+
+use std::io;
+use std::process::Stdio;
+
+use tokio::io::AsyncReadExt;
+use tokio::process::Command;
+
+use super::attempt::{ATTEMPTS, When};
+use super::scene::{Scene, VARIABLE};
+use super::{ESCAPED, HELD};
+use crate::confine::confiner::{ConfineError, Confined, Confiner};
+use crate::confine::layer::Layer;
+use crate::confine::profile::Profile;
+use crate::files::ProtectedPaths;
+use crate::process::Launcher;
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Held {
+    /// It failed, or it ended the one who made it.
+    Held,
+    /// It succeeded.
+    Escaped,
+    /// Nothing was said of it.
+    NotTried,
+}
+
+/// An attempt to escape.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempted {
+    /// What was tried.
+    pub name: &'static str,
+    /// What became of it.
+    pub held: Held,
+    /// Whether it succeeds where nothing holds it, on every machine and for this user.
+    pub is_possible_outside: bool,
+}
+
+/// Makes all attempts in the sandbox. `probe` starts [`main`](super::main).
+///
+/// # Errors
+/// The probe cannot be run in the sandbox.
+pub async fn self_test(
+    confiner: &Confiner,
+    probe: &Launcher,
+    waived: &[Layer],
+) -> Result<Vec<Attempted>, ConfineError> {
+    let scene = Scene::new(&probe.guard_args)?;
+    let targets = serde_json::to_string(&scene.targets).map_err(io::Error::other)?;
+    let args = words(probe, targets).map(Into::into).collect();
+    let secrets = vec![scene.targets.workspace.join("state")];
+    let mut running = confiner
+        .start(&Confined {
+            profile: Profile::write(),
+            command: probe.guard.clone().into(),
+            args,
+            env: Vec::new(),
+            // Whoever starts a program knows much that it need not know.
+            surroundings: [(VARIABLE.into(), "x".into())].into(),
+            workspace: scene.targets.workspace.clone(),
+            protected: ProtectedPaths { unread: secrets, ..ProtectedPaths::default() },
+            read: vec![probe.guard.clone()],
+            waived: waived.to_vec(),
+        })
+        .await?;
+    let mut said = String::new();
+    if let Some(mut io) = running.take_io() {
+        io.stdout.read_to_string(&mut said).await?;
+    }
+    running.wait().await;
+    Ok(outcomes(&said))
+}
+
+/// Makes all attempts where nothing holds them: each should succeed. For tests of the attempts.
+///
+/// # Errors
+/// The probe cannot be run.
+pub async fn try_outside(probe: &Launcher) -> io::Result<Vec<Attempted>> {
+    let scene = Scene::new(&probe.guard_args)?;
+    let targets = serde_json::to_string(&scene.targets).map_err(io::Error::other)?;
+    let mut command = Command::new(&probe.guard);
+    command.args(words(probe, targets)).env(VARIABLE, "x").stdin(Stdio::null());
+    let output = command.output().await?;
+    Ok(outcomes(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// The probe's arguments: its own word, all attempts, and what there is to escape to.
+fn words(probe: &Launcher, targets: String) -> impl Iterator<Item = String> {
+    let names: Vec<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
+    probe.guard_args.clone().into_iter().chain([names.join(","), targets])
+}
+
+fn outcomes(said: &str) -> Vec<Attempted> {
+    let is_root = rustix::process::getuid().is_root();
+    let outcome = |name: &str| {
+        let line = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        match line {
+            Some(ESCAPED) => Held::Escaped,
+            Some(HELD) => Held::Held,
+            _ => Held::NotTried,
+        }
+    };
+    let attempted = ATTEMPTS.iter().map(|attempt| Attempted {
+        name: attempt.name,
+        held: outcome(attempt.name),
+        is_possible_outside: match attempt.when {
+            When::Always => true,
+            When::Root => is_root,
+            When::Perhaps => false,
+        },
+    });
+    attempted.collect()
+}

@@ -1,0 +1,45 @@
+//! `Report`: what is said about one program over its pipe, a line each: by the spawner until there is an init, by that
+//! afterwards. The pipe ends when everything is over and tidied up.
+
+use std::os::fd::AsFd;
+
+use serde::{Deserialize, Serialize};
+
+use super::layer::Layer;
+use super::limits::Limit;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Report {
+    /// The program was not run.
+    Missing { layer: Layer, why: String },
+    /// All layers stand, and the program cannot be run: as a shell's code says, 126 or 127.
+    NotRun { code: i32, why: String },
+    /// The program runs.
+    Started { without: Vec<Layer> },
+    /// The program has ended.
+    Ended { ending: Ending, limit: Option<Limit> },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ending {
+    Code(i32),
+    Signal(i32),
+}
+
+impl Report {
+    /// Nobody reads it, perhaps; then nobody needs to hear it.
+    pub(super) fn write(&self, pipe: impl AsFd) {
+        let mut line = serde_json::to_vec(self).unwrap_or_default();
+        line.push(b'\n');
+        // Shorter than what a pipe takes at once, so that it arrives whole.
+        let _ = rustix::io::write(pipe, &line);
+    }
+
+    pub(super) fn parse(line: &str) -> Option<Report> {
+        serde_json::from_str(line).ok()
+    }
+
+    pub(super) fn missing(layer: Layer, why: impl ToString) -> Report {
+        Report::Missing { layer, why: why.to_string() }
+    }
+}

@@ -1,0 +1,208 @@
+//! `Running`: a confined program that runs.
+
+use std::io::{self, PipeReader, PipeWriter};
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, BufReader, Lines, ReadBuf};
+use tokio::net::unix::pipe::{Receiver, Sender};
+
+use super::confiner::next;
+use super::layer::Layer;
+use super::limits::{Limit, Limits};
+use super::order::Order;
+use super::packet::Packet;
+use super::report::{Ending, Report};
+use super::workspace::Prepared;
+use crate::process::Exit;
+
+pub(super) type Reports = Lines<BufReader<Receiver>>;
+
+/// Our ends of the pipes of a run, before it runs.
+pub(super) struct Pipes {
+    stdin: PipeWriter,
+    stdout: PipeReader,
+    stderr: PipeReader,
+    lifeline: PipeWriter,
+    report: PipeReader,
+}
+
+impl Pipes {
+    /// And the spawner's.
+    pub(super) fn new(order: &Order) -> io::Result<(Pipes, Packet)> {
+        let (stdin_theirs, stdin) = io::pipe()?;
+        let (stdout, stdout_theirs) = io::pipe()?;
+        let (stderr, stderr_theirs) = io::pipe()?;
+        let (lifeline_theirs, lifeline) = io::pipe()?;
+        let (report, report_theirs) = io::pipe()?;
+        let streams = [stdin_theirs.into(), stdout_theirs.into(), stderr_theirs.into()];
+        let (lifeline_theirs, report_theirs) = (lifeline_theirs.into(), report_theirs.into());
+        let packet =
+            Packet { order: order.write()?, streams, lifeline: lifeline_theirs, report: report_theirs };
+        Ok((Pipes { stdin, stdout, stderr, lifeline, report }, packet))
+    }
+
+    pub(super) fn report(&self) -> io::Result<Receiver> {
+        Receiver::from_owned_fd(OwnedFd::from(self.report.try_clone()?))
+    }
+}
+
+/// A confined program that runs, with everything it has started. Dropping it ends all of it without waiting.
+#[derive(Debug)]
+pub struct Running {
+    io: Option<RunningIo>,
+    line: Arc<Line>,
+    reports: Reports,
+    without: Vec<Layer>,
+    workspace: Option<Prepared>,
+}
+
+/// Our end of the lifeline, and what ends it.
+#[derive(Debug)]
+struct Line {
+    lifeline: Mutex<Option<PipeWriter>>,
+    output_left: AtomicU64,
+    is_over_output: AtomicBool,
+}
+
+/// Our ends of the program's standard streams.
+#[derive(Debug)]
+pub struct RunningIo {
+    /// Dropping it closes the program's input.
+    pub stdin: Sender,
+    /// Ends with everything that runs inside.
+    pub stdout: Output,
+    /// The same.
+    pub stderr: Output,
+}
+
+/// What a confined program prints. At the limit of its output the program is ended, and nothing more is read.
+#[derive(Debug)]
+pub struct Output {
+    pipe: Receiver,
+    line: Arc<Line>,
+}
+
+/// How a confined program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Its code or signal.
+    pub exit: Exit,
+    /// The limit that ended it.
+    pub limit: Option<Limit>,
+    /// Layers that were missing and waived.
+    pub without: Vec<Layer>,
+    /// Protected files that were written nevertheless, or that another program has written meanwhile: below the
+    /// workspace.
+    pub written: Vec<PathBuf>,
+}
+
+impl Running {
+    pub(super) fn new(
+        pipes: Pipes,
+        reports: Reports,
+        without: Vec<Layer>,
+        workspace: Option<Prepared>,
+        limits: Limits,
+    ) -> io::Result<Running> {
+        let line = Arc::new(Line {
+            lifeline: Mutex::new(Some(pipes.lifeline)),
+            output_left: AtomicU64::new(limits.output_bytes),
+            is_over_output: AtomicBool::new(false),
+        });
+        let output = |pipe: PipeReader| {
+            io::Result::Ok(Output { pipe: Receiver::from_owned_fd(pipe.into())?, line: line.clone() })
+        };
+        let io = RunningIo {
+            stdin: Sender::from_owned_fd(pipes.stdin.into())?,
+            stdout: output(pipes.stdout)?,
+            stderr: output(pipes.stderr)?,
+        };
+        Ok(Running { io: Some(io), line, reports, without, workspace })
+    }
+
+    /// Hands out the streams, once.
+    pub fn take_io(&mut self) -> Option<RunningIo> {
+        self.io.take()
+    }
+
+    /// Layers that are missing and waived.
+    pub fn without(&self) -> &[Layer] {
+        &self.without
+    }
+
+    /// Waits until the program has ended, nothing of it is left, and the workspace has been looked at.
+    pub async fn wait(mut self) -> Outcome {
+        self.io = None;
+        let mut ended = None;
+        while let Some(report) = next(&mut self.reports).await {
+            if let Report::Ended { ending, limit } = report {
+                ended = Some((ending, limit));
+            }
+        }
+        let exit = match ended {
+            Some((Ending::Code(code), _)) => Exit::Code(code),
+            Some((Ending::Signal(signal), _)) => Exit::Signal(signal),
+            None => Exit::Lost,
+        };
+        let is_over_output = self.line.is_over_output.load(Ordering::Relaxed);
+        let limit =
+            if is_over_output { Some(Limit::OutputBytes) } else { ended.and_then(|(_, limit)| limit) };
+        let workspace = self.workspace.take();
+        let look = move || workspace.map(|workspace| workspace.written()).unwrap_or_default();
+        let written = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        Outcome { exit, limit, without: self.without.clone(), written }
+    }
+
+    /// Ends the program and everything it has started, at once, and waits until nothing is left.
+    pub async fn end(self) -> Outcome {
+        self.line.end();
+        self.wait().await
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.line.end();
+    }
+}
+
+impl Line {
+    fn end(&self) {
+        *self.lifeline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// How many of `bytes` may still be passed on.
+    fn count(&self, bytes: usize) -> usize {
+        let wanted = bytes as u64;
+        let left = self
+            .output_left
+            .fetch_sub(wanted.min(self.output_left.load(Ordering::Relaxed)), Ordering::Relaxed);
+        if left < wanted {
+            self.is_over_output.store(true, Ordering::Relaxed);
+            self.end();
+        }
+        usize::try_from(left.min(wanted)).unwrap_or(bytes)
+    }
+}
+
+impl AsyncRead for Output {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.line.is_over_output.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.pipe).poll_read(cx, buf))?;
+        let passed = self.line.count(buf.filled().len() - before);
+        buf.set_filled(before + passed);
+        Poll::Ready(Ok(()))
+    }
+}

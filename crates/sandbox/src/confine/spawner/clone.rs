@@ -1,0 +1,91 @@
+//! A child in namespaces of its own.
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+use rustix::process::Pid;
+
+use crate::confine::layer::Layer;
+use crate::confine::order::Order;
+
+/// The namespaces of an init, in the order in which one that is missing is looked for.
+const NAMESPACES: [(Layer, i32); 7] = [
+    (Layer::UserNamespace, libc::CLONE_NEWUSER),
+    (Layer::PidNamespace, libc::CLONE_NEWPID),
+    (Layer::MountNamespace, libc::CLONE_NEWNS),
+    (Layer::NetworkNamespace, libc::CLONE_NEWNET),
+    (Layer::IpcNamespace, libc::CLONE_NEWIPC),
+    (Layer::UtsNamespace, libc::CLONE_NEWUTS),
+    (Layer::CgroupNamespace, libc::CLONE_NEWCGROUP),
+];
+
+/// On which side of a clone we are.
+pub(super) enum Side {
+    Child,
+    Parent { child: Pid, handle: OwnedFd },
+}
+
+/// The child has all namespaces but those in `without`.
+pub(super) fn init(without: &[Layer]) -> io::Result<Side> {
+    let wanted = NAMESPACES.iter().filter(|(layer, _)| !without.contains(layer));
+    clone(wanted.fold(0, |flags, (_, flag)| flags | flag))
+}
+
+/// A child that differs from us in its user namespace only.
+pub(super) fn in_user_namespace() -> io::Result<Side> {
+    clone(libc::CLONE_NEWUSER)
+}
+
+/// Which namespace cannot be made, after all together could not: each is tried with those before it.
+pub(super) fn missing(order: &Order) -> Result<Vec<Layer>, (Layer, io::Error)> {
+    let (mut flags, mut without) = (0, Vec::new());
+    for (layer, flag) in NAMESPACES {
+        match try_out(flags | flag) {
+            Ok(()) => flags |= flag,
+            Err(_) if order.does_without(layer) => without.push(layer),
+            Err(error) => return Err((layer, error)),
+        }
+    }
+    Ok(without)
+}
+
+fn try_out(flags: i32) -> io::Result<()> {
+    match clone(flags)? {
+        Side::Child => std::process::exit(0),
+        Side::Parent { child, .. } => {
+            rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
+            Ok(())
+        }
+    }
+}
+
+fn clone(flags: i32) -> io::Result<Side> {
+    let mut handle: RawFd = -1;
+    let arguments = libc::clone_args {
+        flags: u64::from((flags | libc::CLONE_PIDFD).unsigned_abs()),
+        pidfd: (&raw mut handle).expose_provenance() as u64,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: libc::SIGCHLD as u64,
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: 0,
+    };
+    #[expect(unsafe_code, reason = "neither std nor rustix has `clone3`")]
+    // SAFETY: the structure is of the size that is said and outlives the call, `handle` too. Without CLONE_VM this is
+    // `fork`: the child has a copy of all memory, and this process has one thread, so no lock is held by another.
+    let child =
+        unsafe { libc::syscall(libc::SYS_clone3, &raw const arguments, size_of::<libc::clone_args>()) };
+    if child == 0 {
+        return Ok(Side::Child);
+    }
+    let number = i32::try_from(child).ok().filter(|number| *number > 0);
+    let Some(child) = number.and_then(Pid::from_raw) else { return Err(io::Error::last_os_error()) };
+    #[expect(unsafe_code, reason = "the kernel hands the new handle over as a number")]
+    // SAFETY: the call succeeded, so this is an open file that nobody else owns.
+    let handle = unsafe { OwnedFd::from_raw_fd(handle) };
+    Ok(Side::Parent { child, handle })
+}

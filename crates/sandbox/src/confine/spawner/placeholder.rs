@@ -1,0 +1,98 @@
+//! What stands where nothing may be made: a mount needs something to stand on. It is there as long as the run.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, statat, unlinkat};
+use rustix::io::Errno;
+
+use crate::confine::mount;
+use crate::confine::order::{OrderedWorkspace, Rule};
+
+/// A file or folder of ours below a workspace. Its name goes when the last run that holds it closes it, if it is still
+/// ours and empty.
+#[derive(Debug)]
+pub(super) struct Placeholder {
+    folder: OwnedFd,
+    name: std::ffi::OsString,
+    identity: Identity,
+    is_folder: bool,
+}
+
+/// Device and inode.
+pub(super) type Identity = (u64, u64);
+
+/// Makes those that the workspace asks for. Those in `held`, which other runs hold, are shared with them: the kernel undoes
+/// a mount on what is taken away. What else is there is not touched.
+pub(super) fn make_all(
+    workspace: &OrderedWorkspace,
+    held: &HashSet<Identity>,
+) -> io::Result<Vec<Placeholder>> {
+    let root = mount::place(None, Path::new(&workspace.path))?;
+    let mut made = Vec::new();
+    for (path, rule) in &workspace.rules {
+        let is_folder = match rule {
+            Rule::AbsentFile => false,
+            Rule::AbsentFolder => true,
+            Rule::Pinned | Rule::ReadOnly | Rule::Hidden => continue,
+        };
+        match make(&root, Path::new(path), is_folder, held) {
+            Ok(placeholder) => made.extend(placeholder),
+            Err(error) => {
+                made.into_iter().for_each(|placeholder| placeholder.close(held));
+                return Err(mount::about(path)(error));
+            }
+        }
+    }
+    Ok(made)
+}
+
+fn make(
+    root: &OwnedFd,
+    path: &Path,
+    is_folder: bool,
+    held: &HashSet<Identity>,
+) -> io::Result<Option<Placeholder>> {
+    let Some(name) = path.file_name() else { return Ok(None) };
+    let folder = match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+        Some(parent) => mount::place(Some(root.as_fd()), parent)?,
+        None => root.try_clone()?,
+    };
+    let made = match is_folder {
+        true => mkdirat(&folder, name, Mode::from(0o755)),
+        false => {
+            let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+            openat(&folder, name, flags, Mode::from(0o644)).map(drop)
+        }
+    };
+    let is_new = match made {
+        Ok(()) => true,
+        Err(Errno::EXIST) => false,
+        Err(errno) => return Err(errno.into()),
+    };
+    let stat = statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let identity = (stat.st_dev, stat.st_ino);
+    let is_ours = is_new || held.contains(&identity);
+    Ok(is_ours.then(|| Placeholder { folder, name: name.to_owned(), identity, is_folder }))
+}
+
+impl Placeholder {
+    pub(super) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// Takes it away, unless another run holds it or somebody outside has put something there meanwhile.
+    pub(super) fn close(self, held: &HashSet<Identity>) {
+        let now = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
+        let is_ours = now.is_ok_and(|now| {
+            (now.st_dev, now.st_ino) == self.identity && (self.is_folder || now.st_size == 0)
+        });
+        if is_ours && !held.contains(&self.identity) {
+            let kind = if self.is_folder { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+            // A folder that is not empty any more stays.
+            let _ = unlinkat(&self.folder, &self.name, kind);
+        }
+    }
+}

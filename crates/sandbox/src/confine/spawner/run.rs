@@ -1,0 +1,183 @@
+//! `Run`: one program, from the packet that asks for it until nothing is left of it.
+
+use std::collections::HashSet;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
+use rustix::process::{getgid, getuid};
+
+use super::clone::{Side, init, missing};
+use super::placeholder::{Identity, Placeholder, make_all};
+use super::run_user::as_user;
+use super::{Spawner, run_user};
+use crate::confine::init::{self as inside, Init};
+use crate::confine::layer::Layer;
+use crate::confine::mount;
+use crate::confine::order::Order;
+use crate::confine::packet::Packet;
+use crate::confine::report::Report;
+
+pub(super) struct Run {
+    init: Pid,
+    handle: OwnedFd,
+    /// Gone once it has ended.
+    lifeline: Option<OwnedFd>,
+    /// Ours is closed last: its end says that all is tidied up.
+    _report: OwnedFd,
+    placeholders: Vec<Placeholder>,
+    user: Option<u32>,
+    is_over: bool,
+}
+
+/// What was made for a run before its init.
+struct Prepared {
+    order: Order,
+    user: Option<u32>,
+    workspace: Option<OwnedFd>,
+    read: Option<Vec<OwnedFd>>,
+    placeholders: Vec<Placeholder>,
+}
+
+impl Run {
+    pub(super) fn start(spawner: &mut Spawner, packet: Packet) -> Result<Run, Report> {
+        let Packet { order, streams, lifeline, report } = packet;
+        let order = Order::read(order).map_err(|error| Report::missing(Layer::Spawner, error))?;
+        // Asked before there is a child, which could not say.
+        let ourselves = (getuid().as_raw(), getgid().as_raw());
+        let prepared = Prepared::new(spawner, order)?;
+        let (side, without) = match clone_init(&prepared) {
+            Ok(made) => made,
+            Err(why) => {
+                prepared.undo(spawner);
+                return Err(why);
+            }
+        };
+        let Prepared { order, user, workspace, read, placeholders } = prepared;
+        match side {
+            Side::Parent { child, handle } => Ok(Run {
+                init: child,
+                handle,
+                lifeline: Some(lifeline),
+                _report: report,
+                placeholders,
+                user,
+                is_over: false,
+            }),
+            Side::Child => {
+                let outside = user.map_or(ourselves, |user| (user, user));
+                let filters = spawner.let_go();
+                let init =
+                    Init { order, outside, workspace, read, streams, lifeline, report, filters, without };
+                // What unwinds here would go on as a second spawner.
+                let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
+                std::process::exit(ended.unwrap_or(1))
+            }
+        }
+    }
+
+    /// What wakes the spawner for it.
+    pub(super) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let lifeline = self.lifeline.as_ref().map(AsFd::as_fd);
+        std::iter::once(self.handle.as_fd()).chain(lifeline)
+    }
+
+    /// Ends it if its lifeline has ended, and sees whether it is over.
+    pub(super) fn look(&mut self) {
+        if self.lifeline.as_ref().is_some_and(is_ready) {
+            self.lifeline = None;
+            // Its init does the same by itself; this holds even if that were stuck.
+            let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+        }
+        if is_ready(&self.handle) {
+            // Nothing but us waits for it. The kernel ends all inside before it says that an init has ended.
+            let _ = waitpid(Some(self.init), WaitOptions::NOHANG);
+            self.is_over = true;
+        }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// What stands in for absent files of this run.
+    pub(super) fn held(&self) -> impl Iterator<Item = Identity> {
+        self.placeholders.iter().map(Placeholder::identity)
+    }
+
+    /// Takes away what was made for it and is not in `held` by others, and returns its user.
+    pub(super) fn close(self, held: &HashSet<Identity>) -> Option<u32> {
+        self.placeholders.into_iter().for_each(|placeholder| placeholder.close(held));
+        self.user
+    }
+}
+
+impl Prepared {
+    fn new(spawner: &mut Spawner, order: Order) -> Result<Prepared, Report> {
+        let taken = spawner.users.as_mut().map(run_user::RunUsers::take).transpose();
+        let user = taken.map_err(|error| Report::missing(Layer::RunUser, error))?;
+        let mut prepared = Prepared { order, user, workspace: None, read: None, placeholders: Vec::new() };
+        match prepared.mounts(spawner) {
+            Ok(()) => Ok(prepared),
+            Err((layer, error)) => {
+                prepared.undo(spawner);
+                Err(Report::missing(layer, error))
+            }
+        }
+    }
+
+    fn mounts(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {
+        if self.user.is_some() {
+            // Init is not root any more, and may not look into root's folders.
+            let take = |path| mount::copy(mount::place(None, Path::new(path)).map_err(mount::about(path))?);
+            let read: io::Result<_> = self.order.read.iter().map(take).collect();
+            self.read = Some(read.map_err(|error| (Layer::Root, error))?);
+        }
+        let Some(workspace) = &self.order.workspace else { return Ok(()) };
+        if let Some(user) = self.user {
+            let mounted = spawner.maps.mount(Path::new(&workspace.path), user);
+            self.workspace = Some(mounted?);
+        }
+        self.placeholders =
+            make_all(workspace, &spawner.held()).map_err(|error| (Layer::ProtectedPaths, error))?;
+        Ok(())
+    }
+
+    fn undo(self, spawner: &mut Spawner) {
+        let held = spawner.held();
+        self.placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
+        if let (Some(users), Some(user)) = (&mut spawner.users, self.user) {
+            users.give_back(user);
+        }
+    }
+}
+
+/// Makes the init, and says without which namespaces.
+fn clone_init(prepared: &Prepared) -> Result<(Side, Vec<Layer>), Report> {
+    let clone = || match init(&[]) {
+        Ok(side) => Ok((side, Vec::new())),
+        Err(error) => match missing(&prepared.order) {
+            // What could not be made a moment ago can be made now.
+            Ok(without) if without.is_empty() => Err(Report::missing(Layer::UserNamespace, error)),
+            Ok(without) => match init(&without) {
+                Ok(side) => Ok((side, without)),
+                Err(error) => Err(Report::missing(Layer::UserNamespace, error)),
+            },
+            Err((layer, error)) => Err(Report::missing(layer, error)),
+        },
+    };
+    match prepared.user {
+        Some(user) => {
+            as_user(user, || Ok(clone())).map_err(|error| Report::missing(Layer::RunUser, error))?
+        }
+        None => clone(),
+    }
+}
+
+fn is_ready(fd: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
+}

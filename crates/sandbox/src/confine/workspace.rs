@@ -1,0 +1,150 @@
+//! The workspace of a run: which folders may be one, what in it no program writes or reads, and what was written there
+//! nevertheless.
+
+mod git;
+mod survey;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::order::{OrderedWorkspace, Rule};
+use super::profile::WorkspaceAccess;
+use crate::files::{ProgramPaths, ProtectedPaths};
+use survey::Survey;
+
+/// Folders of the system: neither they nor what is in them can be a workspace. `/run` holds sockets.
+const OF_THE_SYSTEM: [&str; 12] =
+    ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/proc", "/run", "/sys", "/usr"];
+
+/// Folders that hold others' things beside a workspace, and so are none themselves.
+const OF_MANY: [&str; 10] =
+    ["/", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp"];
+
+/// Why a folder cannot be the workspace of a confined program.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// A program would get far more than a project.
+    #[error("{} cannot be the workspace of a confined program: {why}; name the folder of one project", folder.display())]
+    TooWide {
+        /// Without links.
+        folder: PathBuf,
+        /// What it is.
+        why: &'static str,
+    },
+    /// It is not there, or cannot be looked at.
+    #[error("the workspace {} cannot be looked at: {source}", folder.display())]
+    Unseen {
+        /// As it was named.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// What there is to be known of a workspace before a run.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) ordered: OrderedWorkspace,
+    survey: Option<(ProgramPaths, Survey)>,
+}
+
+/// Looks at the workspace. `home` is the folder of the person.
+pub(super) fn prepare(
+    folder: &Path,
+    access: WorkspaceAccess,
+    protected: &ProtectedPaths,
+    home: Option<&Path>,
+) -> Result<Option<Prepared>, WorkspaceError> {
+    let is_writable = match access {
+        WorkspaceAccess::None => return Ok(None),
+        WorkspaceAccess::ReadOnly => false,
+        WorkspaceAccess::Writable => true,
+    };
+    let unseen = |source| WorkspaceError::Unseen { folder: folder.to_owned(), source };
+    let root = folder.canonicalize().map_err(unseen)?;
+    check_width(&root, home)?;
+    let paths = ProgramPaths::new(&root, protected);
+    if paths.is_unread() {
+        return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
+    }
+    let mut rules = Vec::new();
+    let mut survey = None;
+    if is_writable {
+        let found = Survey::of(&root, &paths);
+        rules.extend(found.rules(&root, &paths));
+        survey = Some((paths, found));
+        hide(&root, protected, &mut rules);
+    } else {
+        hide(&root, protected, &mut rules);
+    }
+    let ordered = OrderedWorkspace { path: root.into(), is_writable, rules };
+    Ok(Some(Prepared { ordered, survey }))
+}
+
+impl Prepared {
+    /// What is there after the run that no program should have written: new, or not what it was. Below the root.
+    pub(super) fn written(&self) -> Vec<PathBuf> {
+        let Some((paths, before)) = &self.survey else { return Vec::new() };
+        before.changed(&Survey::of(Path::new(&self.ordered.path), paths))
+    }
+}
+
+fn hide(root: &Path, protected: &ProtectedPaths, rules: &mut Vec<(std::ffi::OsString, Rule)>) {
+    for unread in ProgramPaths::new(root, protected).unread() {
+        let Ok(below) = unread.strip_prefix(root) else { continue };
+        if unread.symlink_metadata().is_ok() {
+            rules.push((below.into(), Rule::Hidden));
+        }
+    }
+}
+
+fn check_width(root: &Path, home: Option<&Path>) -> Result<(), WorkspaceError> {
+    let too_wide = |why| Err(WorkspaceError::TooWide { folder: root.to_owned(), why });
+    if OF_THE_SYSTEM.iter().any(|folder| root.starts_with(folder)) {
+        return too_wide("it belongs to the system");
+    }
+    if OF_MANY.iter().any(|folder| root == Path::new(folder)) {
+        return too_wide("it holds more than a project");
+    }
+    let home = home.and_then(|home| home.canonicalize().ok());
+    if home.is_some_and(|home| home.starts_with(root)) {
+        return too_wide("it is the home folder, or holds it");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_of_more_than_a_project_is_no_workspace() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = folder.path().canonicalize().expect("there").join("home/me");
+        std::fs::create_dir_all(home.join("project")).expect("folders");
+        let link = folder.path().join("link");
+        let root_link = folder.path().join("root");
+        std::os::unix::fs::symlink(&home, &link).expect("a link");
+        std::os::unix::fs::symlink("/", &root_link).expect("a link");
+        for (workspace, is_good) in [
+            (home.join("project"), true),
+            (home.clone(), false),
+            (home.join("project/.."), false),
+            (home.join(".."), false),
+            (link.clone(), false),
+            (link.join("project"), true),
+            (root_link, false),
+            ("/".into(), false),
+            ("/etc".into(), false),
+            ("/usr/share".into(), false),
+            ("/proc/self".into(), false),
+            ("/tmp".into(), false),
+            ("/no/such/folder".into(), false),
+        ] {
+            for access in [WorkspaceAccess::ReadOnly, WorkspaceAccess::Writable] {
+                let prepared = prepare(&workspace, access, &ProtectedPaths::default(), Some(&home));
+                assert_eq!(prepared.is_ok(), is_good, "{}", workspace.display());
+            }
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Confined programs: what they cannot do, how they end, and that none runs where a layer is missing.
+//!
+//! As root every test runs once more as an ordinary user: `ordinary_user` starts this program anew.
+
+#![expect(clippy::disallowed_methods, reason = "looks at /proc and at what confined programs leave behind")]
+
+mod ends;
+mod escapes;
+mod missing_layers;
+mod ordinary_user;
+mod runs;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sandbox::confine::{Confined, Confiner, Outcome, Profile};
+use sandbox::{Launcher, ProtectedPaths};
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+/// A test that waits this long has failed.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn spawner() -> Launcher {
+    Launcher { guard: PathBuf::from(env!("CARGO_BIN_EXE_toolcrib-spawner")), guard_args: Vec::new() }
+}
+
+fn probe() -> Launcher {
+    Launcher { guard_args: vec!["probe".to_owned()], ..spawner() }
+}
+
+/// A script for `sh` in this workspace.
+fn shell(profile: Profile, workspace: &Path, script: &str) -> Confined {
+    Confined {
+        profile,
+        command: "sh".into(),
+        args: vec!["-c".into(), script.into()],
+        env: Vec::new(),
+        surroundings: Default::default(),
+        workspace: workspace.to_owned(),
+        protected: ProtectedPaths::default(),
+        read: Vec::new(),
+        waived: Vec::new(),
+    }
+}
+
+/// What it printed, on stdout and stderr, and how it ended.
+async fn run(confiner: &Confiner, program: &Confined) -> (String, Outcome) {
+    let mut running = confiner.start(program).await.unwrap_or_else(|error| panic!("{error}"));
+    let mut io = running.take_io().expect("not taken yet");
+    drop(io.stdin);
+    let mut printed = String::new();
+    timeout(PATIENCE, io.stdout.read_to_string(&mut printed)).await.expect("in time").expect("text");
+    timeout(PATIENCE, io.stderr.read_to_string(&mut printed)).await.expect("in time").expect("text");
+    (printed, timeout(PATIENCE, running.wait()).await.expect("in time"))
+}
+
+fn folder() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().canonicalize().expect("there").join("work");
+    std::fs::create_dir(&path).expect("a folder");
+    (folder, path)
+}

@@ -1,0 +1,122 @@
+//! Where a layer is missing nothing runs, and the layer is named.
+
+use std::process::Command;
+
+use rustix::process::{Pid, Signal, kill_process};
+use sandbox::confine::{ConfineError, Confiner, Layer, Profile, Unavailable};
+use seccompiler::{
+    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use super::{folder, run, shell, spawner};
+
+/// Which call this process is to do without.
+const DENIED: &str = "TOOLCRIB_TEST_DENIED";
+
+/// Calls that an outer filter refuses, with a flag of their first argument, and the layer that is then missing.
+const CASES: [(&str, i64, u64, &str); 12] = [
+    ("clone3", libc::SYS_clone3, 0, "user_namespace"),
+    ("mount_setattr", libc::SYS_mount_setattr, 0, "root"),
+    ("open_tree", libc::SYS_open_tree, 0, "root"),
+    ("move_mount", libc::SYS_move_mount, 0, "root"),
+    ("fsopen", libc::SYS_fsopen, 0, "root"),
+    ("pivot_root", libc::SYS_pivot_root, 0, "root"),
+    ("mount", libc::SYS_mount, 0, "mount_namespace"),
+    ("sethostname", libc::SYS_sethostname, 0, "uts_namespace"),
+    ("capset", libc::SYS_capset, 0, "capabilities"),
+    ("close_range", libc::SYS_close_range, 0, "descriptors"),
+    ("landlock", libc::SYS_landlock_restrict_self, 0, "landlock"),
+    ("seccomp", libc::SYS_seccomp, 0, "seccomp"),
+];
+
+/// Not a test by itself: a program that does without a call and has another one run confined.
+#[test]
+fn denied() {
+    let Ok(denied) = std::env::var(DENIED) else { return };
+    let waived: Vec<Layer> =
+        std::env::var("TOOLCRIB_TEST_WAIVED").ok().and_then(|name| Layer::named(&name)).into_iter().collect();
+    if let Some((_, call, flag, _)) = CASES.iter().find(|(name, ..)| *name == denied) {
+        let rules = if *flag == 0 {
+            Vec::new()
+        } else {
+            let condition =
+                SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(*flag), *flag);
+            vec![SeccompRule::new(vec![condition.expect("a condition")]).expect("a rule")]
+        };
+        // Without `clone3` the C library makes threads in the older way.
+        let errno = if denied == "clone3" { libc::ENOSYS } else { libc::EPERM };
+        let refused = SeccompAction::Errno(errno as u32);
+        let processor = std::env::consts::ARCH.try_into().expect("known");
+        let filter = SeccompFilter::new([(*call, rules)].into(), SeccompAction::Allow, refused, processor);
+        let program: seccompiler::BpfProgram = filter.expect("a filter").try_into().expect("a program");
+        seccompiler::apply_filter_all_threads(&program)
+            .or_else(|_| seccompiler::apply_filter(&program))
+            .expect("applied");
+    }
+    let (_folder, work) = folder();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let program = sandbox::confine::Confined {
+        waived,
+        ..shell(Profile::shell(), &work, "echo it ran > /proc/self/comm; echo it ran")
+    };
+    let said = runtime.block_on(async {
+        match Confiner::new(spawner()).start(&program).await {
+            Ok(running) => format!("it ran without {:?}", running.without()),
+            Err(ConfineError::Unavailable(Unavailable { layer, .. })) => format!("missing {}", layer.name()),
+            Err(error) => error.to_string(),
+        }
+    });
+    println!("said: {said};");
+}
+
+/// What a process says that does without `denied`.
+fn without(denied: &str, waived: &str) -> String {
+    let mut command = Command::new(std::env::current_exe().expect("ours"));
+    command.args(["missing_layers::denied", "--exact", "--nocapture", "--test-threads=1"]);
+    let output = command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived).output().expect("run");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let said = printed.split("said: ").nth(1).and_then(|said| said.split(';').next());
+    said.map_or_else(|| format!("{output:?}"), str::to_owned)
+}
+
+#[test]
+fn a_program_does_not_run_where_a_layer_is_missing() {
+    assert_eq!(without("nothing", ""), "it ran without []");
+    let is_root = rustix::process::getuid().is_root();
+    for (denied, _, _, layer) in CASES {
+        // As root the folder is mounted first, with mapped owners.
+        let layer = if is_root && ["mount_setattr", "open_tree"].contains(&denied) { "idmap" } else { layer };
+        assert_eq!(without(denied, ""), format!("missing {layer}"), "without {denied}");
+    }
+}
+
+#[test]
+fn an_operator_may_do_without_some_layers_by_name() {
+    assert_eq!(without("landlock", "landlock"), "it ran without [Landlock]");
+    assert_eq!(without("sethostname", "uts_namespace"), "it ran without [UtsNamespace]");
+    // Not without these, whatever is said.
+    assert_eq!(without("seccomp", "seccomp"), "missing seccomp");
+    assert_eq!(without("landlock", "seccomp"), "missing landlock");
+}
+
+#[tokio::test]
+async fn a_killed_spawner_is_said_and_replaced() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let program = shell(Profile::shell(), &work, "echo hello");
+    assert_eq!(run(&confiner, &program).await.0, "hello\n");
+    let pid = confiner.spawner().expect("it runs");
+    let pid = Pid::from_raw(pid.try_into().expect("a number")).expect("not zero");
+    kill_process(pid, Signal::KILL).expect("killed");
+    // Its socket closes when it is gone.
+    rustix::process::waitid(
+        rustix::process::WaitId::Pid(pid),
+        rustix::process::WaitIdOptions::EXITED | rustix::process::WaitIdOptions::NOWAIT,
+    )
+    .expect("ended");
+    match confiner.start(&program).await {
+        Err(ConfineError::Unavailable(missing)) => assert_eq!(missing.layer, Layer::Spawner),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(run(&confiner, &program).await.0, "hello\n");
+}

@@ -1,0 +1,157 @@
+//! What confined programs get and do.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::Duration;
+
+use sandbox::Exit;
+use sandbox::confine::{ConfineError, Confined, Confiner, Limit, Limits, Profile};
+use tokio::io::AsyncWriteExt;
+
+use super::{folder, run, shell, spawner};
+
+/// What a script prints, and its exit code.
+async fn check(profile: Profile, cases: &[(&str, &str, i32)]) {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    fs::write(work.join("file"), "content\n").expect("a file");
+    for (script, printed, code) in cases {
+        let (found, outcome) = run(&confiner, &shell(profile, &work, script)).await;
+        assert_eq!((found.as_str(), outcome.exit), (*printed, Exit::Code(*code)), "{script}");
+        assert_eq!((outcome.limit, outcome.without, outcome.written), (None, vec![], vec![]), "{script}");
+    }
+}
+
+#[tokio::test]
+async fn programs_look_at_the_workspace() {
+    check(
+        Profile::shell(),
+        &[
+            ("cat file", "content\n", 0),
+            ("exit 7", "", 7),
+            ("echo x 2>/dev/null > file || echo refused", "refused\n", 0),
+            ("id -u; id -un; hostname", "1000\nagent\nsandbox\n", 0),
+            ("echo x > /tmp/a && echo y > ~/b && cat /tmp/a ~/b", "x\ny\n", 0),
+            ("ls /tmp/../ | tr '\\n' ' '; ls -d /run /sys /root 2>/dev/null", BASE, 2),
+            ("echo /proc/[0-9]*", "/proc/1 /proc/2\n", 0),
+            ("ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 ", 0),
+            (
+                "grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/self/status | tr '\\n\\t' '  '",
+                RIGHTS,
+                0,
+            ),
+            ("ulimit -c; cat /dev/null; head -c 2 /dev/zero | wc -c", "0\n2\n", 0),
+            ("env | cut -d= -f1 | sort | tr '\\n' ' '", "HOME LOGNAME PATH PWD TMPDIR USER ", 0),
+        ],
+    )
+    .await;
+}
+
+const BASE: &str = "bin dev etc home lib lib64 proc sbin tmp usr var ";
+const RIGHTS: &str = "CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1 Seccomp: 2 ";
+
+#[tokio::test]
+async fn programs_write_the_workspace_if_they_may() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let script = "mkdir deep && echo x > deep/new && mv deep/new made && rmdir deep";
+    assert_eq!(run(&confiner, &shell(Profile::write(), &work, script)).await.0, "");
+    // Whoever owns the folder owns what is made in it, root's folders included.
+    let (made, folder) =
+        (fs::metadata(work.join("made")).expect("made"), fs::metadata(&work).expect("there"));
+    assert_eq!((made.uid(), made.gid()), (folder.uid(), folder.gid()));
+    assert_eq!(fs::read_to_string(work.join("made")).expect("made"), "x\n");
+    let left: Vec<_> = fs::read_dir(&work).expect("there").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["made"], "what stood in for absent files is gone");
+}
+
+#[tokio::test]
+async fn a_shell_commits_and_leaves_the_repositorys_settings_alone() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let git = |script: &str| {
+        let mut git = std::process::Command::new("sh");
+        git.args(["-c", script]).current_dir(&work).env("HOME", &work);
+        assert!(git.status().expect("git").success(), "{script}");
+    };
+    git(
+        "git init -q . && git config user.email a@b && git config user.name a && rm -rf .git/hooks && mkdir sub",
+    );
+    let script = "echo x > sub/file && git add -A && git commit -qm one && git checkout -qb other && git status --short && \
+                  git log --format=%s; git config core.fsmonitor x 2>/dev/null || echo refused";
+    let (printed, outcome) = run(&confiner, &shell(Profile::write(), &work, script)).await;
+    assert_eq!((printed.as_str(), outcome.exit), ("one\nrefused\n", Exit::Code(0)));
+    assert_eq!(outcome.written, Vec::<std::path::PathBuf>::new());
+    assert!(!work.join(".git/hooks").exists() && !work.join(".claude").exists());
+    git("test \"$(git log --format=%s)\" = one");
+}
+
+#[tokio::test]
+async fn what_was_written_nevertheless_is_said() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    fs::create_dir_all(work.join("a")).expect("a folder");
+    fs::write(work.join("a/CLAUDE.md"), "x").expect("a file");
+    let script = "echo evil > AGENTS.md; mv a b; mkdir a; echo evil > a/CLAUDE.md; echo fine > README.md";
+    let (_, outcome) = run(&confiner, &shell(Profile::write(), &work, script)).await;
+    let mut written: Vec<_> =
+        outcome.written.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    written.sort_unstable();
+    assert_eq!(written, ["AGENTS.md", "a/CLAUDE.md", "b/CLAUDE.md"]);
+}
+
+#[tokio::test]
+async fn input_arrives_and_what_cannot_be_run_says_so() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let mut running = confiner.start(&shell(Profile::shell(), &work, "cat; exit 3")).await.expect("started");
+    let mut io = running.take_io().expect("not taken yet");
+    io.stdin.write_all(b"hello").await.expect("written");
+    drop(io.stdin);
+    let mut printed = String::new();
+    tokio::io::AsyncReadExt::read_to_string(&mut io.stdout, &mut printed).await.expect("text");
+    assert_eq!((printed.as_str(), running.wait().await.exit), ("hello", Exit::Code(3)));
+    for (command, expected) in [("no-such-program", 127), ("/etc/passwd", 126), ("/no/such", 127)] {
+        let program = Confined { command: command.into(), ..shell(Profile::shell(), &work, "") };
+        match confiner.start(&program).await {
+            Err(ConfineError::NotRun { code, .. }) => assert_eq!(code, expected, "{command}"),
+            other => panic!("{command}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_ends_a_program_and_is_named() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let tight = Limits {
+        time: Duration::from_millis(1500),
+        cpu: Duration::from_secs(1),
+        processes: 20,
+        file_bytes: 1 << 20,
+        open_files: 16,
+        scratch_bytes: 4 << 20,
+        output_bytes: 100_000,
+    };
+    let profile = Profile { limits: tight, ..Profile::write() };
+    let slow = Profile { limits: Limits { time: Duration::from_secs(60), ..tight }, ..profile };
+    for (profile, script, limit) in [
+        (profile, "trap '' TERM; sleep 100", Some(Limit::Time)),
+        (slow, "while :; do :; done", Some(Limit::Cpu)),
+        (slow, "exec head -c 2000000 /dev/zero > big", Some(Limit::FileBytes)),
+        (slow, "yes", Some(Limit::OutputBytes)),
+        (
+            slow,
+            "for i in 1 2 3; do head -c 1000000 /dev/zero > /tmp/$i || exit 1; done; head -c 2000000 /dev/zero > /tmp/4; exit 9",
+            None,
+        ),
+        (slow, "n=0; while [ $n -lt 40 ]; do sleep 50 & n=$((n+1)); done; exit 0", None),
+    ] {
+        let (printed, outcome) = run(&confiner, &shell(profile, &work, script)).await;
+        assert_eq!(outcome.limit, limit, "{script}: {outcome:?}");
+        assert!(printed.len() <= 100_000 + 4096);
+        if limit.is_none() {
+            assert_ne!(outcome.exit, Exit::Code(0), "{script}: {printed}");
+        }
+    }
+}
