@@ -15,9 +15,11 @@
 )]
 
 mod confiner;
+mod fork;
 mod init;
 mod layer;
 mod limits;
+mod machine;
 mod mount;
 mod order;
 mod packet;
@@ -31,8 +33,10 @@ mod workspace;
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};
+pub use machine::{Cost, Machine, spawn_cost};
 pub use probe::{Attempted, Held, main as probe_main, self_test, try_outside};
 pub use profile::{Profile, WorkspaceAccess};
+pub use report::MemoryKeeper;
 pub use running::{Outcome, Output, Running, RunningIo};
 pub use spawner::main as spawner_main;
 pub use workspace::WorkspaceError;

@@ -128,12 +128,14 @@ impl Confiner {
         self.send(packet)?;
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
-            Ok(Some(Report::Started { without })) => {
-                Ok(Running::new(pipes, reports, without, prepared, program.profile.limits)?)
+            Ok(Some(Report::Started { without, memory })) => {
+                Ok(Running::new(pipes, reports, (without, memory), prepared, program.profile.limits)?)
             }
             Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
             Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),
-            Ok(Some(Report::Ended { .. }) | None) => Err(no_spawner("it ended without an answer").into()),
+            Ok(Some(Report::Ended { .. } | Report::Reached(_)) | None) => {
+                Err(no_spawner("it ended without an answer").into())
+            }
             // With the pipes the lifeline goes, too.
             Err(_) => Err(no_spawner(format!("no answer within {} s", START_TIMEOUT.as_secs())).into()),
         }

@@ -6,8 +6,9 @@
 mod descriptors;
 mod device;
 pub(super) mod filters;
-mod landlock;
+pub(super) mod landlock;
 mod loopback;
+mod memory;
 mod payload;
 mod privileges;
 mod protect;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use super::layer::Layer;
 use super::order::Order;
-use super::report::Report;
+use super::report::{MemoryKeeper, Report};
 use filters::Filters;
 
 /// The user and group of the program, as it sees them.
@@ -33,6 +34,7 @@ pub(super) const HOME: &str = "/home/agent";
 /// All that an init starts with.
 pub(super) struct Init {
     pub(super) order: Order,
+    pub(super) memory: MemoryKeeper,
     /// The user and group of the program, as they are outside.
     pub(super) outside: (u32, u32),
     /// As root: the mounts of the workspace and of other folders, which only root could take.

@@ -48,6 +48,8 @@ pub enum Layer {
     Landlock,
     /// System calls that no program needs are refused.
     Seccomp,
+    /// Memory of all processes together. Where no control group can be made, init looks ten times a second instead.
+    Memory,
 }
 
 const PERMIT_USER_NAMESPACES: &str = "let programs make user namespaces: `sysctl user.max_user_namespaces=10000`, on Debian also \
@@ -63,7 +65,7 @@ const REPORT: &str = "this should not happen; please report it with the output o
 
 impl Layer {
     /// All of them.
-    pub const ALL: [Layer; 21] = [
+    pub const ALL: [Layer; 22] = [
         Layer::Spawner,
         Layer::RunUser,
         Layer::Idmap,
@@ -85,6 +87,7 @@ impl Layer {
         Layer::Descriptors,
         Layer::Landlock,
         Layer::Seccomp,
+        Layer::Memory,
     ];
 
     /// As configuration, records and errors name it.
@@ -111,6 +114,7 @@ impl Layer {
             Layer::Descriptors => "descriptors",
             Layer::Landlock => "landlock",
             Layer::Seccomp => "seccomp",
+            Layer::Memory => "memory",
         }
     }
 
@@ -142,6 +146,7 @@ impl Layer {
             }
             Layer::Landlock => NEWER_KERNEL,
             Layer::Seccomp => "the kernel needs CONFIG_SECCOMP_FILTER",
+            Layer::Memory => "let Toolcrib make control groups for memory below its own",
             Layer::Loopback
             | Layer::Capabilities
             | Layer::NoNewPrivileges

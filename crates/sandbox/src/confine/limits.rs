@@ -13,6 +13,8 @@ pub struct Limits {
     pub cpu: Duration,
     /// Processes and threads at once.
     pub processes: u64,
+    /// Memory of all its processes together.
+    pub memory_bytes: u64,
     /// The size of each file it writes.
     pub file_bytes: u64,
     /// Open files of each process.
@@ -30,6 +32,7 @@ impl Default for Limits {
             cpu: Duration::from_secs(300),
             // A build with a compiler for each core of a large machine.
             processes: 512,
+            memory_bytes: 4 << 30,
             file_bytes: 4 << 30,
             open_files: 4096,
             scratch_bytes: 512 << 20,
@@ -46,6 +49,8 @@ pub enum Limit {
     Time,
     /// [`Limits::cpu`]
     Cpu,
+    /// [`Limits::memory_bytes`]
+    MemoryBytes,
     /// [`Limits::file_bytes`]
     FileBytes,
     /// [`Limits::output_bytes`]
@@ -58,6 +63,7 @@ impl Limit {
         match self {
             Limit::Time => "time",
             Limit::Cpu => "cpu",
+            Limit::MemoryBytes => "memory_bytes",
             Limit::FileBytes => "file_bytes",
             Limit::OutputBytes => "output_bytes",
         }

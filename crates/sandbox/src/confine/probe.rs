@@ -10,8 +10,11 @@ mod scene;
 mod self_test;
 
 use std::ffi::OsString;
-use std::process::{Command, Stdio};
+use std::io::{self, Write as _};
 
+use rustix::process::{WaitOptions, waitpid};
+
+use super::fork::fork;
 use attempt::{ATTEMPTS, Attempt};
 use scene::Targets;
 
@@ -21,40 +24,30 @@ pub use self_test::{Attempted, Held, self_test, try_outside};
 const ESCAPED: &str = "escaped";
 const HELD: &str = "held";
 
-/// The whole life of a probe: it makes the attempts that its first argument names, each in a process of its own, or, if it is
-/// one of these, the only one; and says a line about each. The second argument is [`Targets`]. Returns the exit code.
+/// The whole life of a probe: it makes all attempts, each in a process of its own, since some change the process that makes
+/// them and some end it, and says a line about each. Its argument is what there is to escape to. Must be called in a process
+/// started for nothing else, before any thread exists. Returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
-    let words: Vec<String> = words.into_iter().filter_map(|word| word.into_string().ok()).collect();
-    let [names, targets, rest @ ..] = words.as_slice() else { return 2 };
-    let names: Vec<&str> = names.split(',').collect();
-    let wanted: Vec<&Attempt> = ATTEMPTS.iter().filter(|attempt| names.contains(&attempt.name)).collect();
-    match (wanted.as_slice(), rest) {
-        ([only], [flag]) if flag == "only" => i32::from(!escapes(only, targets)),
-        _ => {
-            wanted.iter().for_each(|attempt| say(attempt, &words[1]));
-            0
+    let targets = words.into_iter().next().and_then(|targets| Targets::parse(targets.to_str()?));
+    let Some(targets) = targets else { return 2 };
+    for attempt in &ATTEMPTS {
+        // Who reads it misses a line that could not be said, and takes that for no success.
+        let _ = try_it(attempt, &targets).and_then(|outcome| say(attempt.name, outcome));
+    }
+    0
+}
+
+fn try_it(attempt: &Attempt, targets: &Targets) -> io::Result<&'static str> {
+    match fork()? {
+        None => std::process::exit(i32::from((attempt.run)(targets).is_err())),
+        Some(child) => {
+            let ended = waitpid(Some(child), WaitOptions::empty())?;
+            let code = ended.and_then(|(_, status)| status.exit_status());
+            Ok(if code == Some(0) { ESCAPED } else { HELD })
         }
     }
 }
 
-/// Some attempts change the process that makes them, and some end it.
-fn say(attempt: &Attempt, targets: &str) {
-    let us = std::env::current_exe().unwrap_or_default();
-    let mut command = Command::new(us);
-    command.args(Targets::parse(targets).map(|targets| targets.probe_words).unwrap_or_default());
-    command.args([attempt.name, targets, "only"]).stdin(Stdio::null()).stderr(Stdio::null());
-    let outcome = match command.status() {
-        Ok(status) if status.success() => ESCAPED,
-        Ok(_) => HELD,
-        // Nothing was tried, and that is no success.
-        Err(_) => "not tried",
-    };
-    let _ = std::io::Write::write_all(
-        &mut std::io::stdout(),
-        format!("{}: {outcome}\n", attempt.name).as_bytes(),
-    );
-}
-
-fn escapes(attempt: &Attempt, targets: &str) -> bool {
-    Targets::parse(targets).is_some_and(|targets| (attempt.run)(&targets).is_ok())
+fn say(name: &str, outcome: &str) -> io::Result<()> {
+    io::stdout().write_all(format!("{name}: {outcome}\n").as_bytes())
 }

@@ -15,9 +15,20 @@ pub(super) enum Report {
     /// All layers stand, and the program cannot be run: as a shell's code says, 126 or 127.
     NotRun { code: i32, why: String },
     /// The program runs.
-    Started { without: Vec<Layer> },
+    Started { without: Vec<Layer>, memory: MemoryKeeper },
+    /// A limit that is found when all is over.
+    Reached(Limit),
     /// The program has ended.
     Ended { ending: Ending, limit: Option<Limit> },
+}
+
+/// What keeps a program to its limit of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MemoryKeeper {
+    /// The kernel, by a control group.
+    ControlGroup,
+    /// Init, which looks ten times a second. A program may take more in between: this is degraded.
+    Watchdog,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

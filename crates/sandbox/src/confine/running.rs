@@ -16,7 +16,7 @@ use super::layer::Layer;
 use super::limits::{Limit, Limits};
 use super::order::Order;
 use super::packet::Packet;
-use super::report::{Ending, Report};
+use super::report::{Ending, MemoryKeeper, Report};
 use super::workspace::Prepared;
 use crate::process::Exit;
 
@@ -58,6 +58,7 @@ pub struct Running {
     line: Arc<Line>,
     reports: Reports,
     without: Vec<Layer>,
+    memory: MemoryKeeper,
     workspace: Option<Prepared>,
 }
 
@@ -105,7 +106,7 @@ impl Running {
     pub(super) fn new(
         pipes: Pipes,
         reports: Reports,
-        without: Vec<Layer>,
+        (without, memory): (Vec<Layer>, MemoryKeeper),
         workspace: Option<Prepared>,
         limits: Limits,
     ) -> io::Result<Running> {
@@ -122,7 +123,7 @@ impl Running {
             stdout: output(pipes.stdout)?,
             stderr: output(pipes.stderr)?,
         };
-        Ok(Running { io: Some(io), line, reports, without, workspace })
+        Ok(Running { io: Some(io), line, reports, without, memory, workspace })
     }
 
     /// Hands out the streams, once.
@@ -135,13 +136,20 @@ impl Running {
         &self.without
     }
 
+    /// What keeps it to its limit of memory.
+    pub fn memory_keeper(&self) -> MemoryKeeper {
+        self.memory
+    }
+
     /// Waits until the program has ended, nothing of it is left, and the workspace has been looked at.
     pub async fn wait(mut self) -> Outcome {
         self.io = None;
-        let mut ended = None;
+        let (mut ended, mut reached) = (None, None);
         while let Some(report) = next(&mut self.reports).await {
-            if let Report::Ended { ending, limit } = report {
-                ended = Some((ending, limit));
+            match report {
+                Report::Ended { ending, limit } => ended = Some((ending, limit)),
+                Report::Reached(limit) => reached = Some(limit),
+                Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}
             }
         }
         let exit = match ended {
@@ -150,8 +158,11 @@ impl Running {
             None => Exit::Lost,
         };
         let is_over_output = self.line.is_over_output.load(Ordering::Relaxed);
-        let limit =
-            if is_over_output { Some(Limit::OutputBytes) } else { ended.and_then(|(_, limit)| limit) };
+        let limit = if is_over_output {
+            Some(Limit::OutputBytes)
+        } else {
+            ended.and_then(|(_, limit)| limit).or(reached)
+        };
         let workspace = self.workspace.take();
         let look = move || workspace.map(|workspace| workspace.written()).unwrap_or_default();
         let written = tokio::task::spawn_blocking(look).await.unwrap_or_default();

@@ -2,6 +2,7 @@
 //! and tidies up behind it. It lives as long as the process that started it, and until the last of its programs is gone.
 
 mod clone;
+mod control_group;
 mod idmap;
 mod placeholder;
 mod run;
@@ -20,6 +21,7 @@ use rustix::stdio::{dup2_stdin, stdin};
 use super::init::filters::Filters;
 use super::mount::about;
 use super::packet::Packet;
+use control_group::ControlGroups;
 use idmap::OwnerMaps;
 use placeholder::Identity;
 use run::Run;
@@ -33,6 +35,8 @@ struct Spawner {
     /// Only when we are root.
     users: Option<RunUsers>,
     maps: OwnerMaps,
+    /// Nothing where none can be made.
+    groups: Option<ControlGroups>,
     runs: Vec<Run>,
 }
 
@@ -52,7 +56,8 @@ fn spawn() -> io::Result<()> {
     let users = if getuid().is_root() { Some(RunUsers::new()?) } else { None };
     let filters = Arc::new(Filters::new().map_err(io::Error::other)?);
     let maps = OwnerMaps::default();
-    let mut spawner = Spawner { socket: Some(socket), filters, users, maps, runs: Vec::new() };
+    let groups = ControlGroups::find();
+    let mut spawner = Spawner { socket: Some(socket), filters, users, maps, groups, runs: Vec::new() };
     while spawner.socket.is_some() || !spawner.runs.is_empty() {
         let is_asked = spawner.wait()?;
         spawner.tidy_up();

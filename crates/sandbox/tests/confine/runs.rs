@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 use sandbox::Exit;
-use sandbox::confine::{ConfineError, Confined, Confiner, Limit, Limits, Profile};
+use sandbox::confine::{ConfineError, Confined, Confiner, Limit, Limits, MemoryKeeper, Profile};
 use tokio::io::AsyncWriteExt;
 
 use super::{folder, run, shell, spawner};
@@ -121,6 +121,29 @@ async fn input_arrives_and_what_cannot_be_run_says_so() {
 }
 
 #[tokio::test]
+async fn memory_is_kept_by_the_kernel_where_it_can_be() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let running = confiner.start(&shell(Profile::shell(), &work, "true")).await.expect("started");
+    let has_groups = fs::metadata("/sys/fs/cgroup/memory").is_ok() && rustix::process::getuid().is_root();
+    let expected = if has_groups { MemoryKeeper::ControlGroup } else { MemoryKeeper::Watchdog };
+    assert_eq!(running.memory_keeper(), expected);
+    let mark = format!("toolcrib-{}-", confiner.spawner().expect("it runs"));
+    assert_eq!(groups(&mark), usize::from(has_groups));
+    running.wait().await;
+    assert_eq!(groups(&mark), 0);
+}
+
+/// Control groups whose names begin so.
+fn groups(mark: &str) -> usize {
+    let ours = fs::read_to_string("/proc/self/cgroup").expect("proc");
+    let ours = ours.lines().find_map(|line| line.split_once(":memory:")).map(|(_, path)| path.to_owned());
+    let Some(ours) = ours else { return 0 };
+    let below = fs::read_dir(format!("/sys/fs/cgroup/memory{ours}")).into_iter().flatten().flatten();
+    below.filter(|entry| entry.file_name().to_string_lossy().starts_with(mark)).count()
+}
+
+#[tokio::test]
 async fn a_limit_ends_a_program_and_is_named() {
     let confiner = Confiner::new(spawner());
     let (_folder, work) = folder();
@@ -128,6 +151,7 @@ async fn a_limit_ends_a_program_and_is_named() {
         time: Duration::from_millis(1500),
         cpu: Duration::from_secs(1),
         processes: 20,
+        memory_bytes: 64 << 20,
         file_bytes: 1 << 20,
         open_files: 16,
         scratch_bytes: 4 << 20,
@@ -138,6 +162,11 @@ async fn a_limit_ends_a_program_and_is_named() {
     for (profile, script, limit) in [
         (profile, "trap '' TERM; sleep 100", Some(Limit::Time)),
         (slow, "while :; do :; done", Some(Limit::Cpu)),
+        (
+            slow,
+            "python3 -c 'a = bytearray(300 << 20); import time; time.sleep(30)'",
+            Some(Limit::MemoryBytes),
+        ),
         (slow, "exec head -c 2000000 /dev/zero > big", Some(Limit::FileBytes)),
         (slow, "yes", Some(Limit::OutputBytes)),
         (

@@ -26,6 +26,15 @@ pub(super) fn restrict(init: &Init) -> io::Result<()> {
     enforce(init, abi)
 }
 
+/// What this kernel knows of it, in words.
+pub(in crate::confine) fn version() -> String {
+    match newest() {
+        Ok(ABI::V6) => "version 6 or newer".to_owned(),
+        Ok(abi) => format!("version {}", abi as i32),
+        Err(error) => format!("not there: {error}"),
+    }
+}
+
 /// The newest that this kernel knows. Everything that is asked of it must then hold: nothing is left out in silence.
 fn newest() -> Result<ABI, RulesetError> {
     let mut error = None;

@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use rustix::process::{Pid, Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit};
 
 use super::watch::Started;
 use super::{Init, Step, descriptors, landlock};
+use crate::confine::fork::fork;
 use crate::confine::layer::Layer;
 use crate::confine::report::Report;
 
@@ -47,7 +48,7 @@ pub(super) fn start(mut init: Init) -> Option<Started> {
     drop(report);
     match answer(&mut result) {
         None => {}
-        Some(Report::Started { without }) => init.without = without,
+        Some(Report::Started { without, .. }) => init.without = without,
         Some(why) => return refuse(&init, &why),
     }
     Some(Started::new(init, program, began))
@@ -77,7 +78,7 @@ fn run(mut init: Init, report: impl AsFd) -> Report {
             Ok(()) => {}
             Err(_) if init.order.does_without(layer) => {
                 init.without.push(layer);
-                Report::Started { without: init.without.clone() }.write(&report);
+                Report::Started { without: init.without.clone(), memory: init.memory }.write(&report);
             }
             Err(error) => return Report::missing(layer, error),
         }
@@ -125,12 +126,4 @@ fn limit(init: &Init) -> io::Result<()> {
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(hard) })?;
     }
     Ok(())
-}
-
-/// The child gets `None`.
-fn fork() -> io::Result<Option<Pid>> {
-    #[expect(unsafe_code, reason = "neither std nor rustix forks")]
-    // SAFETY: this process has one thread, so the child's copy of its memory holds no lock of another.
-    let child = unsafe { libc::fork() };
-    if child < 0 { Err(io::Error::last_os_error()) } else { Ok(Pid::from_raw(child)) }
 }

@@ -10,10 +10,12 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 use signal_hook::consts::SIGCHLD;
 
-use super::Init;
+use super::{Init, memory};
 use crate::confine::limits::{Limit, Limits};
-use crate::confine::order::Order;
-use crate::confine::report::{Ending, Report};
+use crate::confine::report::{Ending, MemoryKeeper, Report};
+
+/// How often the watchdog looks. A look at a hundred processes takes a millisecond.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// A shell's code for a program that signal n ended is 128 + n.
 const SIGNAL_CODE_BASE: i32 = 128;
@@ -22,6 +24,8 @@ const SIGNAL_CODE_BASE: i32 = 128;
 pub(super) struct Started {
     program: Pid,
     deadline: Option<Instant>,
+    /// What init sees to itself.
+    memory_bytes_max: Option<u64>,
     lifeline: OwnedFd,
     report: OwnedFd,
 }
@@ -29,9 +33,11 @@ pub(super) struct Started {
 impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
-        let Init { order: Order { limits: Limits { time, .. }, .. }, lifeline, report, without, .. } = init;
-        Report::Started { without }.write(&report);
-        Started { program, deadline: began.checked_add(time), lifeline, report }
+        let Init { order, memory, lifeline, report, without, .. } = init;
+        let Limits { time, memory_bytes, .. } = order.limits;
+        Report::Started { without, memory }.write(&report);
+        let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
+        Started { program, deadline: began.checked_add(time), memory_bytes_max, lifeline, report }
     }
 }
 
@@ -62,6 +68,13 @@ fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
         if left.is_some_and(|left| left.is_zero()) {
             return Ok((killed, Some(Limit::Time)));
         }
+        if started.memory_bytes_max.is_some_and(|most| memory::used() > most) {
+            return Ok((killed, Some(Limit::MemoryBytes)));
+        }
+        let left = match (left, started.memory_bytes_max) {
+            (left, Some(_)) => Some(left.unwrap_or(LOOK_EVERY).min(LOOK_EVERY)),
+            (left, None) => left,
+        };
         if sleep(&children, &started.lifeline, left)? {
             return Ok((killed, None));
         }

@@ -33,8 +33,6 @@ pub(super) struct Targets {
     pub(super) descriptor: i32,
     /// A variable of its environment.
     pub(super) variable: String,
-    /// What comes before the probe's own arguments.
-    pub(super) probe_words: Vec<String>,
 }
 
 impl Targets {
@@ -55,7 +53,7 @@ pub(super) struct Scene {
 pub(super) const VARIABLE: &str = "TOOLCRIB_PROBE_SECRET";
 
 impl Scene {
-    pub(super) fn new(probe_words: &[String]) -> io::Result<Scene> {
+    pub(super) fn new() -> io::Result<Scene> {
         let folder = tempfile::tempdir()?;
         let base = folder.path().canonicalize()?;
         let (workspace, twin) = (base.join("work"), base.join("work-twin"));
@@ -97,7 +95,6 @@ impl Scene {
             host: i32::try_from(std::process::id()).map_err(io::Error::other)?,
             descriptor: descriptor.as_raw_fd(),
             variable: VARIABLE.to_owned(),
-            probe_words: probe_words.to_vec(),
         };
         let servers = (tcp, udp, unix, hidden);
         Ok(Scene { targets, _folder: folder, _servers: servers, _descriptor: descriptor })

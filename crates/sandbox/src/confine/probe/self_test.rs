@@ -46,7 +46,7 @@ pub async fn self_test(
     probe: &Launcher,
     waived: &[Layer],
 ) -> Result<Vec<Attempted>, ConfineError> {
-    let scene = Scene::new(&probe.guard_args)?;
+    let scene = Scene::new()?;
     let targets = serde_json::to_string(&scene.targets).map_err(io::Error::other)?;
     let args = words(probe, targets).map(Into::into).collect();
     let secrets = vec![scene.targets.workspace.join("state")];
@@ -77,7 +77,7 @@ pub async fn self_test(
 /// # Errors
 /// The probe cannot be run.
 pub async fn try_outside(probe: &Launcher) -> io::Result<Vec<Attempted>> {
-    let scene = Scene::new(&probe.guard_args)?;
+    let scene = Scene::new()?;
     let targets = serde_json::to_string(&scene.targets).map_err(io::Error::other)?;
     let mut command = Command::new(&probe.guard);
     command.args(words(probe, targets)).env(VARIABLE, "x").stdin(Stdio::null());
@@ -85,10 +85,9 @@ pub async fn try_outside(probe: &Launcher) -> io::Result<Vec<Attempted>> {
     Ok(outcomes(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// The probe's arguments: its own word, all attempts, and what there is to escape to.
+/// The probe's arguments: its own word, and what there is to escape to.
 fn words(probe: &Launcher, targets: String) -> impl Iterator<Item = String> {
-    let names: Vec<&str> = ATTEMPTS.iter().map(|attempt| attempt.name).collect();
-    probe.guard_args.clone().into_iter().chain([names.join(","), targets])
+    probe.guard_args.clone().into_iter().chain([targets])
 }
 
 fn outcomes(said: &str) -> Vec<Attempted> {

@@ -1,7 +1,7 @@
 //! `Run`: one program, from the packet that asks for it until nothing is left of it.
 
 use std::collections::HashSet;
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -11,15 +11,17 @@ use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
 use rustix::process::{getgid, getuid};
 
 use super::clone::{Side, init, missing};
+use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
 use super::run_user::as_user;
 use super::{Spawner, run_user};
 use crate::confine::init::{self as inside, Init};
 use crate::confine::layer::Layer;
+use crate::confine::limits::Limit;
 use crate::confine::mount;
 use crate::confine::order::Order;
 use crate::confine::packet::Packet;
-use crate::confine::report::Report;
+use crate::confine::report::{MemoryKeeper, Report};
 
 pub(super) struct Run {
     init: Pid,
@@ -27,7 +29,8 @@ pub(super) struct Run {
     /// Gone once it has ended.
     lifeline: Option<OwnedFd>,
     /// Ours is closed last: its end says that all is tidied up.
-    _report: OwnedFd,
+    report: OwnedFd,
+    group: Option<ControlGroup>,
     placeholders: Vec<Placeholder>,
     user: Option<u32>,
     is_over: bool,
@@ -40,6 +43,7 @@ struct Prepared {
     workspace: Option<OwnedFd>,
     read: Option<Vec<OwnedFd>>,
     placeholders: Vec<Placeholder>,
+    group: Option<ControlGroup>,
 }
 
 impl Run {
@@ -49,6 +53,7 @@ impl Run {
         // Asked before there is a child, which could not say.
         let ourselves = (getuid().as_raw(), getgid().as_raw());
         let prepared = Prepared::new(spawner, order)?;
+        let (wait, go) = io::pipe().map_err(|error| Report::missing(Layer::Spawner, error))?;
         let (side, without) = match clone_init(&prepared) {
             Ok(made) => made,
             Err(why) => {
@@ -56,22 +61,40 @@ impl Run {
                 return Err(why);
             }
         };
-        let Prepared { order, user, workspace, read, placeholders } = prepared;
+        let Prepared { order, user, workspace, read, placeholders, group } = prepared;
         match side {
-            Side::Parent { child, handle } => Ok(Run {
-                init: child,
-                handle,
-                lifeline: Some(lifeline),
-                _report: report,
-                placeholders,
-                user,
-                is_over: false,
-            }),
+            Side::Parent { child, handle } => {
+                if let Some(Err(error)) = group.as_ref().map(|group| group.add(child)) {
+                    Report::missing(Layer::Memory, error).write(&report);
+                    // It has not begun, and this keeps it from that; it is tidied up as any other.
+                    let _ = pidfd_send_signal(&handle, Signal::KILL);
+                }
+                drop(go);
+                let lifeline = Some(lifeline);
+                Ok(Run { init: child, handle, lifeline, report, group, placeholders, user, is_over: false })
+            }
             Side::Child => {
                 let outside = user.map_or(ourselves, |user| (user, user));
                 let filters = spawner.let_go();
-                let init =
-                    Init { order, outside, workspace, read, streams, lifeline, report, filters, without };
+                let memory = match group {
+                    Some(_) => MemoryKeeper::ControlGroup,
+                    None => MemoryKeeper::Watchdog,
+                };
+                // What it starts must be in its group, so it must be there first. The end of the pipe says so.
+                drop(go);
+                let _ = (&wait).read(&mut [0]);
+                let init = Init {
+                    order,
+                    memory,
+                    outside,
+                    workspace,
+                    read,
+                    streams,
+                    lifeline,
+                    report,
+                    filters,
+                    without,
+                };
                 // What unwinds here would go on as a second spawner.
                 let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
                 std::process::exit(ended.unwrap_or(1))
@@ -111,6 +134,12 @@ impl Run {
     /// Takes away what was made for it and is not in `held` by others, and returns its user.
     pub(super) fn close(self, held: &HashSet<Identity>) -> Option<u32> {
         self.placeholders.into_iter().for_each(|placeholder| placeholder.close(held));
+        if let Some(group) = self.group {
+            if group.has_killed() {
+                Report::Reached(Limit::MemoryBytes).write(&self.report);
+            }
+            group.close();
+        }
         self.user
     }
 }
@@ -119,7 +148,11 @@ impl Prepared {
     fn new(spawner: &mut Spawner, order: Order) -> Result<Prepared, Report> {
         let taken = spawner.users.as_mut().map(run_user::RunUsers::take).transpose();
         let user = taken.map_err(|error| Report::missing(Layer::RunUser, error))?;
-        let mut prepared = Prepared { order, user, workspace: None, read: None, placeholders: Vec::new() };
+        let mut prepared =
+            Prepared { order, user, workspace: None, read: None, placeholders: Vec::new(), group: None };
+        // Without one init keeps watch itself.
+        let bytes = prepared.order.limits.memory_bytes;
+        prepared.group = spawner.groups.as_mut().and_then(|groups| groups.make(bytes).ok());
         match prepared.mounts(spawner) {
             Ok(()) => Ok(prepared),
             Err((layer, error)) => {
@@ -149,6 +182,9 @@ impl Prepared {
     fn undo(self, spawner: &mut Spawner) {
         let held = spawner.held();
         self.placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
+        if let Some(group) = self.group {
+            group.close();
+        }
         if let (Some(users), Some(user)) = (&mut spawner.users, self.user) {
             users.give_back(user);
         }

@@ -1,0 +1,150 @@
+//! Memory of a run, kept by the kernel: a control group of its own, of version 2 or else of version 1.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::process::Pid;
+
+use crate::confine::mount::about;
+
+const MOUNTED: &str = "/sys/fs/cgroup";
+
+/// Where groups for runs can be made.
+#[derive(Debug)]
+pub(super) struct ControlGroups {
+    above: PathBuf,
+    version: &'static Version,
+    made: u64,
+}
+
+/// How a version calls its files.
+#[derive(Debug)]
+struct Version {
+    limit: &'static str,
+    /// Set as far as they are there.
+    besides: &'static [(&'static str, &'static str)],
+    /// A line in it says how many were killed.
+    events: &'static str,
+}
+
+const V1: Version = Version { limit: "memory.limit_in_bytes", besides: &[], events: "memory.oom_control" };
+
+const V2: Version = Version {
+    limit: "memory.max",
+    // With one process all of them end, and swap is memory, too.
+    besides: &[("memory.swap.max", "0"), ("memory.oom.group", "1")],
+    events: "memory.events",
+};
+
+const KILLED: &str = "oom_kill ";
+
+/// A group of one run. It is empty when the run is over, and goes with it.
+#[derive(Debug)]
+pub(super) struct ControlGroup {
+    path: PathBuf,
+    version: &'static Version,
+}
+
+impl ControlGroups {
+    /// Nothing where this process can make none.
+    pub(super) fn find() -> Option<ControlGroups> {
+        let ours = fs::read_to_string("/proc/self/cgroup").ok()?;
+        let candidates = candidates(Path::new(MOUNTED), &ours);
+        candidates.into_iter().find_map(|(above, version)| {
+            let mut groups = ControlGroups { above, version, made: 0 };
+            // Whether it can be made is only known from making it.
+            groups.make(u64::MAX >> 1).ok()?.close();
+            Some(groups)
+        })
+    }
+
+    pub(super) fn make(&mut self, bytes: u64) -> io::Result<ControlGroup> {
+        self.made += 1;
+        let path = self.above.join(format!("toolcrib-{}-{}", std::process::id(), self.made));
+        fs::create_dir(&path).map_err(about(&path))?;
+        let group = ControlGroup { path, version: self.version };
+        match group.limit(bytes) {
+            Ok(()) => Ok(group),
+            Err(error) => {
+                group.close();
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Groups below which one may be made, by the lines of our own `/proc/self/cgroup`. Below a group that holds processes version
+/// 2 makes none with limits, but below the topmost.
+fn candidates(mounted: &Path, ours: &str) -> Vec<(PathBuf, &'static Version)> {
+    let below = |folder: &str, path: &str| mounted.join(folder).join(path.trim_start_matches('/'));
+    let mut found = Vec::new();
+    for line in ours.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        match (parts.next(), parts.next()) {
+            (Some(""), Some(path)) => found.extend([(below("", path), &V2), (mounted.to_owned(), &V2)]),
+            (Some(controllers), Some(path)) if controllers.split(',').any(|one| one == "memory") => {
+                found.push((below("memory", path), &V1));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+impl ControlGroup {
+    fn limit(&self, bytes: u64) -> io::Result<()> {
+        let limit = self.path.join(self.version.limit);
+        // Not made by us: a group without this controller must not get a file of that name.
+        fs::File::options().write(true).open(&limit).map_err(about(&limit))?;
+        fs::write(&limit, bytes.to_string()).map_err(about(&limit))?;
+        for (name, value) in self.version.besides {
+            let path = self.path.join(name);
+            if path.exists() {
+                fs::write(&path, value).map_err(about(&path))?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&self, process: Pid) -> io::Result<()> {
+        let path = self.path.join("cgroup.procs");
+        fs::write(&path, process.as_raw_pid().to_string()).map_err(about(&path))
+    }
+
+    /// Whether the kernel has ended a process of the group for its memory.
+    pub(super) fn has_killed(&self) -> bool {
+        let events = fs::read_to_string(self.path.join(self.version.events)).unwrap_or_default();
+        let killed = events.lines().find_map(|line| line.strip_prefix(KILLED));
+        killed.is_some_and(|killed| killed.trim() != "0")
+    }
+
+    pub(super) fn close(self) {
+        // It has no processes any more, or never had.
+        let _ = fs::remove_dir(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn groups_are_made_below_ours() {
+        for (ours, expected) in [
+            ("0::/user.slice/a\n", &["/c/user.slice/a memory.max", "/c/ memory.max"][..]),
+            ("9:name=systemd:/\n4:cpu,memory:/x/y\n", &["/c/memory/x/y memory.limit_in_bytes"]),
+            ("4:memory:/\n0::/\n", &["/c/memory/ memory.limit_in_bytes", "/c/ memory.max", "/c memory.max"]),
+            ("8:pids:/\n", &[]),
+        ] {
+            let found = candidates(Path::new("/c"), ours);
+            let found: Vec<_> = found.iter().map(|(path, version)| (path.clone(), version.limit)).collect();
+            let expected: Vec<_> =
+                expected.iter().map(|one| one.split_once(' ').expect("two words")).collect();
+            assert_eq!(
+                found,
+                expected.iter().map(|(path, limit)| (PathBuf::from(path), *limit)).collect::<Vec<_>>()
+            );
+        }
+    }
+}
