@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
-use super::init::HOME;
+use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
 use super::order::Order;
 use super::packet::{Packet, connection};

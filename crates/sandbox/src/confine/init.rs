@@ -6,6 +6,7 @@
 mod descriptors;
 mod device;
 pub(super) mod filters;
+pub(super) mod given;
 pub(super) mod landlock;
 mod loopback;
 mod memory;
@@ -16,39 +17,9 @@ mod root;
 mod user;
 mod watch;
 
-use std::io;
-use std::os::fd::OwnedFd;
-use std::sync::Arc;
-
 use super::layer::Layer;
-use super::order::Order;
-use super::report::{MemoryKeeper, Report};
-use filters::Filters;
-
-/// The user and group of the program, as it sees them.
-pub(super) const USER: u32 = 1000;
-
-/// The program's home folder inside.
-pub(super) const HOME: &str = "/home/agent";
-
-/// All that an init starts with.
-pub(super) struct Init {
-    pub(super) order: Order,
-    pub(super) memory: MemoryKeeper,
-    /// The user and group of the program, as they are outside.
-    pub(super) outside: (u32, u32),
-    /// As root: the mounts of the workspace and of other folders, which only root could take.
-    pub(super) workspace: Option<OwnedFd>,
-    pub(super) read: Option<Vec<OwnedFd>>,
-    pub(super) streams: [OwnedFd; 3],
-    pub(super) lifeline: OwnedFd,
-    pub(super) report: OwnedFd,
-    pub(super) filters: Arc<Filters>,
-    /// Layers that are missing and waived.
-    pub(super) without: Vec<Layer>,
-}
-
-type Step = fn(&Init) -> io::Result<()>;
+use super::report::Report;
+use given::{Init, Step};
 
 /// What is set up for init and program alike, in this order.
 const STEPS: [(Layer, Step); 12] = [

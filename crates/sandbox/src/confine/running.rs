@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use rustix::process::Signal;
 use tokio::io::{AsyncRead, BufReader, Lines, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
@@ -155,6 +156,8 @@ impl Running {
         let exit = match ended {
             Some((Ending::Code(code), _)) => Exit::Code(code),
             Some((Ending::Signal(signal), _)) => Exit::Signal(signal),
+            // Both init and the spawner see the end of the lifeline; the spawner was faster, so init could not say it.
+            None if self.line.is_ended() => Exit::Signal(Signal::KILL.as_raw()),
             None => Exit::Lost,
         };
         let is_over_output = self.line.is_over_output.load(Ordering::Relaxed);
@@ -163,9 +166,12 @@ impl Running {
         } else {
             ended.and_then(|(_, limit)| limit).or(reached)
         };
-        let workspace = self.workspace.take();
-        let look = move || workspace.map(|workspace| workspace.written()).unwrap_or_default();
-        let written = tokio::task::spawn_blocking(look).await.unwrap_or_default();
+        let written = match self.workspace.take().filter(Prepared::is_surveyed) {
+            Some(workspace) => {
+                tokio::task::spawn_blocking(move || workspace.written()).await.unwrap_or_default()
+            }
+            None => Vec::new(),
+        };
         Outcome { exit, limit, without: self.without.clone(), written }
     }
 
@@ -185,6 +191,10 @@ impl Drop for Running {
 impl Line {
     fn end(&self) {
         *self.lifeline.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    fn is_ended(&self) -> bool {
+        self.lifeline.lock().unwrap_or_else(PoisonError::into_inner).is_none()
     }
 
     /// How many of `bytes` may still be passed on.

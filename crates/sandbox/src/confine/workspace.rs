@@ -4,6 +4,7 @@
 mod git;
 mod survey;
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -67,21 +68,23 @@ pub(super) fn prepare(
     if paths.is_unread() {
         return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
     }
-    let mut rules = Vec::new();
-    let mut survey = None;
-    if is_writable {
-        let found = Survey::of(&root, &paths);
-        rules.extend(found.rules(&root, &paths));
-        survey = Some((paths, found));
-        hide(&root, protected, &mut rules);
-    } else {
-        hide(&root, protected, &mut rules);
-    }
+    let mut rules = hidden(&root, &paths);
+    let survey = is_writable.then(|| {
+        let survey = Survey::of(&root, &paths);
+        // What is hidden may lie in what is only read-only, so it comes last.
+        rules.splice(0..0, survey.rules(&root, &paths));
+        (paths, survey)
+    });
     let ordered = OrderedWorkspace { path: root.into(), is_writable, rules };
     Ok(Some(Prepared { ordered, survey }))
 }
 
 impl Prepared {
+    /// Whether it was writable, and has to be looked at again.
+    pub(super) fn is_surveyed(&self) -> bool {
+        self.survey.is_some()
+    }
+
     /// What is there after the run that no program should have written: new, or not what it was. Below the root.
     pub(super) fn written(&self) -> Vec<PathBuf> {
         let Some((paths, before)) = &self.survey else { return Vec::new() };
@@ -89,13 +92,11 @@ impl Prepared {
     }
 }
 
-fn hide(root: &Path, protected: &ProtectedPaths, rules: &mut Vec<(std::ffi::OsString, Rule)>) {
-    for unread in ProgramPaths::new(root, protected).unread() {
-        let Ok(below) = unread.strip_prefix(root) else { continue };
-        if unread.symlink_metadata().is_ok() {
-            rules.push((below.into(), Rule::Hidden));
-        }
-    }
+/// What holds secrets and is there.
+fn hidden(root: &Path, paths: &ProgramPaths) -> Vec<(OsString, Rule)> {
+    let below = paths.unread().iter().filter_map(|unread| unread.strip_prefix(root).ok());
+    let there = below.filter(|below| root.join(below).symlink_metadata().is_ok());
+    there.map(|below| (below.into(), Rule::Hidden)).collect()
 }
 
 fn check_width(root: &Path, home: Option<&Path>) -> Result<(), WorkspaceError> {

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use sandbox::Exit;
 use sandbox::confine::{Confiner, Limit, Limits, Profile};
 use tokio::io::AsyncReadExt;
 
@@ -136,6 +137,20 @@ fn killed_nothing_survives() {
         nothing_is_left(&mark);
     }
     nothing_stands_in(&work);
+}
+
+#[tokio::test]
+async fn a_signal_to_its_group_ends_nobody_else() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let neighbour =
+        confiner.start(&shell(Profile::shell(), &work, "read line; exit 4")).await.expect("started");
+    let (_, outcome) = super::run(&confiner, &shell(Profile::shell(), &work, "kill -KILL 0; exit 3")).await;
+    assert_eq!(outcome.exit, Exit::Signal(9));
+    let mut neighbour = neighbour;
+    drop(neighbour.take_io());
+    assert_eq!(neighbour.wait().await.exit, Exit::Code(4));
+    super::run(&confiner, &shell(Profile::shell(), &work, "true")).await;
 }
 
 #[tokio::test]

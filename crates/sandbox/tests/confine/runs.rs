@@ -40,6 +40,8 @@ async fn programs_look_at_the_workspace() {
                 RIGHTS,
                 0,
             ),
+            // The mount of /proc can be written: this is for Landlock to refuse.
+            ("sh -c 'echo x > /proc/self/comm' 2>/dev/null || echo refused", "refused\n", 0),
             ("ulimit -c; cat /dev/null; head -c 2 /dev/zero | wc -c", "0\n2\n", 0),
             ("env | cut -d= -f1 | sort | tr '\\n' ' '", "HOME LOGNAME PATH PWD TMPDIR USER ", 0),
         ],
@@ -47,8 +49,37 @@ async fn programs_look_at_the_workspace() {
     .await;
 }
 
-const BASE: &str = "bin dev etc home lib lib64 proc sbin tmp usr var ";
+const BASE: &str = "bin dev etc home lib lib64 proc sbin tmp usr ";
 const RIGHTS: &str = "CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1 Seccomp: 2 ";
+
+#[tokio::test]
+async fn every_namespace_is_its_own() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    for name in ["cgroup", "ipc", "mnt", "net", "pid", "user", "uts"] {
+        let path = format!("/proc/self/ns/{name}");
+        let (inside, _) = run(&confiner, &shell(Profile::shell(), &work, &format!("readlink {path}"))).await;
+        let outside = fs::read_link(&path).expect("proc").to_string_lossy().into_owned();
+        assert!(inside.starts_with(name) && inside.trim() != outside, "{inside}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_named_is_read_wherever_it_lies() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let other = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    fs::write(other.path().join("file"), "content\n").expect("a file");
+    for read in [other.path().to_owned(), other.path().join("file")] {
+        let script =
+            format!("cat {0}/file; echo x 2>/dev/null > {0}/file || echo refused", other.path().display());
+        let program = Confined { read: vec![read], ..shell(Profile::write(), &work, &script) };
+        // The folder is for its owner, and root's programs are somebody else.
+        let expected = if rustix::process::getuid().is_root() { "refused\n" } else { "content\nrefused\n" };
+        let printed = run(&confiner, &program).await.0;
+        assert!(printed.ends_with(expected), "{printed}");
+    }
+}
 
 #[tokio::test]
 async fn programs_write_the_workspace_if_they_may() {
@@ -124,13 +155,13 @@ async fn input_arrives_and_what_cannot_be_run_says_so() {
 async fn memory_is_kept_by_the_kernel_where_it_can_be() {
     let confiner = Confiner::new(spawner());
     let (_folder, work) = folder();
-    let running = confiner.start(&shell(Profile::shell(), &work, "true")).await.expect("started");
+    let running = confiner.start(&shell(Profile::shell(), &work, "sleep 100")).await.expect("started");
     let has_groups = fs::metadata("/sys/fs/cgroup/memory").is_ok() && rustix::process::getuid().is_root();
     let expected = if has_groups { MemoryKeeper::ControlGroup } else { MemoryKeeper::Watchdog };
     assert_eq!(running.memory_keeper(), expected);
     let mark = format!("toolcrib-{}-", confiner.spawner().expect("it runs"));
     assert_eq!(groups(&mark), usize::from(has_groups));
-    running.wait().await;
+    running.end().await;
     assert_eq!(groups(&mark), 0);
 }
 

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
-use super::Init;
+use super::given::Init;
 
 /// Everything else closes when the program begins; until then a failing step can still be said.
 pub(super) fn keep_streams(init: &Init) -> io::Result<()> {

@@ -10,7 +10,7 @@ use landlock::{
 };
 
 use super::device::DEVICES;
-use super::{HOME, Init};
+use super::given::{HOME, Init};
 
 /// What a kernel must know: with it, no file can be cut short that may not be written.
 const ABI_MIN: ABI = ABI::V3;

@@ -5,7 +5,7 @@ use std::io;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 
-use super::Init;
+use super::given::Init;
 
 /// In every network the loopback device has this number.
 const LOOPBACK: i32 = 1;

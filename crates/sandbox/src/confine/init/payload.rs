@@ -8,10 +8,11 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 
+use super::given::{Init, Step};
 use super::watch::Started;
-use super::{Init, Step, descriptors, landlock};
+use super::{descriptors, landlock};
 use crate::confine::fork::fork;
 use crate::confine::layer::Layer;
 use crate::confine::report::Report;
@@ -73,6 +74,8 @@ fn answer(result: &mut PipeReader) -> Option<Report> {
 
 /// Becomes the program; returns why not.
 fn run(mut init: Init, report: impl AsFd) -> Report {
+    // Signals that it sends to its group are not init's. It leads no group yet, so this cannot fail.
+    let _ = setsid();
     for (layer, step) in STEPS {
         match step(&init) {
             Ok(()) => {}

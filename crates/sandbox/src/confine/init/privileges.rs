@@ -9,7 +9,7 @@ use rustix::thread::{
     set_capabilities, set_no_new_privs,
 };
 
-use super::Init;
+use super::given::Init;
 use crate::confine::mount::about;
 
 const HOST_NAME: &[u8] = b"sandbox";

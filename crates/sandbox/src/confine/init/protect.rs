@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, fstat};
 
-use super::Init;
+use super::given::Init;
 use crate::confine::mount::{self, READ_ONLY, about};
 use crate::confine::order::Rule;
 

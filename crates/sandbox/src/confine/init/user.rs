@@ -5,7 +5,7 @@ use std::io;
 use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::{Init, USER};
+use super::given::{Init, USER};
 use crate::confine::mount::about;
 
 /// Maps the user outside to the one inside, and becomes that one for good.

@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 use signal_hook::consts::SIGCHLD;
 
-use super::{Init, memory};
+use super::given::Init;
+use super::memory;
 use crate::confine::limits::{Limit, Limits};
 use crate::confine::report::{Ending, MemoryKeeper, Report};
 
@@ -41,8 +42,10 @@ impl Started {
     }
 }
 
-/// The spawner's end is ours. It also holds if that came first: the lifeline then ends, too.
+/// The spawner's end is ours. It also holds if that came first: the lifeline then ends, too. Nothing else is shared: a signal
+/// to a process group finds its members in whatever namespace they are.
 pub(super) fn follow_spawner(_: &Init) -> io::Result<()> {
+    setsid()?;
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 

@@ -10,6 +10,9 @@ use crate::confine::mount::about;
 
 const MOUNTED: &str = "/sys/fs/cgroup";
 
+/// What the names of our groups begin with, before the spawner's process number.
+const PREFIX: &str = "toolcrib-";
+
 /// Where groups for runs can be made.
 #[derive(Debug)]
 pub(super) struct ControlGroups {
@@ -53,15 +56,28 @@ impl ControlGroups {
         let candidates = candidates(Path::new(MOUNTED), &ours);
         candidates.into_iter().find_map(|(above, version)| {
             let mut groups = ControlGroups { above, version, made: 0 };
+            groups.sweep();
             // Whether it can be made is only known from making it.
             groups.make(u64::MAX >> 1).ok()?.close();
             Some(groups)
         })
     }
 
+    /// Takes away what spawners have left that were killed. A group with processes in it stays.
+    fn sweep(&self) {
+        for entry in fs::read_dir(&self.above).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+            if pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+                // If it is not empty yet, the next sweep takes it.
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+    }
+
     pub(super) fn make(&mut self, bytes: u64) -> io::Result<ControlGroup> {
         self.made += 1;
-        let path = self.above.join(format!("toolcrib-{}-{}", std::process::id(), self.made));
+        let path = self.above.join(format!("{PREFIX}{}-{}", std::process::id(), self.made));
         fs::create_dir(&path).map_err(about(&path))?;
         let group = ControlGroup { path, version: self.version };
         match group.limit(bytes) {

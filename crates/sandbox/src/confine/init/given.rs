@@ -1,0 +1,35 @@
+//! `Init`: what an init is given, and what its steps are.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use super::filters::Filters;
+use crate::confine::layer::Layer;
+use crate::confine::order::Order;
+use crate::confine::report::MemoryKeeper;
+
+/// The user and group of the program, as it sees them.
+pub(crate) const USER: u32 = 1000;
+
+/// The program's home folder inside.
+pub(crate) const HOME: &str = "/home/agent";
+
+/// All that an init starts with.
+pub(crate) struct Init {
+    pub(crate) order: Order,
+    pub(crate) memory: MemoryKeeper,
+    /// The user and group of the program, as they are outside.
+    pub(crate) outside: (u32, u32),
+    /// As root: the mounts of the workspace and of other folders, which only root could take.
+    pub(crate) workspace: Option<OwnedFd>,
+    pub(crate) read: Option<Vec<OwnedFd>>,
+    pub(crate) streams: [OwnedFd; 3],
+    pub(crate) lifeline: OwnedFd,
+    pub(crate) report: OwnedFd,
+    pub(crate) filters: Arc<Filters>,
+    /// Layers that are missing and waived.
+    pub(crate) without: Vec<Layer>,
+}
+
+pub(super) type Step = fn(&Init) -> io::Result<()>;
