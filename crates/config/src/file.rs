@@ -29,6 +29,8 @@ pub(crate) struct File {
     pub tools: tools::Config,
     /// How much is too much.
     pub limits: Limits,
+    /// Programs that run confined. Today these are the ones of `toolcrib sandbox run` alone.
+    pub sandbox: crate::confinement::Config,
     /// Which tools run without asking, and which never.
     pub policy: policy::Config,
     /// Rules for AI: the files they are in, and whether they act.

@@ -2,6 +2,7 @@
 //! it means. All problems are told at once, each with its line and column.
 
 mod check;
+mod confinement;
 mod consent;
 mod declaration;
 mod draft;
@@ -31,6 +32,7 @@ mod uses;
 mod workspaces;
 mod written;
 
+pub use confinement::Confinement;
 pub use draft::{Draft, Saved, Whose};
 pub use edit::remove_server;
 pub use held::{Held, hold};

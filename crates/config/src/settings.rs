@@ -37,6 +37,8 @@ pub struct Settings {
     pub too_wide: Option<String>,
     /// Which of the files that others obey are written without asking.
     pub writable: sandbox::Writable,
+    /// How programs are confined.
+    pub sandbox: crate::confinement::Confinement,
     /// An absolute path.
     pub state: PathBuf,
     /// The files it was read from, as absolute paths.
@@ -115,6 +117,8 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
+    let read = settling.read_by_programs(&file.sandbox.read);
+    let sandbox = file.sandbox.settled(read);
     settling.audit(&file.audit);
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
@@ -134,6 +138,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 workspace,
                 too_wide,
                 writable,
+                sandbox,
                 state,
                 files,
                 secret_files,
@@ -306,6 +311,10 @@ impl Settling<'_> {
         let located = self.path(keys, path);
         self.secret_files.borrow_mut().push(located.clone());
         located
+    }
+
+    fn read_by_programs(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
+        paths.iter().map(|path| self.path(&["sandbox", "read"], path)).collect()
     }
 
     fn text_path(&self, keys: &[&str], path: &str) -> String {

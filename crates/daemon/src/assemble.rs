@@ -151,23 +151,42 @@ impl Guarded {
 
     /// Guards what these settings name, and the files of what is `running` besides.
     pub fn guard(&self, settings: &Settings, running: ServerFiles) {
-        let rules = std::iter::once(settings).chain(settings.named.values()).map(|settings| &settings.rules);
-        let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
-        unwritten.push(self.ours.clone());
-        let mut servers = running;
-        settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
-        for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {
-            paths.sort_unstable();
-            paths.dedup();
-        }
         let mut secrets = self.secrets.lock().expect("nothing panics while it holds the lock");
-        secrets.insert(settings.state.clone());
-        secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
-        let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
         *self.paths.lock().expect("nothing panics while it holds the lock") =
-            ProtectedPaths { unwritten, unread, servers, writable };
+            protected_paths(settings, running, &self.ours, &mut secrets);
         self.renew();
     }
+}
+
+/// What confined programs leave alone by these settings: what tools do.
+///
+/// # Errors
+/// Our own program cannot be found.
+pub fn protected_from_programs(settings: &Settings) -> Result<ProtectedPaths, Trouble> {
+    let ours = crate::shared::confinement(crate::shared::SPAWNER)?.guard;
+    Ok(protected_paths(settings, ServerFiles::default(), &ours, &mut BTreeSet::new()))
+}
+
+/// Adds to `secrets`, and leaves nothing out that has been one.
+fn protected_paths(
+    settings: &Settings,
+    running: ServerFiles,
+    ours: &Path,
+    secrets: &mut BTreeSet<PathBuf>,
+) -> ProtectedPaths {
+    let rules = std::iter::once(settings).chain(settings.named.values()).map(|settings| &settings.rules);
+    let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
+    unwritten.push(ours.to_owned());
+    let mut servers = running;
+    settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
+    for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {
+        paths.sort_unstable();
+        paths.dedup();
+    }
+    secrets.insert(settings.state.clone());
+    secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
+    let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
+    ProtectedPaths { unwritten, unread, servers, writable }
 }
 
 impl Crib {

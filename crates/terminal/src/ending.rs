@@ -18,6 +18,8 @@ pub enum Ending {
     Misused,
     /// The gate refused: 3.
     Refused,
+    /// A program that was run ended with this code, or by the signal that is so much above 128.
+    Program(u8),
 }
 
 /// Why a command ended early.
@@ -91,6 +93,7 @@ impl Ending {
             Ending::Failed => 1,
             Ending::Misused => 2,
             Ending::Refused => 3,
+            Ending::Program(code) => code,
         }
     }
 

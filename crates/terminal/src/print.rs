@@ -36,6 +36,14 @@ pub fn line(text: &str) -> io::Result<()> {
     to_stdout(&clean(text))
 }
 
+/// Passes on what a program says that was run for this, as it is.
+pub fn program(output: &[u8], is_error: bool) -> io::Result<()> {
+    match is_error {
+        true => io::stderr().write_all(output),
+        false => io::stdout().write_all(output).and_then(|()| io::stdout().flush()),
+    }
+}
+
 /// Prints text that is meant to be secret, such as a key that its owner sees this once.
 pub fn secret(text: &str) -> io::Result<()> {
     to_stdout(text)

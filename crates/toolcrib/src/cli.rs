@@ -8,6 +8,7 @@ mod known;
 mod mcp;
 mod policy;
 mod rules;
+mod sandbox;
 mod secrets;
 mod service;
 mod trust;
@@ -24,6 +25,7 @@ pub(crate) use keys::Keys;
 pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
+pub(crate) use sandbox::{Run, Sandbox};
 pub(crate) use secrets::Secrets;
 pub(crate) use service::Service;
 pub(crate) use trust::TrustFolder;
@@ -86,6 +88,11 @@ pub(crate) enum Command {
     Service(Service),
     /// Check that every listed tool can be called and is the one that was released.
     Selftest,
+    /// Try the sandbox for programs: is every layer of it there, and does it hold? Makes some sixty attempts to escape.
+    Doctor,
+    /// Run programs confined.
+    #[command(subcommand)]
+    Sandbox(Sandbox),
     /// Show what a folder's files declare, and ask whether you agree to it.
     Trust(TrustFolder),
     /// List, describe and call tools.

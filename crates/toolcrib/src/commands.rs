@@ -5,6 +5,7 @@ mod audit;
 mod caller;
 mod completions;
 mod config;
+mod doctor;
 mod forms;
 mod gated;
 mod init;
@@ -17,6 +18,7 @@ mod policy;
 mod prompts;
 mod resources;
 mod rules;
+mod sandboxed;
 mod secrets;
 mod selftest;
 mod serve;
@@ -46,6 +48,8 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Stop => stop::run(cli),
         Command::Service(command) => service::run(cli, command),
         Command::Selftest => selftest::run(cli),
+        Command::Doctor => doctor::run(cli),
+        Command::Sandbox(command) => sandboxed::run(cli, command),
         Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),
         Command::Mcp(command) => mcp::run(cli, command),

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use daemon::resident;
-use daemon::shared::{GUARD, RESIDENT};
+use daemon::shared::{GUARD, PROBE, RESIDENT, SPAWNER};
 use terminal::{Ending, Trouble, paint, print, signals};
 
 fn main() -> ExitCode {
@@ -17,6 +17,12 @@ fn main() -> ExitCode {
     if first.as_ref().is_some_and(|word| word == GUARD) {
         // Before anything else: a guard must not start threads or read a configuration.
         std::process::exit(sandbox::guard::main(words));
+    }
+    if first.as_ref().is_some_and(|word| word == SPAWNER) {
+        std::process::exit(sandbox::confine::spawner_main());
+    }
+    if first.as_ref().is_some_and(|word| word == PROBE) {
+        std::process::exit(sandbox::confine::probe_main(words));
     }
     sandbox::give_back_large_buffers();
     if first.is_some_and(|word| word == RESIDENT) {

@@ -101,6 +101,18 @@ fn nothing_written_is_a_good_configuration() {
         disable = []     # default
         patterns = true  # default
 
+        [sandbox]
+        cpu = "5m"           # default
+        file_size = "4 GiB"  # default
+        memory = "4 GiB"     # default
+        open_files = 4096    # default
+        output = "64 MiB"    # default
+        processes = 512      # default
+        read = []            # default
+        scratch = "512 MiB"  # default
+        timeout = "2m"       # default
+        waive = []           # default
+
         [server]
         bind = "127.0.0.1:3000"  # default
         hosts = []               # default

@@ -1,0 +1,135 @@
+//! The `[sandbox]` section.
+
+use std::path::PathBuf;
+
+use sandbox::confine::{Layer, Limits};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use units::{Size, Span};
+
+/// How programs are confined: what they may use, and which layers of the sandbox they may do without. Only your own file
+/// says it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Layers that a program may run without where this machine lacks them. Every such run is called degraded. The others
+    /// cannot be done without. `toolcrib doctor` says which are missing.
+    pub(crate) waive: Vec<Waivable>,
+    /// Files and folders that every program reads beside those of the system, such as a tool chain in your home folder;
+    /// relative to this file. They have the same paths inside.
+    pub(crate) read: Vec<PathBuf>,
+    /// How long a program may take.
+    pub(crate) timeout: Span,
+    /// How much processor time each of its processes may take.
+    pub(crate) cpu: Span,
+    /// How many processes and threads it may have at once.
+    #[schemars(range(min = 1))]
+    pub(crate) processes: u64,
+    /// How many files each of its processes may have open.
+    #[schemars(range(min = 16))]
+    pub(crate) open_files: u64,
+    /// How much memory all its processes may use together.
+    pub(crate) memory: Size,
+    /// How large each file may be that it writes.
+    pub(crate) file_size: Size,
+    /// How much it may keep in its temporary folder, and as much in its home folder. Both are gone when it ends.
+    pub(crate) scratch: Size,
+    /// How much it may print.
+    pub(crate) output: Size,
+}
+
+/// A layer that an operator may do without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Waivable {
+    /// Programs share the machine's network, but open no sockets.
+    NetworkNamespace,
+    /// Programs share the machine's message queues.
+    IpcNamespace,
+    /// Programs see the machine's name.
+    UtsNamespace,
+    /// Programs see the machine's control groups.
+    CgroupNamespace,
+    /// The loopback device inside is down.
+    Loopback,
+    /// No second fence around files.
+    Landlock,
+}
+
+/// How programs are confined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Confinement {
+    /// Layers to do without where they are missing.
+    pub waived: Vec<Layer>,
+    /// What programs read beside the system, as absolute paths.
+    pub read: Vec<PathBuf>,
+    /// How much they may use.
+    pub limits: Limits,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        let limits = Limits::default();
+        Config {
+            waive: Vec::new(),
+            read: Vec::new(),
+            timeout: Span(limits.time),
+            cpu: Span(limits.cpu),
+            processes: limits.processes,
+            open_files: limits.open_files,
+            memory: Size(limits.memory_bytes),
+            file_size: Size(limits.file_bytes),
+            scratch: Size(limits.scratch_bytes),
+            output: Size(limits.output_bytes),
+        }
+    }
+}
+
+impl Config {
+    /// `read` are its paths, made absolute.
+    pub(crate) fn settled(&self, read: Vec<PathBuf>) -> Confinement {
+        let limits = Limits {
+            time: self.timeout.0,
+            cpu: self.cpu.0,
+            processes: self.processes,
+            memory_bytes: self.memory.0,
+            file_bytes: self.file_size.0,
+            open_files: self.open_files,
+            scratch_bytes: self.scratch.0,
+            output_bytes: self.output.0,
+        };
+        Confinement { waived: self.waive.iter().map(|layer| layer.layer()).collect(), read, limits }
+    }
+}
+
+impl Waivable {
+    fn layer(self) -> Layer {
+        match self {
+            Waivable::NetworkNamespace => Layer::NetworkNamespace,
+            Waivable::IpcNamespace => Layer::IpcNamespace,
+            Waivable::UtsNamespace => Layer::UtsNamespace,
+            Waivable::CgroupNamespace => Layer::CgroupNamespace,
+            Waivable::Loopback => Layer::Loopback,
+            Waivable::Landlock => Layer::Landlock,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_waived_is_named_as_the_layer_is() {
+        let all: Vec<Layer> = Layer::ALL.into_iter().filter(|layer| layer.may_be_waived()).collect();
+        let read =
+            |layer: &Layer| serde_json::from_value::<Waivable>(layer.name().into()).map(Waivable::layer);
+        assert_eq!(all.iter().map(|layer| read(layer).expect("a word")).collect::<Vec<_>>(), all);
+        assert!(serde_json::from_value::<Waivable>("seccomp".into()).is_err());
+    }
+
+    #[test]
+    fn without_a_word_the_limits_are_those_of_the_sandbox() {
+        assert_eq!(Config::default().settled(Vec::new()), Confinement::default());
+    }
+}

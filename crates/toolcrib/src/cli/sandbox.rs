@@ -1,0 +1,32 @@
+//! The words of `toolcrib sandbox`.
+
+use std::ffi::OsString;
+
+use clap::{Args, Subcommand};
+use units::Span;
+
+/// What to do with the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Sandbox {
+    /// Run a program confined in the workspace. It has no network, no files of yours but the workspace, and ends with
+    /// everything it has started. Exits with its code; 125 if it could not be watched, 126 and 127 if it cannot be run
+    /// or is not there, 3 if a layer of the sandbox is missing.
+    #[command(after_help = "Examples:\n  \
+        toolcrib sandbox run -- grep -rn main src\n  \
+        toolcrib sandbox run --profile write --timeout 10m -- make test")]
+    Run(Run),
+}
+
+/// Which program, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct Run {
+    /// What it may do: `shell` reads the workspace, `write` also writes there.
+    #[arg(long, default_value = "shell", value_parser = ["shell", "write"])]
+    pub(crate) profile: String,
+    /// How long it may take, such as 90s or 10m, in place of the configuration's.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) timeout: Option<Span>,
+    /// The program and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}

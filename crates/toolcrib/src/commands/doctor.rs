@@ -1,0 +1,211 @@
+//! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions.
+
+use std::time::Instant;
+
+use daemon::shared::{PROBE, SPAWNER, confinement};
+use sandbox::confine::{
+    Attempted, ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Unavailable, self_test,
+    spawn_cost,
+};
+use serde_json::{Value, json};
+use terminal::{Ending, Trouble, print, runtime};
+
+use super::load::load_resting;
+use crate::cli::Cli;
+
+pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
+    let loaded = load_resting(cli)?;
+    super::start::begin_resting(&loaded)?;
+    let report = runtime::run(Report::new(&loaded.settings.sandbox.waived))??;
+    let is_good = report.is_good();
+    if cli.json {
+        print::json(&report.to_json())?;
+    } else {
+        print::line(&report.to_text())?;
+    }
+    Ok(if is_good { Ending::Good } else { Ending::Failed })
+}
+
+/// All that was found out.
+struct Report {
+    machine: Machine,
+    layers: Vec<(Layer, State, String)>,
+    /// Nothing if the sandbox is not there.
+    tried: Option<Tried>,
+}
+
+struct Tried {
+    attempts: Vec<Attempted>,
+    took_ms: u128,
+    cost: Cost,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ok,
+    Missing,
+    Waived,
+    /// As an ordinary user.
+    NotNeeded,
+    /// Init looks at it, since no control group can be made.
+    Degraded,
+    /// One before it is missing.
+    NotTried,
+}
+
+impl Report {
+    async fn new(waived: &[Layer]) -> Result<Report, Trouble> {
+        let confiner = Confiner::new(confinement(SPAWNER)?);
+        let probe = confinement(PROBE)?;
+        let machine = Machine::here();
+        let mut missing: Vec<Unavailable> = Vec::new();
+        let (attempts, took_ms) = loop {
+            // Whoever lacks one layer wants to know whether it is the only one.
+            let without: Vec<Layer> = missing.iter().map(|missing| missing.layer).collect();
+            let start = Instant::now();
+            match self_test(&confiner, &probe, &without).await {
+                Ok(attempts) => break (Some(attempts), start.elapsed().as_millis()),
+                Err(ConfineError::Unavailable(found)) => {
+                    let goes_on = found.layer.may_be_waived() && !without.contains(&found.layer);
+                    missing.push(found);
+                    if !goes_on {
+                        break (None, 0);
+                    }
+                }
+                Err(error) => return Err(Trouble::because(error)),
+            }
+        };
+        let without: Vec<Layer> = missing.iter().map(|missing| missing.layer).collect();
+        let tried = match attempts {
+            Some(attempts) => {
+                let cost = spawn_cost(&confiner, &without).await.map_err(Trouble::because)?;
+                Some(Tried { attempts, took_ms, cost })
+            }
+            None => None,
+        };
+        let is_watched = tried.as_ref().is_some_and(|tried| tried.cost.memory == MemoryKeeper::Watchdog);
+        let layers = Layer::ALL.into_iter().map(|layer| {
+            let found = missing.iter().find(|missing| missing.layer == layer);
+            let why = found.map(|found| found.why.clone()).unwrap_or_default();
+            let state = match layer {
+                Layer::Memory if found.is_none() && is_watched => State::Degraded,
+                _ => state(layer, found.is_some(), &machine, tried.is_some(), waived),
+            };
+            (layer, state, why)
+        });
+        Ok(Report { layers: layers.collect(), machine, tried })
+    }
+
+    fn escaped(&self) -> Vec<&'static str> {
+        let attempts = self.tried.iter().flat_map(|tried| &tried.attempts);
+        attempts.filter(|attempt| attempt.held != Held::Held).map(|attempt| attempt.name).collect()
+    }
+
+    fn is_good(&self) -> bool {
+        self.tried.is_some()
+            && self.escaped().is_empty()
+            && self.layers.iter().all(|(_, state, _)| *state != State::Missing)
+    }
+
+    fn to_json(&self) -> Value {
+        let layers = self.layers.iter().map(|(layer, state, why)| {
+            let mut told = json!({ "layer": layer.name(), "state": state.name() });
+            if !why.is_empty() {
+                told["why"] = json!(why);
+                told["fix"] = json!(layer.fix());
+            }
+            told
+        });
+        let programs = self.machine.programs.iter().map(|(name, path)| (*name, path));
+        let mut told = json!({
+            "ok": self.is_good(),
+            "kernel": self.machine.kernel,
+            "landlock": self.machine.landlock,
+            "cgroups": self.machine.cgroups,
+            "root": self.machine.is_root,
+            "layers": layers.collect::<Vec<_>>(),
+            "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
+        });
+        if let Some(tried) = &self.tried {
+            told["attempts"] = json!({
+                "made": tried.attempts.len(), "escaped": self.escaped(), "ms": tried.took_ms,
+            });
+            let micros = |time: std::time::Duration| time.as_micros();
+            told["start"] = json!({
+                "bare_us": micros(tried.cost.bare), "confined_us": micros(tried.cost.confined),
+                "ratio": tried.cost.confined.as_secs_f64() / tried.cost.bare.as_secs_f64(),
+            });
+        }
+        if !self.is_good() {
+            told["advice"] = json!(self.machine.advice);
+        }
+        told
+    }
+
+    fn to_text(&self) -> String {
+        let Machine { kernel, landlock, cgroups, is_root, advice, programs } = &self.machine;
+        let user = if *is_root { "root: each program gets a user of its own" } else { "an ordinary user" };
+        let mut lines = vec![
+            format!("kernel      {kernel}"),
+            format!("landlock    {landlock}"),
+            format!("cgroups     {cgroups}"),
+            format!("running as  {user}"),
+        ];
+        for (name, path) in programs {
+            let place = path.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
+            lines.push(format!("{name:<11} {place}"));
+        }
+        lines.push(String::new());
+        for (layer, state, why) in &self.layers {
+            lines.push(format!("{:<20} {}", layer.name(), state.name()));
+            if !why.is_empty() {
+                lines.push(format!("    {why}; {}", layer.fix()));
+            }
+        }
+        lines.push(String::new());
+        lines.push(match &self.tried {
+            None => "programs cannot be confined here, so none is run confined".to_owned(),
+            Some(tried) => {
+                let Cost { bare, confined, .. } = tried.cost;
+                let ratio = confined.as_secs_f64() / bare.as_secs_f64();
+                format!(
+                    "{} attempts to escape in {} ms, {}\na start takes {:.1} ms, {ratio:.1} times a bare one",
+                    tried.attempts.len(),
+                    tried.took_ms,
+                    match self.escaped()[..] {
+                        [] => "all held".to_owned(),
+                        ref escaped => format!("NOT HELD: {}", escaped.join(", ")),
+                    },
+                    confined.as_secs_f64() * 1000.0,
+                )
+            }
+        });
+        if !self.is_good() {
+            lines.extend(advice.iter().map(|advice| (*advice).to_owned()));
+        }
+        lines.join("\n")
+    }
+}
+
+impl State {
+    fn name(self) -> &'static str {
+        match self {
+            State::Ok => "ok",
+            State::Missing => "missing",
+            State::Waived => "waived",
+            State::NotNeeded => "not needed",
+            State::Degraded => "degraded: watched, not limited",
+            State::NotTried => "not tried",
+        }
+    }
+}
+
+fn state(layer: Layer, is_missing: bool, machine: &Machine, is_whole: bool, waived: &[Layer]) -> State {
+    match layer {
+        _ if is_missing && waived.contains(&layer) => State::Waived,
+        _ if is_missing => State::Missing,
+        Layer::RunUser | Layer::Idmap if !machine.is_root => State::NotNeeded,
+        _ if is_whole => State::Ok,
+        _ => State::NotTried,
+    }
+}

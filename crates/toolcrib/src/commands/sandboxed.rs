@@ -1,0 +1,130 @@
+//! `sandbox run`: a program runs confined in the workspace, with its output passed on as it comes.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+
+use daemon::assemble::protected_from_programs;
+use daemon::shared::{SPAWNER, confinement};
+use sandbox::Exit;
+use sandbox::confine::{
+    ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
+};
+use terminal::signals::Signals;
+use terminal::{Ending, Trouble, print, runtime};
+use tokio::io::AsyncReadExt as _;
+
+use super::load::{load_resting, surroundings};
+use crate::cli::{Cli, Run, Sandbox};
+
+/// What a program that was ended by signal n exits with is so much above.
+const SIGNAL_CODE_BASE: i32 = 128;
+
+/// The code for a program of whose end nothing is known.
+const LOST: u8 = 125;
+
+/// What is passed on at once.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+pub(super) fn run(cli: &Cli, command: Sandbox) -> Result<Ending, Trouble> {
+    let Sandbox::Run(asked) = command;
+    let program = program(cli, asked)?;
+    let confiner = Confiner::new(confinement(SPAWNER)?);
+    runtime::run(confined(&confiner, &program))?
+}
+
+fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
+    let loaded = load_resting(cli)?;
+    super::start::begin_resting(&loaded)?;
+    let settings = &loaded.settings;
+    let mut profile = Profile::named(&asked.profile)
+        .ok_or_else(|| Trouble::Misused(format!("there is no profile `{}`", asked.profile)))?;
+    profile.limits = settings.sandbox.limits;
+    if let Some(timeout) = asked.timeout {
+        profile.limits.time = timeout.0;
+    }
+    let mut words = asked.command.into_iter();
+    Ok(Confined {
+        profile,
+        command: words.next().unwrap_or_default(),
+        args: words.collect(),
+        env: Vec::new(),
+        surroundings: surroundings(cli)?.variables,
+        workspace: settings.workspace.clone(),
+        protected: protected_from_programs(settings)?,
+        read: settings.sandbox.read.clone(),
+        waived: settings.sandbox.waived.clone(),
+    })
+}
+
+async fn confined(confiner: &Confiner, program: &Confined) -> Result<Ending, Trouble> {
+    let running = match confiner.start(program).await {
+        Ok(running) => running,
+        Err(error) => return not_run(error),
+    };
+    let outcome = pass_on(running).await?;
+    say(&outcome, program);
+    Ok(Ending::Program(match outcome.exit {
+        Exit::Code(code) => u8::try_from(code).unwrap_or(LOST),
+        Exit::Signal(signal) => u8::try_from(SIGNAL_CODE_BASE + signal).unwrap_or(LOST),
+        Exit::Lost => LOST,
+    }))
+}
+
+fn not_run(error: ConfineError) -> Result<Ending, Trouble> {
+    let ending = match &error {
+        ConfineError::NotRun { code, .. } => Ending::Program(u8::try_from(*code).unwrap_or(LOST)),
+        ConfineError::Unavailable(_) | ConfineError::Workspace(_) => Ending::Refused,
+        ConfineError::Io(_) => Ending::Program(LOST),
+    };
+    print::remark(&error.to_string());
+    Ok(ending)
+}
+
+/// Passes on what it reads and prints, until it has ended or a signal ends it.
+async fn pass_on(mut running: Running) -> Result<Outcome, Trouble> {
+    if let Some(io) = running.take_io() {
+        let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let theirs = File::from(io.stdin.into_blocking_fd()?);
+        // It may wait for a person for ever; it ends with us.
+        std::thread::spawn(move || io::copy(&mut &input, &mut &theirs));
+        let passed = async { tokio::try_join!(pass(io.stdout, false), pass(io.stderr, true)) };
+        let stopped = Signals::listen()?.stop();
+        tokio::select! {
+            passed = passed => drop(passed?),
+            () = stopped => return Ok(running.end().await),
+        }
+    }
+    Ok(running.wait().await)
+}
+
+async fn pass(mut output: Output, is_error: bool) -> io::Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        match output.read(&mut chunk).await? {
+            0 => return Ok(()),
+            bytes => print::program(&chunk[..bytes], is_error)?,
+        }
+    }
+}
+
+/// What the exit code does not say.
+fn say(outcome: &Outcome, program: &Confined) {
+    if let Some(limit) = outcome.limit {
+        print::remark(&format!("the program was ended: it reached its limit `{}`", limit.name()));
+    }
+    let without: Vec<&str> = outcome.without.iter().map(|layer| layer.name()).collect();
+    if !without.is_empty() {
+        print::remark(&format!(
+            "degraded: the program ran without {}, as sandbox.waive says",
+            without.join(", ")
+        ));
+    }
+    if program.profile.workspace == WorkspaceAccess::Writable && !outcome.written.is_empty() {
+        let written: Vec<_> = outcome.written.iter().map(|path| path.to_string_lossy()).collect();
+        let written = print::harmless(&written.join(", "));
+        print::remark(&format!(
+            "protected files have changed while the program ran; look at them before anything obeys them: {written}"
+        ));
+    }
+}
