@@ -117,11 +117,7 @@ await run({
     const wire = await openWire(config);
     const named = async () => (await wire.request("tools/list")).message.result.tools.map(({ name }) => name);
     await eventually("all tools", async () => (await named()).length === BUILT_IN.length + 5);
-    checkSame(
-      "the tools",
-      [...BUILT_IN, "first_y", "first_b", "second_z", "second_a", "second_m"],
-      await named(),
-    );
+    checkSame("the tools", [...BUILT_IN, "first_y", "first_b", "second_z", "second_a", "second_m"], await named());
     await wire.end();
   },
 

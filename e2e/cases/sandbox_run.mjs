@@ -32,7 +32,7 @@ const parts = {
     checkSame("its output", "remember the milk\n", stdout);
     checkSame("its errors", "oops\n", stderr);
     await shell(137, "kill -KILL $$");
-    await confined(127, [], "no-such-program");
+    checkHolds("what to do", (await confined(127, [], "no-such-program")).stderr, "`sandbox.read`");
     await confined(126, [], "/etc/passwd");
   },
 

@@ -92,8 +92,7 @@ const begin = async () => {
   toolcrib = await serve(config);
   client = await connect("v1", { url: toolcrib.url });
 };
-const names = async () =>
-  (await client.list()).map(({ name }) => name).filter((name) => !BUILT_IN.includes(name));
+const names = async () => (await client.list()).map(({ name }) => name).filter((name) => !BUILT_IN.includes(name));
 const has = (name) => async () => (await names()).includes(name);
 const lacks = (name) => async () => !(await names()).includes(name);
 

@@ -30,6 +30,8 @@ const STEPS: [(Layer, Step); 4] = [
 const NOT_FOUND: i32 = 127;
 const NOT_RUN: i32 = 126;
 
+const NOT_THERE: &str = "it is not there; programs outside /usr are, if `sandbox.read` in your own configuration names their folders";
+
 /// Starts the program and says so, or why not.
 pub(super) fn start(mut init: Init) -> Option<Started> {
     let began = Instant::now();
@@ -97,8 +99,10 @@ fn run(mut init: Init, report: impl AsFd) -> Report {
             failed = error;
         }
     }
-    let code = if failed.kind() == io::ErrorKind::NotFound { NOT_FOUND } else { NOT_RUN };
-    Report::NotRun { code, why: failed.to_string() }
+    match failed.kind() {
+        io::ErrorKind::NotFound => Report::NotRun { code: NOT_FOUND, why: NOT_THERE.to_owned() },
+        _ => Report::NotRun { code: NOT_RUN, why: failed.to_string() },
+    }
 }
 
 /// Where a program of this name may be, as a shell looks it up.
