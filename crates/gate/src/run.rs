@@ -24,7 +24,7 @@ pub(crate) struct Live {
     pub(crate) client: Client,
 }
 
-/// Runs the call. `results` are those that its tool may read on in.
+/// Runs the call. `results` are those that its tool reads on in, if it is the one that does.
 pub(crate) async fn run(
     files: &Root,
     redactor: &Redactor,

@@ -58,7 +58,7 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
-    /// The caller's results that were too long for one answer; nothing for tools elsewhere.
+    /// The caller's results that were too long for one answer; for the tool that reads on in them alone.
     pub results: Option<Arc<dyn Results>>,
 }
 

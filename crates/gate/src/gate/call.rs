@@ -178,8 +178,10 @@ impl Gate {
             listener: call.listener.take(),
             client: Client { caller: admitted.identity.caller.id().clone(), ..client },
         };
-        let is_ours = admitted.identity.offered.definition().origin == Origin::BuiltIn;
-        let results = is_ours.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
+        // A hand for the one tool that needs it: an owner is several texts, which every call would make.
+        let definition = admitted.identity.offered.definition();
+        let reads_on = definition.origin == Origin::BuiltIn && definition.name.as_str() == RESULT_READ;
+        let results = reads_on.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
         run::run(&self.files, &self.redactor, results, admitted, live).await
     }
 

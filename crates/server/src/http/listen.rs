@@ -47,6 +47,11 @@ pub enum BindError {
 /// # Errors
 /// Each names the setting to change.
 pub async fn check(config: &Config, identity: &Identity) -> Result<(), BindError> {
+    permitted(config, identity).await.map(drop)
+}
+
+/// The same, with what is needed to agree on TLS, if that is configured.
+async fn permitted(config: &Config, identity: &Identity) -> Result<Option<TlsAcceptor>, BindError> {
     if let Some(problem) = config.check().err().and_then(|problems| problems.into_iter().next()) {
         return Err(problem.into());
     }
@@ -57,7 +62,7 @@ pub async fn check(config: &Config, identity: &Identity) -> Result<(), BindError
             Err(_) => return Err(BindError::NoKeys(config.bind)),
         }
     }
-    tls(config).await.map(drop)
+    tls(config).await
 }
 
 async fn tls(config: &Config) -> Result<Option<TlsAcceptor>, BindError> {
@@ -71,8 +76,7 @@ async fn tls(config: &Config) -> Result<Option<TlsAcceptor>, BindError> {
 /// # Errors
 /// Each names the setting to change.
 pub async fn bind(config: &Config, identity: &Identity) -> Result<Listener, BindError> {
-    check(config, identity).await?;
-    let tls = tls(config).await?;
+    let tls = permitted(config, identity).await?;
     #[expect(clippy::disallowed_methods, reason = "the one listener for HTTP")]
     let listener = TcpListener::bind(config.bind).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => BindError::InUse(config.bind),
