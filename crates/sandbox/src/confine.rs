@@ -21,6 +21,7 @@ mod layer;
 mod limits;
 mod machine;
 mod mount;
+mod mounts;
 mod order;
 mod packet;
 mod probe;

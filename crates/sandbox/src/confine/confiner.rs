@@ -14,12 +14,13 @@ use tokio::time::timeout;
 
 use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
+use super::mounts::Mounts;
 use super::order::Order;
 use super::packet::{Packet, connection};
-use super::profile::Profile;
+use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running};
-use super::workspace::{self, WorkspaceError};
+use super::workspace::{self, Surveyed, WorkspaceError};
 use crate::files::ProtectedPaths;
 use crate::process::{InheritedNames, Launcher, Variables, variable};
 
@@ -60,14 +61,40 @@ pub struct Confined {
     pub env: Vec<(OsString, OsString)>,
     /// Those of the caller: language, time zone and terminal are taken from them, nothing else.
     pub surroundings: Variables,
-    /// The folder that it works on, and where it starts.
+    /// The folder that it works on, if its profile lets it.
     pub workspace: PathBuf,
-    /// What in it is not written, or not read.
+    /// Where it starts. By default in the workspace, or in its home folder if it sees none.
+    pub cwd: Option<PathBuf>,
+    /// What is not written, or not read, in the workspace and in what it writes besides.
     pub protected: ProtectedPaths,
     /// Other files and folders that it reads, beside those of the system.
     pub read: Vec<PathBuf>,
+    /// Others that it writes.
+    pub write: Vec<PathBuf>,
+    /// A folder that is its home and stays. By default it has one that is gone with it.
+    pub home: Option<PathBuf>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
+}
+
+impl Confined {
+    /// A program that sees the workspace as its profile says, and nothing else.
+    pub fn new(profile: Profile, command: impl Into<OsString>, workspace: impl Into<PathBuf>) -> Confined {
+        Confined {
+            profile,
+            command: command.into(),
+            args: Vec::new(),
+            env: Vec::new(),
+            surroundings: Variables::default(),
+            workspace: workspace.into(),
+            cwd: None,
+            protected: ProtectedPaths::default(),
+            read: Vec::new(),
+            write: Vec::new(),
+            home: None,
+            waived: Vec::new(),
+        }
+    }
 }
 
 /// Why a program was not run.
@@ -110,26 +137,17 @@ impl Confiner {
     /// I/O and time enabled. Dropping what comes back ends the program.
     pub async fn start(&self, program: &Confined) -> Result<Running, ConfineError> {
         let command = program.command.to_string_lossy().into_owned();
-        let prepared = {
+        let prepare = {
             let program = program.clone();
-            let prepare = move || {
-                let home = variable("HOME").map(PathBuf::from);
-                let (access, protected) = (program.profile.workspace, &program.protected);
-                workspace::prepare(&program.workspace, access, protected, home.as_deref())
-            };
-            tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??
+            move || program.prepared()
         };
-        let ordered = prepared.as_ref().map(|prepared| prepared.ordered.clone());
-        let mut order = program.order(ordered);
-        for path in &program.read {
-            order.read.push(path.canonicalize()?.into());
-        }
+        let (order, folders) = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??;
         let (pipes, packet) = Pipes::new(&order)?;
         self.send(packet)?;
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
             Ok(Some(Report::Started { without, memory })) => {
-                Ok(Running::new(pipes, reports, (without, memory), prepared, program.profile.limits)?)
+                Ok(Running::new(pipes, reports, (without, memory), folders, program.profile.limits)?)
             }
             Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
             Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),
@@ -171,7 +189,44 @@ impl Confiner {
 }
 
 impl Confined {
-    fn order(&self, workspace: Option<super::order::OrderedWorkspace>) -> Order {
+    /// What the spawner is told, and the folders to look at again after the run.
+    fn prepared(&self) -> Result<(Order, Vec<Surveyed>), ConfineError> {
+        let home = variable("HOME").map(PathBuf::from);
+        let (mut mounts, mut surveyed) = (Mounts::default(), Vec::new());
+        let folder = (&self.workspace, self.profile.workspace);
+        let others = self.write.iter().map(|path| (path, WorkspaceAccess::Writable));
+        let mut cwd = None;
+        for (nth, (path, access)) in std::iter::once(folder).chain(others).enumerate() {
+            let Some(prepared) = workspace::prepare(path, access, &self.protected, home.as_deref())? else {
+                continue;
+            };
+            mounts.follow(path)?;
+            cwd = cwd.or_else(|| (nth == 0).then(|| prepared.ordered.path.clone()));
+            mounts.add(prepared.ordered);
+            surveyed.extend(prepared.surveyed);
+        }
+        for path in &self.read {
+            mounts.read(path)?;
+        }
+        if let Some(home) = &self.home {
+            mounts.home(home)?;
+        }
+        let (mounts, links) = mounts.ordered();
+        let cwd = self.cwd.clone().map(Into::into).or(cwd).unwrap_or_else(|| HOME.into());
+        let order = Order {
+            command: self.command.clone(),
+            args: self.args.clone(),
+            env: self.environment().into_iter().collect(),
+            cwd,
+            mounts,
+            links,
+            limits: self.profile.limits,
+            waived: self.waived.clone(),
+        };
+        Ok((order, surveyed))
+    }
+
+    fn environment(&self) -> Variables {
         let fixed =
             [("PATH", PATH), ("HOME", HOME), ("USER", "agent"), ("LOGNAME", "agent"), ("TMPDIR", "/tmp")];
         let mut env: Variables = fixed.map(|(name, value)| (name.into(), value.into())).into();
@@ -181,16 +236,7 @@ impl Confined {
         env.extend(inherited.map(|(name, value)| (name.clone(), value.clone())));
         let nobody = InheritedNames::never();
         env.extend(self.env.iter().filter(|(name, _)| !nobody.contains(&&*name.to_string_lossy())).cloned());
-        Order {
-            command: self.command.clone(),
-            args: self.args.clone(),
-            env: env.into_iter().collect(),
-            cwd: workspace.as_ref().map_or_else(|| HOME.into(), |workspace| workspace.path.clone()),
-            workspace,
-            read: Vec::new(),
-            limits: self.profile.limits,
-            waived: self.waived.clone(),
-        }
+        env
     }
 }
 

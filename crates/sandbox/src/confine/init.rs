@@ -28,8 +28,8 @@ const STEPS: [(Layer, Step); 12] = [
     (Layer::MountNamespace, root::part_from_host),
     (Layer::Root, root::build),
     (Layer::Proc, root::add_proc),
-    (Layer::Root, root::add_workspace),
-    (Layer::Root, root::add_read),
+    (Layer::Root, root::add_mounts),
+    (Layer::Root, root::add_links),
     (Layer::ProtectedPaths, protect::protect),
     (Layer::Root, root::enter),
     (Layer::UtsNamespace, privileges::name_host),
@@ -56,6 +56,6 @@ pub(super) fn main(mut init: Init) -> i32 {
             }
         }
     }
-    (init.workspace, init.read) = (None, None);
+    init.mounts = None;
     payload::start(init).map_or(1, watch::watch)
 }

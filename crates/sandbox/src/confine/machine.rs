@@ -11,7 +11,6 @@ use super::init::landlock;
 use super::layer::Layer;
 use super::profile::Profile;
 use super::report::MemoryKeeper;
-use crate::files::ProtectedPaths;
 use crate::process::{find_in, variable};
 
 /// What is looked for, because tools of ours or other servers use it.
@@ -109,17 +108,8 @@ pub struct Cost {
 /// The program cannot be run.
 pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, ConfineError> {
     let folder = tempfile::tempdir()?;
-    let program = Confined {
-        profile: Profile::shell(),
-        command: "true".into(),
-        args: Vec::new(),
-        env: Vec::new(),
-        surroundings: Default::default(),
-        workspace: folder.path().to_owned(),
-        protected: ProtectedPaths::default(),
-        read: Vec::new(),
-        waived: waived.to_vec(),
-    };
+    let program =
+        Confined { waived: waived.to_vec(), ..Confined::new(Profile::shell(), "true", folder.path()) };
     let (mut bare, mut confined) = (Vec::new(), Vec::new());
     let mut memory = MemoryKeeper::Watchdog;
     let executable =

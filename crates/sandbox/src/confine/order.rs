@@ -22,24 +22,37 @@ pub(super) struct Order {
     pub(super) env: Vec<(OsString, OsString)>,
     /// Where it starts, as its root shows it.
     pub(super) cwd: OsString,
-    pub(super) workspace: Option<OrderedWorkspace>,
-    /// Other files and folders that it reads, absolute and without links. They have the same paths inside.
-    pub(super) read: Vec<OsString>,
+    /// What it sees of the machine's files, beside the system's. Each before what lies in it.
+    pub(super) mounts: Vec<OrderedMount>,
+    /// Links that are there unless a mount shows something in their place.
+    pub(super) links: Vec<OrderedLink>,
     pub(super) limits: Limits,
     /// Layers to do without if they are missing.
     pub(super) waived: Vec<Layer>,
 }
 
+/// A file or folder that a program sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct OrderedWorkspace {
-    /// Absolute and without links. It has the same path inside.
+pub(super) struct OrderedMount {
+    /// Absolute and without links.
     pub(super) path: OsString,
+    /// Where it is inside: at the same path, but for the home folder.
+    pub(super) at: OsString,
     pub(super) is_writable: bool,
+    /// As root: the program counts as its owner. Otherwise it shows what everybody may read.
+    pub(super) is_owned: bool,
     /// Below `path`; each folder before what is in it.
     pub(super) rules: Vec<(OsString, Rule)>,
 }
 
-/// What a path in a workspace is made.
+/// A symbolic link, with its text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct OrderedLink {
+    pub(super) at: OsString,
+    pub(super) to: OsString,
+}
+
+/// What a path below a mount is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Rule {
     /// A mount of its own, so that it cannot be renamed and replaced with all that is below it.
@@ -70,6 +83,13 @@ impl Order {
     }
 }
 
+impl OrderedMount {
+    /// One that is read, and shows what everybody may read.
+    pub(super) fn read(path: OsString) -> OrderedMount {
+        OrderedMount { at: path.clone(), path, is_writable: false, is_owned: false, rules: Vec::new() }
+    }
+}
+
 impl Order {
     pub(super) fn does_without(&self, layer: Layer) -> bool {
         layer.may_be_waived() && self.waived.contains(&layer)
@@ -90,8 +110,14 @@ mod tests {
             args: vec![odd.clone(), OsString::new(), "x".repeat(1 << 20).into()],
             env: vec![("A".into(), odd.clone())],
             cwd: odd.clone(),
-            workspace: Some(OrderedWorkspace { path: odd, is_writable: true, rules }),
-            read: vec!["/opt/tool".into()],
+            mounts: vec![OrderedMount {
+                path: odd.clone(),
+                at: odd,
+                is_writable: true,
+                is_owned: true,
+                rules,
+            }],
+            links: vec![OrderedLink { at: "/l".into(), to: "m".into() }],
             limits: Limits::default(),
             waived: vec![Layer::Landlock, Layer::Seccomp],
         }

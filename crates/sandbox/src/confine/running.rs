@@ -18,7 +18,7 @@ use super::limits::{Limit, Limits};
 use super::order::Order;
 use super::packet::Packet;
 use super::report::{Ending, MemoryKeeper, Report};
-use super::workspace::Prepared;
+use super::workspace::Surveyed;
 use crate::process::Exit;
 
 pub(super) type Reports = Lines<BufReader<Receiver>>;
@@ -60,7 +60,7 @@ pub struct Running {
     reports: Reports,
     without: Vec<Layer>,
     memory: MemoryKeeper,
-    workspace: Option<Prepared>,
+    surveyed: Vec<Surveyed>,
 }
 
 /// Our end of the lifeline, and what ends it.
@@ -108,7 +108,7 @@ impl Running {
         pipes: Pipes,
         reports: Reports,
         (without, memory): (Vec<Layer>, MemoryKeeper),
-        workspace: Option<Prepared>,
+        surveyed: Vec<Surveyed>,
         limits: Limits,
     ) -> io::Result<Running> {
         let line = Arc::new(Line {
@@ -124,7 +124,7 @@ impl Running {
             stdout: output(pipes.stdout)?,
             stderr: output(pipes.stderr)?,
         };
-        Ok(Running { io: Some(io), line, reports, without, memory, workspace })
+        Ok(Running { io: Some(io), line, reports, without, memory, surveyed })
     }
 
     /// Hands out the streams, once.
@@ -166,11 +166,13 @@ impl Running {
         } else {
             ended.and_then(|(_, limit)| limit).or(reached)
         };
-        let written = match self.workspace.take().filter(Prepared::is_surveyed) {
-            Some(workspace) => {
-                tokio::task::spawn_blocking(move || workspace.written()).await.unwrap_or_default()
+        let surveyed = std::mem::take(&mut self.surveyed);
+        let written = match surveyed.is_empty() {
+            true => Vec::new(),
+            false => {
+                let look = move || surveyed.iter().flat_map(Surveyed::written).collect();
+                tokio::task::spawn_blocking(look).await.unwrap_or_default()
             }
-            None => Vec::new(),
         };
         Outcome { exit, limit, without: self.without.clone(), written }
     }

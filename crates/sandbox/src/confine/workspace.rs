@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::order::{OrderedWorkspace, Rule};
+use super::order::{OrderedMount, Rule};
 use super::profile::WorkspaceAccess;
 use crate::files::{ProgramPaths, ProtectedPaths};
 use survey::Survey;
@@ -45,8 +45,17 @@ pub enum WorkspaceError {
 /// What there is to be known of a workspace before a run.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) ordered: OrderedWorkspace,
-    survey: Option<(ProgramPaths, Survey)>,
+    pub(super) ordered: OrderedMount,
+    /// If it is written.
+    pub(super) surveyed: Option<Surveyed>,
+}
+
+/// A folder as it was before a run, to be looked at again.
+#[derive(Debug)]
+pub(super) struct Surveyed {
+    root: PathBuf,
+    paths: ProgramPaths,
+    before: Survey,
 }
 
 /// Looks at the workspace. `home` is the folder of the person.
@@ -69,26 +78,21 @@ pub(super) fn prepare(
         return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
     }
     let mut rules = hidden(&root, &paths);
-    let survey = is_writable.then(|| {
-        let survey = Survey::of(&root, &paths);
+    let path: OsString = root.clone().into();
+    let surveyed = is_writable.then(|| {
+        let before = Survey::of(&root, &paths);
         // What is hidden may lie in what is only read-only, so it comes last.
-        rules.splice(0..0, survey.rules(&root, &paths));
-        (paths, survey)
+        rules.splice(0..0, before.rules(&root, &paths));
+        Surveyed { root, paths, before }
     });
-    let ordered = OrderedWorkspace { path: root.into(), is_writable, rules };
-    Ok(Some(Prepared { ordered, survey }))
+    let ordered = OrderedMount { at: path.clone(), path, is_writable, is_owned: true, rules };
+    Ok(Some(Prepared { ordered, surveyed }))
 }
 
-impl Prepared {
-    /// Whether it was writable, and has to be looked at again.
-    pub(super) fn is_surveyed(&self) -> bool {
-        self.survey.is_some()
-    }
-
+impl Surveyed {
     /// What is there after the run that no program should have written: new, or not what it was. Below the root.
     pub(super) fn written(&self) -> Vec<PathBuf> {
-        let Some((paths, before)) = &self.survey else { return Vec::new() };
-        before.changed(&Survey::of(Path::new(&self.ordered.path), paths))
+        self.before.changed(&Survey::of(&self.root, &self.paths))
     }
 }
 

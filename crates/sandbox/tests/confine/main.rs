@@ -13,8 +13,8 @@ mod runs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sandbox::Launcher;
 use sandbox::confine::{Confined, Confiner, Outcome, Profile};
-use sandbox::{Launcher, ProtectedPaths};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -31,17 +31,8 @@ fn probe() -> Launcher {
 
 /// A script for `sh` in this workspace.
 fn shell(profile: Profile, workspace: &Path, script: &str) -> Confined {
-    Confined {
-        profile,
-        command: "sh".into(),
-        args: vec!["-c".into(), script.into()],
-        env: Vec::new(),
-        surroundings: Default::default(),
-        workspace: workspace.to_owned(),
-        protected: ProtectedPaths::default(),
-        read: Vec::new(),
-        waived: Vec::new(),
-    }
+    let args = vec!["-c".into(), script.into()];
+    Confined { args, ..Confined::new(profile, "sh", workspace) }
 }
 
 /// What it printed, on stdout and stderr, and how it ended.

@@ -44,16 +44,14 @@ fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
         profile.limits.time = timeout.0;
     }
     let mut words = asked.command.into_iter();
+    let command = words.next().unwrap_or_default();
     Ok(Confined {
-        profile,
-        command: words.next().unwrap_or_default(),
         args: words.collect(),
-        env: Vec::new(),
         surroundings: surroundings(cli)?.variables,
-        workspace: settings.workspace.clone(),
         protected: protected_from_programs(settings)?,
         read: settings.sandbox.read.clone(),
         waived: settings.sandbox.waived.clone(),
+        ..Confined::new(profile, command, &settings.workspace)
     })
 }
 

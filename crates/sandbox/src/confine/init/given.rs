@@ -21,9 +21,8 @@ pub(crate) struct Init {
     pub(crate) memory: MemoryKeeper,
     /// The user and group of the program, as they are outside.
     pub(crate) outside: (u32, u32),
-    /// As root: the mounts of the workspace and of other folders, which only root could take.
-    pub(crate) workspace: Option<OwnedFd>,
-    pub(crate) read: Option<Vec<OwnedFd>>,
+    /// As root: the order's mounts, which only root could take.
+    pub(crate) mounts: Option<Vec<OwnedFd>>,
     pub(crate) streams: [OwnedFd; 3],
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,

@@ -18,7 +18,7 @@ const ABI_MIN: ABI = ABI::V3;
 /// From the newest that is asked for: TCP, devices, and what leads out of the sandbox.
 const ABIS: [ABI; 4] = [ABI::V6, ABI::V5, ABI::V4, ABI_MIN];
 
-/// Folders that may be written besides the workspace.
+/// Folders that may be written besides what the order shows.
 const SCRATCH: [&str; 2] = ["/tmp", HOME];
 
 pub(super) fn restrict(init: &Init) -> io::Result<()> {
@@ -71,9 +71,10 @@ fn enforce(init: &Init, abi: ABI) -> io::Result<()> {
     for folder in SCRATCH {
         rules = allow(rules, Path::new(folder), all)?;
     }
-    let workspace = init.order.workspace.as_ref().filter(|workspace| workspace.is_writable);
-    if let Some(workspace) = workspace {
-        rules = allow(rules, Path::new(&workspace.path), all)?;
+    for mount in init.order.mounts.iter().filter(|mount| mount.is_writable) {
+        let path = Path::new(&mount.at);
+        let access = if path.is_dir() { all } else { AccessFs::from_file(abi) };
+        rules = allow(rules, path, access)?;
     }
     for device in DEVICES {
         rules = allow(rules, Path::new(device), AccessFs::from_file(abi) & !AccessFs::Execute)?;

@@ -1,4 +1,4 @@
-//! What no program writes in a workspace, and what none reads, once the workspace stands in the new root.
+//! What no program writes in what it sees, and what none reads, once that stands in the new root.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -17,17 +17,19 @@ struct Empty {
 }
 
 pub(super) fn protect(init: &Init) -> io::Result<()> {
-    let Some(workspace) = &init.order.workspace else { return Ok(()) };
-    if workspace.rules.is_empty() {
+    let ruled = || init.order.mounts.iter().filter(|mount| !mount.rules.is_empty());
+    if ruled().next().is_none() {
         return Ok(());
     }
     let empty = Empty::new()?;
-    let path = Path::new(&workspace.path);
-    let here = path.strip_prefix("/").unwrap_or(path);
-    for (path, rule) in &workspace.rules {
-        // Anew for each: a handle from before shows what lies below a mount that came later.
-        let root = mount::place(Some(rustix::fs::CWD), here)?;
-        apply(root.as_fd(), Path::new(path), *rule, &empty).map_err(about(path))?;
+    for mount in ruled() {
+        let at = Path::new(&mount.at);
+        let here = at.strip_prefix("/").unwrap_or(at);
+        for (path, rule) in &mount.rules {
+            // Anew for each: a handle from before shows what lies below a mount that came later.
+            let root = mount::place(Some(rustix::fs::CWD), here)?;
+            apply(root.as_fd(), Path::new(path), *rule, &empty).map_err(about(path))?;
+        }
     }
     Ok(())
 }

@@ -48,7 +48,7 @@ pub(super) fn part_from_host(_: &Init) -> io::Result<()> {
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
-/// Makes the new root the working folder, with all in it but `/proc` and the workspace.
+/// Makes the new root the working folder, with all in it but `/proc` and what the order shows.
 pub(super) fn build(init: &Init) -> io::Result<()> {
     let all = PROGRAMS.iter().chain(&SETTINGS).map(Path::new);
     let found: Vec<Found> = all.map(Found::look).filter_map(Result::transpose).collect::<io::Result<_>>()?;
@@ -64,7 +64,8 @@ pub(super) fn build(init: &Init) -> io::Result<()> {
     }
     device::put(devices)?;
     let size = init.order.limits.scratch_bytes.to_string();
-    for folder in ["tmp", inside(HOME)] {
+    let home = Some(HOME).filter(|home| init.order.mounts.iter().all(|mount| mount.at != *home));
+    for folder in std::iter::once("tmp").chain(home.map(inside)) {
         create_dir_all(folder)?;
         let owner = USER.to_string();
         let options = [("mode", "0700"), ("size", &*size), ("uid", &*owner), ("gid", &*owner)];
@@ -78,44 +79,38 @@ pub(super) fn add_proc(_: &Init) -> io::Result<()> {
     put_at(Path::new("proc"), &mount::new("proc", &[])?)
 }
 
-/// Puts the workspace where it is outside.
-pub(super) fn add_workspace(init: &Init) -> io::Result<()> {
-    let Some(workspace) = &init.order.workspace else { return Ok(()) };
-    let path = Path::new(&workspace.path);
-    let taken;
-    let mounted = match &init.workspace {
-        Some(mounted) => mounted,
-        // The old root is still in its place.
-        None => {
-            taken = mount::copy(mount::place(None, path).map_err(about(path))?)?;
-            &taken
-        }
-    };
-    mount::set(mounted, NO_SUID | NO_DEVICES)?;
-    if !workspace.is_writable {
-        mount::set(mounted, READ_ONLY)?;
-    }
-    let here = PathBuf::from(inside_path(path));
-    stand(&here, true).map_err(about(path))?;
-    put_at(&here, mounted)
-}
-
-/// Puts the other folders and files that the program reads where they are outside.
-pub(super) fn add_read(init: &Init) -> io::Result<()> {
-    for (nth, path) in init.order.read.iter().enumerate() {
-        let path = Path::new(path);
+/// Puts what the order shows of the machine's files in its place.
+pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
+    for (nth, ordered) in init.order.mounts.iter().enumerate() {
+        let (path, at) = (Path::new(&ordered.path), Path::new(&ordered.at));
         let taken;
-        let mounted = match init.read.as_ref().and_then(|read| read.get(nth)) {
+        let mounted = match init.mounts.as_ref().and_then(|mounts| mounts.get(nth)) {
             Some(mounted) => mounted,
+            // The old root is still in its place.
             None => {
                 taken = mount::copy(mount::place(None, path).map_err(about(path))?)?;
                 &taken
             }
         };
-        mount::set(mounted, NO_SUID | NO_DEVICES | READ_ONLY)?;
+        mount::set(mounted, NO_SUID | NO_DEVICES)?;
+        if !ordered.is_writable {
+            mount::set(mounted, READ_ONLY)?;
+        }
         let is_folder = FileType::from_raw_mode(fstat(mounted)?.st_mode) == FileType::Directory;
-        stand(inside_path(path), is_folder).map_err(about(path))?;
-        put_at(inside_path(path), mounted)?;
+        stand(inside_path(at), is_folder).map_err(about(at))?;
+        put_at(inside_path(at), mounted)?;
+    }
+    Ok(())
+}
+
+/// Makes the links that lead to them, but where something is already.
+pub(super) fn add_links(init: &Init) -> io::Result<()> {
+    for link in &init.order.links {
+        let at = inside_path(Path::new(&link.at));
+        if fs::symlink_metadata(at).is_err() {
+            at.parent().map_or(Ok(()), |above| stand(above, true)).map_err(about(at))?;
+            symlink(&link.to, at).map_err(about(at))?;
+        }
     }
     Ok(())
 }

@@ -52,16 +52,13 @@ pub async fn self_test(
     let secrets = vec![scene.targets.workspace.join("state")];
     let mut running = confiner
         .start(&Confined {
-            profile: Profile::write(),
-            command: probe.guard.clone().into(),
             args,
-            env: Vec::new(),
             // Whoever starts a program knows much that it need not know.
             surroundings: [(VARIABLE.into(), "x".into())].into(),
-            workspace: scene.targets.workspace.clone(),
             protected: ProtectedPaths { unread: secrets, ..ProtectedPaths::default() },
             read: vec![probe.guard.clone()],
             waived: waived.to_vec(),
+            ..Confined::new(Profile::write(), probe.guard.clone(), &scene.targets.workspace)
         })
         .await?;
     let mut said = String::new();

@@ -9,7 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, mkdirat, openat, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::confine::mount;
-use crate::confine::order::{OrderedWorkspace, Rule};
+use crate::confine::order::{OrderedMount, Rule};
 
 /// A file or folder of ours below a workspace. Its name goes when the last run that holds it closes it, if it is still
 /// ours and empty.
@@ -24,15 +24,15 @@ pub(super) struct Placeholder {
 /// Device and inode.
 pub(super) type Identity = (u64, u64);
 
-/// Makes those that the workspace asks for. Those in `held`, which other runs hold, are shared with them: the kernel undoes
+/// Makes those that the mount asks for. Those in `held`, which other runs hold, are shared with them: the kernel undoes
 /// a mount on what is taken away. What else is there is not touched.
-pub(super) fn make_all(
-    workspace: &OrderedWorkspace,
-    held: &HashSet<Identity>,
-) -> io::Result<Vec<Placeholder>> {
-    let root = mount::place(None, Path::new(&workspace.path))?;
+pub(super) fn make_all(ordered: &OrderedMount, held: &HashSet<Identity>) -> io::Result<Vec<Placeholder>> {
+    if ordered.rules.is_empty() {
+        return Ok(Vec::new());
+    }
+    let root = mount::place(None, Path::new(&ordered.path))?;
     let mut made = Vec::new();
-    for (path, rule) in &workspace.rules {
+    for (path, rule) in &ordered.rules {
         let is_folder = match rule {
             Rule::AbsentFile => false,
             Rule::AbsentFolder => true,

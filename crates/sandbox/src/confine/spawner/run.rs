@@ -20,7 +20,7 @@ use crate::confine::init::given::Init;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limit;
 use crate::confine::mount;
-use crate::confine::order::Order;
+use crate::confine::order::{Order, OrderedMount};
 use crate::confine::packet::Packet;
 use crate::confine::report::{MemoryKeeper, Report};
 
@@ -41,8 +41,7 @@ pub(super) struct Run {
 struct Prepared {
     order: Order,
     user: Option<u32>,
-    workspace: Option<OwnedFd>,
-    read: Option<Vec<OwnedFd>>,
+    mounts: Option<Vec<OwnedFd>>,
     placeholders: Vec<Placeholder>,
     group: Option<ControlGroup>,
 }
@@ -62,7 +61,7 @@ impl Run {
                 return Err(why);
             }
         };
-        let Prepared { order, user, workspace, read, placeholders, group } = prepared;
+        let Prepared { order, user, mounts, placeholders, group } = prepared;
         match side {
             Side::Parent { child, handle } => {
                 if let Some(Err(error)) = group.as_ref().map(|group| group.add(child)) {
@@ -84,18 +83,8 @@ impl Run {
                 // What it starts must be in its group, so it must be there first. The end of the pipe says so.
                 drop(go);
                 let _ = (&wait).read(&mut [0]);
-                let init = Init {
-                    order,
-                    memory,
-                    outside,
-                    workspace,
-                    read,
-                    streams,
-                    lifeline,
-                    report,
-                    filters,
-                    without,
-                };
+                let init =
+                    Init { order, memory, outside, mounts, streams, lifeline, report, filters, without };
                 // What unwinds here would go on as a second spawner.
                 let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
                 std::process::exit(ended.unwrap_or(1))
@@ -149,8 +138,7 @@ impl Prepared {
     fn new(spawner: &mut Spawner, order: Order) -> Result<Prepared, Report> {
         let taken = spawner.users.as_mut().map(run_user::RunUsers::take).transpose();
         let user = taken.map_err(|error| Report::missing(Layer::RunUser, error))?;
-        let mut prepared =
-            Prepared { order, user, workspace: None, read: None, placeholders: Vec::new(), group: None };
+        let mut prepared = Prepared { order, user, mounts: None, placeholders: Vec::new(), group: None };
         // Without one init keeps watch itself.
         let bytes = prepared.order.limits.memory_bytes;
         prepared.group = spawner.groups.as_mut().and_then(|groups| groups.make(bytes).ok());
@@ -164,19 +152,24 @@ impl Prepared {
     }
 
     fn mounts(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {
-        if self.user.is_some() {
-            // Init is not root any more, and may not look into root's folders.
-            let take = |path| mount::copy(mount::place(None, Path::new(path)).map_err(mount::about(path))?);
-            let read: io::Result<_> = self.order.read.iter().map(take).collect();
-            self.read = Some(read.map_err(|error| (Layer::Root, error))?);
-        }
-        let Some(workspace) = &self.order.workspace else { return Ok(()) };
         if let Some(user) = self.user {
-            let mounted = spawner.maps.mount(Path::new(&workspace.path), user);
-            self.workspace = Some(mounted?);
+            // Init is not root any more, and may not look into root's folders.
+            let mut take = |ordered: &OrderedMount| {
+                let path = Path::new(&ordered.path);
+                match ordered.is_owned {
+                    true => spawner.maps.mount(path, user),
+                    false => mount::place(None, path)
+                        .and_then(mount::copy)
+                        .map_err(|error| (Layer::Root, mount::about(path)(error))),
+                }
+            };
+            self.mounts = Some(self.order.mounts.iter().map(&mut take).collect::<Result<_, _>>()?);
         }
-        self.placeholders =
-            make_all(workspace, &spawner.held()).map_err(|error| (Layer::ProtectedPaths, error))?;
+        for ordered in &self.order.mounts {
+            let held = spawner.held().into_iter().chain(self.placeholders.iter().map(Placeholder::identity));
+            let made = make_all(ordered, &held.collect());
+            self.placeholders.extend(made.map_err(|error| (Layer::ProtectedPaths, error))?);
+        }
         Ok(())
     }
 
