@@ -6,6 +6,7 @@
 
 mod browser;
 pub mod confine;
+pub mod egress;
 mod files;
 pub mod guard;
 mod lineage;
