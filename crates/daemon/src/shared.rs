@@ -9,6 +9,7 @@ use gate::{Approvals, ResultCache};
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
 use sandbox::Launcher;
+use sandbox::confine::Confiner;
 use store::{Secrets, SqliteStore, Store};
 use terminal::Trouble;
 use terminal::times::now_ms;
@@ -43,6 +44,8 @@ pub struct Shared {
     pub sealed: Arc<Secrets>,
     /// What starts programs.
     pub launcher: Launcher,
+    /// What starts programs confined.
+    pub confiner: Arc<Confiner>,
     /// Shared by all workspaces that mean the same by one.
     pub servers: Arc<Servers>,
     /// Strikes out the secrets of all workspaces for all of them.
@@ -78,6 +81,7 @@ impl Shared {
             store,
             sealed,
             launcher: world.launcher.clone(),
+            confiner: world.confiner.clone(),
             servers: Servers::new(world, servers_store),
             approvals,
             audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
@@ -157,10 +161,12 @@ fn launcher() -> Result<Launcher, Trouble> {
 /// Our own program cannot be found.
 pub fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Trouble> {
     let launcher = launcher()?;
+    let confiner = Arc::new(Confiner::new(confinement(SPAWNER)?));
     let keeper = Arc::new(StateTokens::new(secrets.into()));
     let ourselves = server::OURSELVES;
     Ok(upstream::World {
         launcher,
+        confiner,
         client: sandbox::Client::new(),
         ourselves,
         keeper,

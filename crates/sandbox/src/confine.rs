@@ -28,6 +28,7 @@ mod probe;
 mod profile;
 mod report;
 mod running;
+mod server;
 mod spawner;
 mod workspace;
 
@@ -36,8 +37,9 @@ pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};
 pub use machine::{Cost, Machine, spawn_cost};
 pub use probe::{Attempted, Held, main as probe_main, self_test, try_outside};
-pub use profile::{Profile, WorkspaceAccess};
+pub use profile::{Profile, Sockets, WorkspaceAccess};
 pub use report::MemoryKeeper;
 pub use running::{Outcome, Output, Running, RunningIo};
+pub use server::{ConfinedServer, LeftOut, ServerMay};
 pub use spawner::main as spawner_main;
 pub use workspace::WorkspaceError;

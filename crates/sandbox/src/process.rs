@@ -9,7 +9,7 @@
 mod ask_program;
 mod detached;
 mod environment;
-mod lookup;
+pub(crate) mod lookup;
 mod program;
 
 use std::ffi::OsString;
@@ -41,7 +41,7 @@ pub const END_TIMEOUT: Duration = guard::VOLUNTARY_EXIT
     .saturating_add(Duration::from_secs(2));
 
 /// What a program keeps in its own folder is for its owner.
-const OWN_FOLDER_MODE: u32 = 0o700;
+pub(crate) const OWN_FOLDER_MODE: u32 = 0o700;
 
 /// Exit codes above this one say "ended by a signal", up to the highest signal's.
 const SIGNAL_CODE_BASE: i32 = 128;

@@ -1,6 +1,11 @@
-//! The process guard as a program of its own, for this crate's tests. Examples are built with the tests,
-//! so it is never older than they are. The product re-executes itself instead.
+//! The process guard as a program of its own, for this crate's tests; with the argument `spawner` it starts confined
+//! programs. Examples are built with the tests, so it is never older than they are. The product re-executes itself instead.
 
 fn main() {
-    std::process::exit(sandbox::guard::main(std::env::args_os().skip(1)));
+    let mut words = std::env::args_os().skip(1).peekable();
+    let code = match words.next_if(|word| word == "spawner") {
+        Some(_) => sandbox::confine::spawner_main(),
+        None => sandbox::guard::main(words),
+    };
+    std::process::exit(code);
 }

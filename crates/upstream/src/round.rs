@@ -228,6 +228,7 @@ pub(crate) fn input<'c>(connection: &Connection, cx: &'c Context) -> (Option<&'c
 #[cfg(test)]
 pub(crate) mod tests {
     use oauth::InMemory;
+    use sandbox::confine::Confiner;
     use sandbox::{Client, Launcher};
     use tool_api::Cancel;
     use wire::initialize::Ourselves;
@@ -242,8 +243,10 @@ pub(crate) mod tests {
     pub(crate) fn upstream() -> Arc<Upstream> {
         let table = Config { command: Some("x".to_owned()), ..Config::default() };
         let settings = table.settle("it", LIMIT, &|_| unreachable!("no reference")).expect("sound");
+        let launcher = Launcher { guard: "x".into(), guard_args: Vec::new() };
         let world = World {
-            launcher: Launcher { guard: "x".into(), guard_args: Vec::new() },
+            confiner: Arc::new(Confiner::new(launcher.clone())),
+            launcher,
             client: Client::new(),
             ourselves: Ourselves { name: "test", version: "0" },
             keeper: Arc::new(InMemory::default()),

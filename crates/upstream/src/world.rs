@@ -12,6 +12,8 @@ use crate::trace::Trace;
 pub struct World {
     /// Starts programs.
     pub launcher: sandbox::Launcher,
+    /// Starts programs confined. Nothing of it runs before the first one.
+    pub confiner: Arc<sandbox::confine::Confiner>,
     /// Reaches addresses.
     pub client: sandbox::Client,
     /// Who we say we are.

@@ -21,6 +21,7 @@ use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running};
 use super::workspace::{self, Surveyed, WorkspaceError};
+use crate::egress::HostRules;
 use crate::files::ProtectedPaths;
 use crate::process::{InheritedNames, Launcher, Variables, variable};
 
@@ -33,6 +34,12 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 /// What a program has to know of the person's surroundings: language, time zone, terminal.
 const INHERITED: [&str; 3] = ["LANG", "TERM", "TZ"];
 const INHERITED_PREFIX: &str = "LC_";
+
+/// What tells programs of the proxy. Those that do not look there are led to it by the name server.
+const PROXY_VARIABLES: [&str; 6] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
+const PROXY: &str = "http://127.0.0.1:3128";
+const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
 
 /// Knows how to start programs confined. One for each process is enough.
 #[derive(Debug)]
@@ -71,8 +78,12 @@ pub struct Confined {
     pub read: Vec<PathBuf>,
     /// Others that it writes.
     pub write: Vec<PathBuf>,
+    /// Sockets of the machine that it uses.
+    pub sockets: Vec<PathBuf>,
     /// A folder that is its home and stays. By default it has one that is gone with it.
     pub home: Option<PathBuf>,
+    /// Which hosts it reaches, if its profile has a network.
+    pub hosts: HostRules,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
 }
@@ -91,7 +102,9 @@ impl Confined {
             protected: ProtectedPaths::default(),
             read: Vec::new(),
             write: Vec::new(),
+            sockets: Vec::new(),
             home: None,
+            hosts: HostRules::none(),
             waived: Vec::new(),
         }
     }
@@ -197,7 +210,14 @@ impl Confined {
         let others = self.write.iter().map(|path| (path, WorkspaceAccess::Writable));
         let mut cwd = None;
         for (nth, (path, access)) in std::iter::once(folder).chain(others).enumerate() {
-            let Some(prepared) = workspace::prepare(path, access, &self.protected, home.as_deref())? else {
+            let Some(prepared) = workspace::prepare(
+                path,
+                access,
+                &self.protected,
+                home.as_deref(),
+                self.profile.holds_absent,
+            )?
+            else {
                 continue;
             };
             mounts.follow(path)?;
@@ -206,7 +226,11 @@ impl Confined {
             surveyed.extend(prepared.surveyed);
         }
         for path in &self.read {
-            mounts.read(path)?;
+            mounts.follow(path)?;
+            mounts.add(workspace::shown(path, &self.protected)?);
+        }
+        for path in &self.sockets {
+            mounts.socket(path)?;
         }
         if let Some(home) = &self.home {
             mounts.home(home)?;
@@ -220,6 +244,8 @@ impl Confined {
             cwd,
             mounts,
             links,
+            ports: self.profile.sockets.has_network().then(|| self.hosts.ports()),
+            sockets: self.profile.sockets,
             limits: self.profile.limits,
             waived: self.waived.clone(),
         };
@@ -235,6 +261,14 @@ impl Confined {
         });
         env.extend(inherited.map(|(name, value)| (name.clone(), value.clone())));
         let nobody = InheritedNames::never();
+        if self.profile.sockets.has_network() {
+            let proxies = PROXY_VARIABLES.map(|name| (name.into(), PROXY.into()));
+            env.extend(
+                proxies
+                    .into_iter()
+                    .chain(NO_PROXY.map(|name| (name.into(), "localhost,127.0.0.1,::1".into()))),
+            );
+        }
         env.extend(self.env.iter().filter(|(name, _)| !nobody.contains(&&*name.to_string_lossy())).cloned());
         env
     }

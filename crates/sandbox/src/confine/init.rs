@@ -8,8 +8,8 @@ mod device;
 pub(super) mod filters;
 pub(super) mod given;
 pub(super) mod landlock;
-mod loopback;
 mod memory;
+mod network;
 mod payload;
 mod privileges;
 mod protect;
@@ -22,7 +22,7 @@ use super::report::Report;
 use given::{Init, Step};
 
 /// What is set up for init and program alike, in this order.
-const STEPS: [(Layer, Step); 12] = [
+const STEPS: [(Layer, Step); 13] = [
     (Layer::PidNamespace, watch::follow_spawner),
     (Layer::UserNamespace, user::take),
     (Layer::MountNamespace, root::part_from_host),
@@ -33,7 +33,8 @@ const STEPS: [(Layer, Step); 12] = [
     (Layer::ProtectedPaths, protect::protect),
     (Layer::Root, root::enter),
     (Layer::UtsNamespace, privileges::name_host),
-    (Layer::Loopback, loopback::raise),
+    (Layer::Loopback, network::raise_loopback),
+    (Layer::Proxy, network::open_doors),
     (Layer::NestedNamespaces, privileges::forbid_namespaces),
 ];
 
@@ -56,6 +57,6 @@ pub(super) fn main(mut init: Init) -> i32 {
             }
         }
     }
-    init.mounts = None;
+    (init.mounts, init.doors) = (None, None);
     payload::start(init).map_or(1, watch::watch)
 }

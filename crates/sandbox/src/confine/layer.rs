@@ -34,6 +34,8 @@ pub enum Layer {
     ProtectedPaths,
     /// The loopback device inside is up.
     Loopback,
+    /// The only way out to the network: sockets inside at which Toolcrib's proxy listens.
+    Proxy,
     /// No namespaces within the namespaces.
     NestedNamespaces,
     /// No capability at all.
@@ -65,7 +67,7 @@ const REPORT: &str = "this should not happen; please report it with the output o
 
 impl Layer {
     /// All of them.
-    pub const ALL: [Layer; 22] = [
+    pub const ALL: [Layer; 23] = [
         Layer::Spawner,
         Layer::RunUser,
         Layer::Idmap,
@@ -80,6 +82,7 @@ impl Layer {
         Layer::Proc,
         Layer::ProtectedPaths,
         Layer::Loopback,
+        Layer::Proxy,
         Layer::NestedNamespaces,
         Layer::Capabilities,
         Layer::NoNewPrivileges,
@@ -107,6 +110,7 @@ impl Layer {
             Layer::Proc => "proc",
             Layer::ProtectedPaths => "protected_paths",
             Layer::Loopback => "loopback",
+            Layer::Proxy => "proxy",
             Layer::NestedNamespaces => "nested_namespaces",
             Layer::Capabilities => "capabilities",
             Layer::NoNewPrivileges => "no_new_privileges",
@@ -148,6 +152,7 @@ impl Layer {
             Layer::Seccomp => "the kernel needs CONFIG_SECCOMP_FILTER",
             Layer::Memory => "let Toolcrib make control groups for memory below its own",
             Layer::Loopback
+            | Layer::Proxy
             | Layer::Capabilities
             | Layer::NoNewPrivileges
             | Layer::Rlimits

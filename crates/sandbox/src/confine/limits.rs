@@ -41,6 +41,18 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// For programs that are to last: no end by a clock, and they may say as much as they like.
+    pub fn lasting() -> Limits {
+        Limits { time: Duration::MAX, cpu: Duration::MAX, output_bytes: u64::MAX, ..Limits::default() }
+    }
+
+    /// For browsers, which have a process for each site.
+    pub fn browser() -> Limits {
+        Limits { memory_bytes: 8 << 30, scratch_bytes: 2 << 30, ..Limits::lasting() }
+    }
+}
+
 /// A limit that ended a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -123,7 +123,7 @@ pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, C
             .status()?;
         bare.push(start.elapsed());
         let start = Instant::now();
-        let running = confiner.start(&program).await?;
+        let mut running = confiner.start(&program).await?;
         memory = running.memory_keeper();
         running.wait().await;
         confined.push(start.elapsed());

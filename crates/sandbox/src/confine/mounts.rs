@@ -26,13 +26,10 @@ impl Mounts {
         self.mounts.push(mount);
     }
 
-    /// `path` is absolute. It is read, and so are the links on the way to it.
-    ///
-    /// # Errors
-    /// It is not there.
-    pub(super) fn read(&mut self, path: &Path) -> io::Result<()> {
-        let real = self.follow(path)?;
-        self.mounts.push(OrderedMount::read(real.into()));
+    /// Who connects to a socket writes to it.
+    pub(super) fn socket(&mut self, path: &Path) -> io::Result<()> {
+        let path: OsString = self.follow(path)?.into();
+        self.mounts.push(OrderedMount { is_writable: true, ..OrderedMount::read(path) });
         Ok(())
     }
 
@@ -175,7 +172,8 @@ mod tests {
             assert!(said.contains(error), "{path}: {said}");
         }
         let mut mounts = Mounts::default();
-        mounts.read(&root.join("tool")).expect("there");
+        let real = mounts.follow(&root.join("tool")).expect("there");
+        mounts.add(OrderedMount::read(real.into()));
         let (mounts, links) = mounts.ordered();
         assert_eq!((mounts.len(), links.len()), (1, 2));
     }

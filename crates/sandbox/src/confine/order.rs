@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layer::Layer;
 use super::limits::Limits;
+use super::profile::Sockets;
 
 /// More than the kernel takes as arguments and environment, written as JSON.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
@@ -26,6 +27,9 @@ pub(super) struct Order {
     pub(super) mounts: Vec<OrderedMount>,
     /// Links that are there unless a mount shows something in their place.
     pub(super) links: Vec<OrderedLink>,
+    /// The ports of the doors in its network, if it has a way out.
+    pub(super) ports: Option<Vec<u16>>,
+    pub(super) sockets: Sockets,
     pub(super) limits: Limits,
     /// Layers to do without if they are missing.
     pub(super) waived: Vec<Layer>,
@@ -91,8 +95,11 @@ impl OrderedMount {
 }
 
 impl Order {
+    /// A program that opens sockets needs a network of its own in any case.
     pub(super) fn does_without(&self, layer: Layer) -> bool {
-        layer.may_be_waived() && self.waived.contains(&layer)
+        let is_way_out = matches!(layer, Layer::NetworkNamespace | Layer::Loopback);
+        let is_needed = is_way_out && self.sockets.has_network();
+        layer.may_be_waived() && !is_needed && self.waived.contains(&layer)
     }
 }
 
@@ -118,8 +125,10 @@ mod tests {
                 rules,
             }],
             links: vec![OrderedLink { at: "/l".into(), to: "m".into() }],
+            ports: Some(vec![80, 443]),
+            sockets: Sockets::Network,
             limits: Limits::default(),
-            waived: vec![Layer::Landlock, Layer::Seccomp],
+            waived: vec![Layer::Landlock, Layer::NetworkNamespace, Layer::Seccomp],
         }
     }
 
@@ -134,5 +143,8 @@ mod tests {
         assert!(order().does_without(Layer::Landlock));
         assert!(!order().does_without(Layer::Seccomp), "it may not be");
         assert!(!order().does_without(Layer::Loopback), "nobody said so");
+        assert!(!order().does_without(Layer::NetworkNamespace), "it opens sockets");
+        let closed = Order { sockets: Sockets::None, ..order() };
+        assert!(closed.does_without(Layer::NetworkNamespace));
     }
 }

@@ -1,5 +1,7 @@
 //! `Profile`: what a kind of program may touch, as plain data that can be compared. Nothing here knows Linux.
 
+use serde::{Deserialize, Serialize};
+
 use super::limits::Limits;
 
 /// What a program sees of the workspace.
@@ -13,24 +15,58 @@ pub enum WorkspaceAccess {
     Writable,
 }
 
-/// What a kind of program may touch. No profile reaches a network.
+/// Which sockets a program opens. None leads anywhere but to Toolcrib's proxy: its network is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Sockets {
+    /// Pairs, which are connected to nothing but themselves.
+    None,
+    /// Those of files besides, in the folders that it sees.
+    Local,
+    /// TCP, and UDP for names.
+    Network,
+    /// Both.
+    LocalAndNetwork,
+}
+
+impl Sockets {
+    pub(super) fn has_network(self) -> bool {
+        matches!(self, Sockets::Network | Sockets::LocalAndNetwork)
+    }
+
+    pub(super) fn has_local(self) -> bool {
+        matches!(self, Sockets::Local | Sockets::LocalAndNetwork)
+    }
+}
+
+/// What a kind of program may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
     /// As people name it.
     pub name: &'static str,
     /// What it sees of the workspace.
     pub workspace: WorkspaceAccess,
+    /// Which sockets it opens.
+    pub sockets: Sockets,
+    /// Whether folders that others obey at once are kept from being made where they are absent. Others see what stands in
+    /// for them, so this is for programs that end soon.
+    pub holds_absent: bool,
     /// How much it may use.
     pub limits: Limits,
 }
 
 impl Profile {
-    /// The names of all profiles.
-    pub const NAMES: [&str; 3] = ["shell", "write", "worker"];
+    /// The names of those that a person may choose.
+    pub const NAMES: [&str; 4] = ["shell", "write", "net", "worker"];
 
     /// A program that looks at the workspace.
     pub fn shell() -> Profile {
-        Profile { name: "shell", workspace: WorkspaceAccess::ReadOnly, limits: Limits::default() }
+        Profile {
+            name: "shell",
+            workspace: WorkspaceAccess::ReadOnly,
+            sockets: Sockets::None,
+            holds_absent: true,
+            limits: Limits::default(),
+        }
     }
 
     /// A program that also writes there.
@@ -38,14 +74,47 @@ impl Profile {
         Profile { name: "write", workspace: WorkspaceAccess::Writable, ..Profile::shell() }
     }
 
+    /// A program that looks at the workspace and reaches hosts.
+    pub fn net() -> Profile {
+        Profile { name: "net", sockets: Sockets::Network, ..Profile::shell() }
+    }
+
+    /// A server that is spoken to over its standard streams, for as long as it likes. What it works on is said for each.
+    pub fn upstream() -> Profile {
+        Profile {
+            name: "upstream",
+            workspace: WorkspaceAccess::None,
+            sockets: Sockets::LocalAndNetwork,
+            holds_absent: false,
+            limits: Limits::lasting(),
+        }
+    }
+
+    /// A browser: it reaches hosts, sees nothing of the workspace, and needs more of everything.
+    pub fn browser() -> Profile {
+        Profile { name: "browser", limits: Limits::browser(), ..Profile::upstream() }
+    }
+
     /// A program of our own that computes with what it is sent.
     pub fn worker() -> Profile {
         Profile { name: "worker", workspace: WorkspaceAccess::None, ..Profile::shell() }
     }
 
-    /// The one of this name.
+    /// The same with or without a network.
+    #[must_use]
+    pub fn with_network(self, has_network: bool) -> Profile {
+        let sockets = match (self.sockets.has_local(), has_network) {
+            (false, false) => Sockets::None,
+            (true, false) => Sockets::Local,
+            (false, true) => Sockets::Network,
+            (true, true) => Sockets::LocalAndNetwork,
+        };
+        Profile { sockets, ..self }
+    }
+
+    /// The one of this name, of those that a person may choose.
     pub fn named(name: &str) -> Option<Profile> {
-        [Profile::shell(), Profile::write(), Profile::worker()]
+        [Profile::shell(), Profile::write(), Profile::net(), Profile::worker()]
             .into_iter()
             .find(|profile| profile.name == name)
     }
@@ -60,7 +129,19 @@ mod tests {
         for name in Profile::NAMES {
             assert_eq!(Profile::named(name).map(|profile| profile.name), Some(name));
         }
-        assert_eq!(Profile::named("net"), None);
+        assert_eq!(Profile::named("upstream"), None);
         assert_ne!(Profile::shell(), Profile::write());
+    }
+
+    #[test]
+    fn a_network_is_added_and_taken_away_alone() {
+        for (profile, with, without) in [
+            (Profile::shell(), Sockets::Network, Sockets::None),
+            (Profile::net(), Sockets::Network, Sockets::None),
+            (Profile::upstream(), Sockets::LocalAndNetwork, Sockets::Local),
+        ] {
+            assert_eq!(profile.with_network(true), Profile { sockets: with, ..profile });
+            assert_eq!(profile.with_network(false), Profile { sockets: without, ..profile });
+        }
     }
 }

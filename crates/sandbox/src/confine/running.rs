@@ -1,6 +1,6 @@
 //! `Running`: a confined program that runs.
 
-use std::io::{self, PipeReader, PipeWriter};
+use std::io::{self, PipeReader, PipeWriter, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -11,14 +11,16 @@ use std::task::{Context, Poll, ready};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, BufReader, Lines, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::time::timeout;
 
 use super::confiner::next;
 use super::layer::Layer;
 use super::limits::{Limit, Limits};
 use super::order::Order;
-use super::packet::Packet;
+use super::packet::{Packet, connection};
 use super::report::{Ending, MemoryKeeper, Report};
 use super::workspace::Surveyed;
+use crate::guard::{TERMINATION, VOLUNTARY_EXIT};
 use crate::process::Exit;
 
 pub(super) type Reports = Lines<BufReader<Receiver>>;
@@ -30,6 +32,7 @@ pub(super) struct Pipes {
     stderr: PipeReader,
     lifeline: PipeWriter,
     report: PipeReader,
+    doors: Option<OwnedFd>,
 }
 
 impl Pipes {
@@ -42,9 +45,18 @@ impl Pipes {
         let (report, report_theirs) = io::pipe()?;
         let streams = [stdin_theirs.into(), stdout_theirs.into(), stderr_theirs.into()];
         let (lifeline_theirs, report_theirs) = (lifeline_theirs.into(), report_theirs.into());
-        let packet =
-            Packet { order: order.write()?, streams, lifeline: lifeline_theirs, report: report_theirs };
-        Ok((Pipes { stdin, stdout, stderr, lifeline, report }, packet))
+        let (doors, doors_theirs) = match order.ports {
+            Some(_) => connection().map(|(ours, theirs)| (Some(ours), Some(theirs)))?,
+            None => (None, None),
+        };
+        let packet = Packet {
+            order: order.write()?,
+            streams,
+            lifeline: lifeline_theirs,
+            report: report_theirs,
+            doors: doors_theirs,
+        };
+        Ok((Pipes { stdin, stdout, stderr, lifeline, report, doors }, packet))
     }
 
     pub(super) fn report(&self) -> io::Result<Receiver> {
@@ -60,7 +72,10 @@ pub struct Running {
     reports: Reports,
     without: Vec<Layer>,
     memory: MemoryKeeper,
-    surveyed: Vec<Surveyed>,
+    surveyed: Arc<Vec<Surveyed>>,
+    /// What was reported of its end so far.
+    ended: Option<(Ending, Option<Limit>)>,
+    reached: Option<Limit>,
 }
 
 /// Our end of the lifeline, and what ends it.
@@ -124,7 +139,16 @@ impl Running {
             stdout: output(pipes.stdout)?,
             stderr: output(pipes.stderr)?,
         };
-        Ok(Running { io: Some(io), line, reports, without, memory, surveyed })
+        Ok(Running {
+            io: Some(io),
+            line,
+            reports,
+            without,
+            memory,
+            surveyed: Arc::new(surveyed),
+            ended: None,
+            reached: None,
+        })
     }
 
     /// Hands out the streams, once.
@@ -142,18 +166,18 @@ impl Running {
         self.memory
     }
 
-    /// Waits until the program has ended, nothing of it is left, and the workspace has been looked at.
-    pub async fn wait(mut self) -> Outcome {
+    /// Waits until the program has ended, nothing of it is left, and what it could write has been looked at. May be
+    /// cancelled and called again.
+    pub async fn wait(&mut self) -> Outcome {
         self.io = None;
-        let (mut ended, mut reached) = (None, None);
         while let Some(report) = next(&mut self.reports).await {
             match report {
-                Report::Ended { ending, limit } => ended = Some((ending, limit)),
-                Report::Reached(limit) => reached = Some(limit),
+                Report::Ended { ending, limit } => self.ended = Some((ending, limit)),
+                Report::Reached(limit) => self.reached = Some(limit),
                 Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}
             }
         }
-        let exit = match ended {
+        let exit = match self.ended {
             Some((Ending::Code(code), _)) => Exit::Code(code),
             Some((Ending::Signal(signal), _)) => Exit::Signal(signal),
             // Both init and the spawner see the end of the lifeline; the spawner was faster, so init could not say it.
@@ -164,9 +188,9 @@ impl Running {
         let limit = if is_over_output {
             Some(Limit::OutputBytes)
         } else {
-            ended.and_then(|(_, limit)| limit).or(reached)
+            self.ended.and_then(|(_, limit)| limit).or(self.reached)
         };
-        let surveyed = std::mem::take(&mut self.surveyed);
+        let surveyed = self.surveyed.clone();
         let written = match surveyed.is_empty() {
             true => Vec::new(),
             false => {
@@ -178,9 +202,22 @@ impl Running {
     }
 
     /// Ends the program and everything it has started, at once, and waits until nothing is left.
-    pub async fn end(self) -> Outcome {
+    pub async fn end(mut self) -> Outcome {
         self.line.end();
         self.wait().await
+    }
+
+    /// Ends it in good order: its input is closed, then it is asked to leave, then it is ended. Whoever holds its `stdin`
+    /// must have dropped it.
+    pub async fn dismiss(mut self) -> Outcome {
+        if let Ok(outcome) = timeout(VOLUNTARY_EXIT, self.wait()).await {
+            return outcome;
+        }
+        self.line.ask_to_leave();
+        if let Ok(outcome) = timeout(TERMINATION, self.wait()).await {
+            return outcome;
+        }
+        self.end().await
     }
 }
 
@@ -191,6 +228,13 @@ impl Drop for Running {
 }
 
 impl Line {
+    /// Nobody hears it if all is over.
+    fn ask_to_leave(&self) {
+        let mut lifeline = self.lifeline.lock().unwrap_or_else(PoisonError::into_inner);
+        // Never waits, since the pipe is empty.
+        let _ = lifeline.as_mut().map(|lifeline| lifeline.write(b"."));
+    }
+
     fn end(&self) {
         *self.lifeline.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

@@ -75,8 +75,8 @@ impl Spawner {
     /// Waits until something is asked, a program is over, or one is to end. True if something is asked.
     fn wait(&self) -> io::Result<bool> {
         let runs = self.runs.iter().flat_map(Run::wakers);
-        let all = runs.chain(self.socket.as_ref().map(AsFd::as_fd));
-        let mut waited_for: Vec<_> = all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let socket = self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
+        let mut waited_for: Vec<_> = runs.chain(socket).collect();
         match poll(&mut waited_for, None) {
             // The socket is the last.
             Ok(_) => {

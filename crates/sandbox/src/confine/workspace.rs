@@ -58,12 +58,13 @@ pub(super) struct Surveyed {
     before: Survey,
 }
 
-/// Looks at the workspace. `home` is the folder of the person.
+/// Looks at the workspace. `home` is the folder of the person; `holds_absent` keeps what is absent from being made.
 pub(super) fn prepare(
     folder: &Path,
     access: WorkspaceAccess,
     protected: &ProtectedPaths,
     home: Option<&Path>,
+    holds_absent: bool,
 ) -> Result<Option<Prepared>, WorkspaceError> {
     let is_writable = match access {
         WorkspaceAccess::None => return Ok(None),
@@ -82,11 +83,25 @@ pub(super) fn prepare(
     let surveyed = is_writable.then(|| {
         let before = Survey::of(&root, &paths);
         // What is hidden may lie in what is only read-only, so it comes last.
-        rules.splice(0..0, before.rules(&root, &paths));
+        let mut held = before.rules(&root, &paths);
+        held.retain(|(_, rule)| holds_absent || !matches!(rule, Rule::AbsentFile | Rule::AbsentFolder));
+        rules.splice(0..0, held);
         Surveyed { root, paths, before }
     });
     let ordered = OrderedMount { at: path.clone(), path, is_writable, is_owned: true, rules };
     Ok(Some(Prepared { ordered, surveyed }))
+}
+
+/// A file or folder that is read, without what holds secrets in it.
+pub(super) fn shown(path: &Path, protected: &ProtectedPaths) -> Result<OrderedMount, WorkspaceError> {
+    let unseen = |source| WorkspaceError::Unseen { folder: path.to_owned(), source };
+    let root = path.canonicalize().map_err(unseen)?;
+    let paths = ProgramPaths::new(&root, protected);
+    if paths.is_unread() {
+        return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
+    }
+    let rules = hidden(&root, &paths);
+    Ok(OrderedMount { rules, ..OrderedMount::read(root.into()) })
 }
 
 impl Surveyed {
@@ -147,7 +162,7 @@ mod tests {
             ("/no/such/folder".into(), false),
         ] {
             for access in [WorkspaceAccess::ReadOnly, WorkspaceAccess::Writable] {
-                let prepared = prepare(&workspace, access, &ProtectedPaths::default(), Some(&home));
+                let prepared = prepare(&workspace, access, &ProtectedPaths::default(), Some(&home), true);
                 assert_eq!(prepared.is_ok(), is_good, "{}", workspace.display());
             }
         }

@@ -39,7 +39,7 @@ pub enum StartError {
 }
 
 /// The path of the program's executable, as seen from its working folder.
-pub(super) fn find(program: &Program, environment: &Variables) -> Result<PathBuf, StartError> {
+pub(crate) fn find(program: &Program, environment: &Variables) -> Result<PathBuf, StartError> {
     if let Some(cwd) = program.folder().filter(|cwd| !cwd.is_dir()) {
         return Err(StartError::Cwd(cwd.to_owned()));
     }

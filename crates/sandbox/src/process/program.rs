@@ -27,7 +27,7 @@ pub struct Program {
 
 impl Program {
     /// All that it finds in its environment.
-    pub(super) fn environment(&self) -> Variables {
+    pub(crate) fn environment(&self) -> Variables {
         let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         self.inherited.clone().into_iter().chain(own).collect()
     }

@@ -115,7 +115,8 @@ async fn victim() {
     let work = std::env::var("TOOLCRIB_TEST_WORK").expect("a folder");
     let confiner = Confiner::new(spawner());
     println!("about to start");
-    let running = confiner.start(&shell(Profile::write(), work.as_ref(), &script)).await.expect("started");
+    let mut running =
+        confiner.start(&shell(Profile::write(), work.as_ref(), &script)).await.expect("started");
     running.wait().await;
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use expect_test::{Expect, expect};
 use pins::{Decision, Hash, PinStore, Pinning, Pins, What};
 use redact::Redactor;
+use sandbox::confine::Confiner;
 use sandbox::{Client, Launcher};
 use testkit::SamplePins;
 use tool_api::Effect;
@@ -51,8 +52,9 @@ fn settled(name: &str, mode: Trust, command: &str, pinning: Pinning, table: Conf
     let launcher = Launcher { guard: "/does/not/exist".into(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
     let keeper = Arc::new(oauth::InMemory::default());
-    let world =
-        World { launcher, client: Client::new(), ourselves, keeper, pins: Some(pinning), trace: None };
+    let confiner = Arc::new(Confiner::new(launcher.clone()));
+    let (client, pins) = (Client::new(), Some(pinning));
+    let world = World { launcher, confiner, client, ourselves, keeper, pins, trace: None };
     Upstream::new(settings.expect("sound"), world)
 }
 

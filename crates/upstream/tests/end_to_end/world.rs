@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use oauth::{InMemory, TokenStore};
+use sandbox::confine::Confiner;
 use sandbox::{Access, Client, Launcher, Root};
 use tool_api::{
     AnyTool, Arguments, CallId, Cancel, Context, Listener, Outcome, Payload, Permit, Progress, ToolError,
@@ -26,7 +27,10 @@ pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn TokenStore>) -> Arc<
     let settings = config.settle("it", Duration::from_secs(30), &|_| Ok("s3cret".to_owned()));
     let launcher = Launcher { guard: guard(), guard_args: Vec::new() };
     let ourselves = Ourselves { name: "toolcrib-test", version: "0" };
-    let world = World { launcher, client: Client::new(), ourselves, keeper, pins: None, trace: None };
+    let spawner = Launcher { guard_args: vec!["spawner".to_owned()], ..launcher.clone() };
+    let confiner = Arc::new(Confiner::new(spawner));
+    let client = Client::new();
+    let world = World { launcher, confiner, client, ourselves, keeper, pins: None, trace: None };
     let settings = settings.expect("sound").inheriting(&std::env::vars_os().collect(), Path::new("/"));
     Upstream::new(settings, world)
 }

@@ -1,4 +1,6 @@
-//! Which system calls are refused: one list for all profiles. It is translated once for all runs.
+//! Which system calls are refused: one list for all profiles but for what opens sockets. It is translated once for all runs.
+
+mod sockets;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,6 +10,8 @@ use seccompiler::{
     SeccompRule, apply_filter,
 };
 
+use crate::confine::profile::Sockets;
+
 /// What a program gets for a refused call: "not permitted".
 const REFUSED: SeccompAction = SeccompAction::Errno(libc::EPERM.unsigned_abs());
 
@@ -16,8 +20,8 @@ const REFUSED: SeccompAction = SeccompAction::Errno(libc::EPERM.unsigned_abs());
 const UNKNOWN: SeccompAction = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
 
 /// Refused whatever the arguments: calls that look at other processes, change the machine, load code into the kernel,
-/// mount, make namespaces or open sockets.
-const REFUSED_CALLS: [libc::c_long; 54] = [
+/// mount or make namespaces.
+const REFUSED_CALLS: [libc::c_long; 53] = [
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -71,7 +75,6 @@ const REFUSED_CALLS: [libc::c_long; 54] = [
     libc::SYS_lookup_dcookie,
     libc::SYS_nfsservctl,
     libc::SYS_migrate_pages,
-    libc::SYS_socket,
 ];
 
 /// The same, where only this processor has them.
@@ -100,24 +103,31 @@ const NAMESPACES: [libc::c_int; 8] = [
 /// Requests to a terminal that type for the person at it, or paste.
 const TYPING: [libc::c_ulong; 2] = [libc::TIOCSTI as libc::c_ulong, libc::TIOCLINUX as libc::c_ulong];
 
-/// The filters, in the order in which they are laid on.
-pub(in crate::confine) struct Filters(Vec<BpfProgram>);
+/// The filters for each kind of program, in the order in which they are laid on.
+pub(in crate::confine) struct Filters(Vec<(Sockets, Vec<BpfProgram>)>);
 
 impl Filters {
     pub(in crate::confine) fn new() -> Result<Filters, BackendError> {
-        let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
-        let mut filters = vec![program(unknown, UNKNOWN)?, program(refused()?, REFUSED)?];
-        filters.extend(foreign::program());
-        Ok(Filters(filters))
+        let all = [Sockets::None, Sockets::Local, Sockets::Network, Sockets::LocalAndNetwork];
+        let filters = all.into_iter().map(|sockets| Ok((sockets, filters(sockets)?)));
+        filters.collect::<Result<_, _>>().map(Filters)
     }
 
-    /// Lays them on this process, for good.
-    pub(super) fn apply(&self) -> io::Result<()> {
-        self.0.iter().try_for_each(|filter| apply_filter(filter)).map_err(io::Error::other)
+    /// Lays those for a program that opens `sockets` on this process, for good.
+    pub(super) fn apply(&self, sockets: Sockets) -> io::Result<()> {
+        let (_, filters) = self.0.iter().find(|(of, _)| *of == sockets).ok_or(io::ErrorKind::NotFound)?;
+        filters.iter().try_for_each(|filter| apply_filter(filter)).map_err(io::Error::other)
     }
 }
 
-fn refused() -> Result<BTreeMap<libc::c_long, Vec<SeccompRule>>, BackendError> {
+fn filters(sockets: Sockets) -> Result<Vec<BpfProgram>, BackendError> {
+    let unknown = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
+    let mut filters = vec![program(unknown, UNKNOWN)?, program(refused(sockets)?, REFUSED)?];
+    filters.extend(foreign::program());
+    Ok(filters)
+}
+
+fn refused(sockets: Sockets) -> Result<BTreeMap<libc::c_long, Vec<SeccompRule>>, BackendError> {
     let all = REFUSED_CALLS.into_iter().chain(REFUSED_HERE).chain([OPEN_TREE_ATTR]);
     let mut refused: BTreeMap<_, _> = all.map(|call| (call, Vec::new())).collect();
     let flags = NAMESPACES.map(|flag| u64::from(flag.unsigned_abs()));
@@ -128,6 +138,7 @@ fn refused() -> Result<BTreeMap<libc::c_long, Vec<SeccompRule>>, BackendError> {
     // A pair is connected to nothing but itself.
     let other = rule(0, SeccompCmpOp::Ne, u64::from(libc::AF_UNIX.unsigned_abs()))?;
     refused.insert(libc::SYS_socketpair, vec![other]);
+    refused.insert(libc::SYS_socket, sockets::refused(sockets)?);
     Ok(refused)
 }
 

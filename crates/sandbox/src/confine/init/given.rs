@@ -23,6 +23,8 @@ pub(crate) struct Init {
     pub(crate) outside: (u32, u32),
     /// As root: the order's mounts, which only root could take.
     pub(crate) mounts: Option<Vec<OwnedFd>>,
+    /// Where the doors in its network are handed out, if it has a way out.
+    pub(crate) doors: Option<OwnedFd>,
     pub(crate) streams: [OwnedFd; 3],
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,

@@ -1,4 +1,4 @@
-//! The second fence around files: what the mounts permit by mistake is refused here. It also refuses TCP, and signals
+//! The second fence around files: what the mounts permit by mistake is refused here. It also refuses TCP to programs without a network, and signals
 //! and abstract sockets that lead out, where the kernel knows how.
 
 use std::io;
@@ -11,6 +11,7 @@ use landlock::{
 
 use super::device::DEVICES;
 use super::given::{HOME, Init};
+use crate::confine::profile::Sockets;
 
 /// What a kernel must know: with it, no file can be cut short that may not be written.
 const ABI_MIN: ABI = ABI::V3;
@@ -39,7 +40,7 @@ pub(in crate::confine) fn version() -> String {
 fn newest() -> Result<ABI, RulesetError> {
     let mut error = None;
     for abi in ABIS {
-        match handled(abi).and_then(Ruleset::create) {
+        match handled(abi, Sockets::None).and_then(Ruleset::create) {
             Ok(_) => return Ok(abi),
             Err(refused) => error = Some(refused),
         }
@@ -50,12 +51,13 @@ fn newest() -> Result<ABI, RulesetError> {
     }
 }
 
-fn handled(abi: ABI) -> Result<Ruleset, RulesetError> {
+fn handled(abi: ABI, sockets: Sockets) -> Result<Ruleset, RulesetError> {
     let mut rules = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))?;
     let (net, scope) = (AccessNet::from_all(abi), Scope::from_all(abi));
-    if !net.is_empty() {
+    // Whoever has a network has one of its own.
+    if !net.is_empty() && !sockets.has_network() {
         rules = rules.handle_access(net)?;
     }
     if !scope.is_empty() {
@@ -66,7 +68,7 @@ fn handled(abi: ABI) -> Result<Ruleset, RulesetError> {
 
 fn enforce(init: &Init, abi: ABI) -> io::Result<()> {
     let all = AccessFs::from_all(abi);
-    let rules = handled(abi).and_then(Ruleset::create).map_err(io::Error::other)?;
+    let rules = handled(abi, init.order.sockets).and_then(Ruleset::create).map_err(io::Error::other)?;
     let mut rules = allow(rules, Path::new("/"), AccessFs::from_read(abi))?;
     for folder in SCRATCH {
         rules = allow(rules, Path::new(folder), all)?;

@@ -23,7 +23,7 @@ const STEPS: [(Layer, Step); 4] = [
     (Layer::Landlock, landlock::restrict),
     // Not before the fence, which opens files of its own.
     (Layer::Rlimits, limit),
-    (Layer::Seccomp, |init| init.filters.apply()),
+    (Layer::Seccomp, |init| init.filters.apply(init.order.sockets)),
 ];
 
 /// What a shell says of a program that is not there, and of one that may not be run.

@@ -37,6 +37,12 @@ const WRITTEN: [(&str, &str); 4] = [
     ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
 ];
 
+/// The same for programs with a way out: where names are asked for.
+const WRITTEN_FOR_NETWORK: [(&str, &str); 2] = [
+    ("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+    ("etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:5 attempts:2\n"),
+];
+
 /// The root holds folders, links and a few lines; this is what it may grow to.
 const ROOT_BYTES_MAX: &str = "1m";
 
@@ -59,7 +65,8 @@ pub(super) fn build(init: &Init) -> io::Result<()> {
     for found in found {
         found.put()?;
     }
-    for (path, text) in WRITTEN {
+    let for_network = WRITTEN_FOR_NETWORK.iter().filter(|_| init.order.sockets.has_network());
+    for (path, text) in WRITTEN.iter().chain(for_network) {
         fs::write(path, text).map_err(about(path))?;
     }
     device::put(devices)?;

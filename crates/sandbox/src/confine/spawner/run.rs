@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
@@ -48,7 +48,7 @@ struct Prepared {
 
 impl Run {
     pub(super) fn start(spawner: &mut Spawner, packet: Packet) -> Result<Run, Report> {
-        let Packet { order, streams, lifeline, report } = packet;
+        let Packet { order, streams, lifeline, report, doors } = packet;
         let order = Order::read(order).map_err(|error| Report::missing(Layer::Spawner, error))?;
         // Asked before there is a child, which could not say.
         let ourselves = (getuid().as_raw(), getgid().as_raw());
@@ -83,8 +83,18 @@ impl Run {
                 // What it starts must be in its group, so it must be there first. The end of the pipe says so.
                 drop(go);
                 let _ = (&wait).read(&mut [0]);
-                let init =
-                    Init { order, memory, outside, mounts, streams, lifeline, report, filters, without };
+                let init = Init {
+                    order,
+                    memory,
+                    outside,
+                    mounts,
+                    doors,
+                    streams,
+                    lifeline,
+                    report,
+                    filters,
+                    without,
+                };
                 // What unwinds here would go on as a second spawner.
                 let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
                 std::process::exit(ended.unwrap_or(1))
@@ -92,15 +102,16 @@ impl Run {
         }
     }
 
-    /// What wakes the spawner for it.
-    pub(super) fn wakers(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        let lifeline = self.lifeline.as_ref().map(AsFd::as_fd);
-        std::iter::once(self.handle.as_fd()).chain(lifeline)
+    /// What wakes the spawner for it: the end of its init, and that of its lifeline.
+    pub(super) fn wakers(&self) -> impl Iterator<Item = PollFd<'_>> {
+        let lifeline = self.lifeline.as_ref();
+        let lifeline = lifeline.map(|lifeline| PollFd::new(lifeline, PollFlags::empty()));
+        std::iter::once(PollFd::new(&self.handle, PollFlags::IN)).chain(lifeline)
     }
 
     /// Ends it if its lifeline has ended, and sees whether it is over.
     pub(super) fn look(&mut self) {
-        if self.lifeline.as_ref().is_some_and(is_ready) {
+        if self.lifeline.as_ref().is_some_and(has_ended) {
             self.lifeline = None;
             // Its init does the same by itself; this holds even if that were stuck.
             let _ = pidfd_send_signal(&self.handle, Signal::KILL);
@@ -205,6 +216,12 @@ fn clone_init(prepared: &Prepared) -> Result<(Side, Vec<Layer>), Report> {
         }
         None => clone(),
     }
+}
+
+/// A byte in the pipe is for init.
+fn has_ended(lifeline: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(lifeline, PollFlags::empty())], Some(&now)).is_ok_and(|ended| ended > 0)
 }
 
 fn is_ready(fd: &OwnedFd) -> bool {

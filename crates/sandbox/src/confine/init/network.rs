@@ -1,0 +1,43 @@
+//! The network inside: its loopback device, and the doors in it behind which Toolcrib's proxy stands, if there is a way out.
+
+mod netlink;
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
+use std::os::fd::OwnedFd;
+
+use super::given::Init;
+use crate::confine::mount::about;
+use crate::confine::packet::send_files;
+use crate::egress::PROXY_PORT;
+
+/// The addresses that the name server answers with, which are nobody's (RFC 2544), and how many of their bits count.
+const NAMED_NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
+
+/// Where programs ask for the addresses of names.
+const NAMES_PORT: u16 = 53;
+
+/// In a new network the device is down.
+pub(super) fn raise_loopback(_: &Init) -> io::Result<()> {
+    netlink::raise_loopback()
+}
+
+/// Makes the doors and hands them out: the proxy's, the name server's, and one for each port in their order.
+pub(super) fn open_doors(init: &Init) -> io::Result<()> {
+    let (Some(ports), Some(doors)) = (&init.order.ports, &init.doors) else { return Ok(()) };
+    // What the name server answers with leads here.
+    netlink::route_to_loopback(NAMED_NETWORK).map_err(about("route"))?;
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT)).map_err(about("proxy"))?;
+    let names = UdpSocket::bind((Ipv4Addr::LOCALHOST, NAMES_PORT)).map_err(about("names"))?;
+    let mut files: Vec<OwnedFd> = vec![proxy.into(), names.into()];
+    for port in ports {
+        files.push(listen(*port).map_err(about(format!("port {port}")))?.into());
+    }
+    send_files(doors, &files)
+}
+
+/// At all addresses, of which the machine may have no new ones.
+fn listen(port: u16) -> io::Result<TcpListener> {
+    TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))
+        .or_else(|_| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)))
+}
