@@ -1,6 +1,7 @@
 //! The `[mcp.NAME]` tables, as people write them. What they mean is settled in `settings`.
 
 mod oauth;
+mod sandbox;
 mod timeout;
 mod tool;
 mod value;
@@ -15,6 +16,7 @@ use tool_api::Validate;
 
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
+pub use sandbox::{Network, NetworkWord, SandboxProfile, SandboxTable};
 pub use timeout::Timeout;
 pub use tool::Tool;
 pub use value::{NotFollowed, Reference, Value};
@@ -130,6 +132,8 @@ pub struct Config {
     /// on. Clients refuse or put away what is too long. By default 100; `0` shows all at once.
     #[schemars(range(max = RESULT_KIB_MAX))]
     pub result_kib: Option<u16>,
+    /// What the program may touch: `[mcp.NAME.sandbox]`. Without it it is confined as every server's is.
+    pub sandbox: Option<SandboxTable>,
 }
 
 /// How calls of tools that a server marks as destructive are treated.

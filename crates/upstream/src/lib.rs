@@ -48,8 +48,8 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, Destructive, Enabled, GrantKind, Isolation, NotFollowed, Oauth, OauthTable, ProviderTable,
-    Reference, Restart, Timeout, Tool, Transport, Trust, Value,
+    Config, Destructive, Enabled, GrantKind, Isolation, Network, NetworkWord, NotFollowed, Oauth, OauthTable,
+    ProviderTable, Reference, Restart, SandboxProfile, SandboxTable, Timeout, Tool, Transport, Trust, Value,
 };
 pub use error::{ConnectError, NotStarted};
 pub use fault::Fault;
@@ -57,7 +57,8 @@ pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
 pub use settings::{
-    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, Settings, references, relative_words,
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, ServerSandbox, Settings, host_rules,
+    references, relative_words,
 };
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use tool_filter::Globs;

@@ -11,6 +11,7 @@ pub(crate) mod mask;
 mod named;
 mod own_files;
 mod place;
+mod sandbox;
 mod workspace;
 mod workspace_words;
 
@@ -20,3 +21,4 @@ pub use expand::references;
 pub use limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT};
 pub(crate) use mask::Mask;
 pub use own_files::relative_words;
+pub use sandbox::{ServerSandbox, host_rules};

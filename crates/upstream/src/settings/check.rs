@@ -2,6 +2,7 @@
 
 mod oauth;
 mod place;
+mod sandbox;
 mod text;
 mod tool_filter;
 
@@ -75,6 +76,7 @@ impl Config {
         let life = check.life(self);
         let result_bytes_max = check.result_bytes_max(self);
         let shape = Arc::new(check.shape(self));
+        let sandbox = check.sandbox(self);
         let endpoint = check.endpoint(self);
         match endpoint {
             Some(endpoint) if check.problems.is_empty() => {
@@ -87,6 +89,7 @@ impl Config {
                     limits,
                     life,
                     shape,
+                    sandbox,
                     prefix,
                     foreign,
                     endpoint,

@@ -12,6 +12,7 @@ use super::endpoint::Endpoint;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
 use super::named::Named;
+use super::sandbox::ServerSandbox;
 use super::workspace_words::WorkspaceWords;
 use crate::config::{EraChoice, Errors, Isolation, Trust};
 use crate::signer::Signer;
@@ -35,6 +36,7 @@ pub struct Settings {
     pub(crate) foreign: Arc<ArcSwap<Vec<Box<str>>>>,
     pub(crate) endpoint: Endpoint,
     pub(super) inherits: Inherits,
+    pub(super) sandbox: Arc<ServerSandbox>,
     /// What stands for the workspace's folder in the table.
     pub(super) workspace: WorkspaceWords,
     /// What its definitions have to pass.
@@ -90,7 +92,7 @@ impl Settings {
         fn meant(settings: &Settings) -> impl PartialEq {
             let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
                 settings;
-            let way = (endpoint, settings.inherit(), mask.values(), lacks);
+            let way = (endpoint, settings.inherit(), &settings.sandbox, mask.values(), lacks);
             let manner = (settings.era, settings.validate, settings.errors, settings.result_bytes_max);
             (name, enabled, limits, life, shape, prefix, trust, way, manner)
         }
@@ -231,6 +233,7 @@ mod tests {
             foreign,
             endpoint,
             inherits: Inherits::default(),
+            sandbox: Arc::default(),
             workspace: WorkspaceWords::default(),
             trust,
             era: EraChoice::default(),

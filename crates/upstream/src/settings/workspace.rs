@@ -1,12 +1,15 @@
 //! `${workspace}` in a server's table: the folder of whichever workspace it is started for. What is written there is kept
 //! beside what it comes to, since a person who accepts the server accepts what is written.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::check::key;
+use sandbox::text_file;
+
+use super::check::key as key_of;
 use super::checked::Settings;
 use super::endpoint::Endpoint;
+use super::sandbox::is_within;
 
 impl Settings {
     /// The same for a workspace in `folder`, an absolute path without links, or the reason why there is none that a
@@ -16,11 +19,11 @@ impl Settings {
     #[must_use]
     pub fn working_in(mut self, folder: Result<&str, &str>) -> Settings {
         let Some(first) = self.workspace.first() else { return self };
-        let (Endpoint::Program(program), folder) = (&mut self.endpoint, folder) else { return self };
+        let Endpoint::Program(program) = &mut self.endpoint else { return self };
         let folder = match folder {
             Ok(folder) => folder,
             Err(why) => {
-                self.lacks.get_or_insert_with(|| format!("mcp.{}.{first}: {why}", key(&self.name)).into());
+                self.lacks.get_or_insert_with(|| format!("mcp.{}.{first}: {why}", key_of(&self.name)).into());
                 return self;
             }
         };
@@ -30,12 +33,33 @@ impl Settings {
             *argument = words.filled(&format!("args[{nth}]"), argument, folder);
         }
         for (name, value) in &mut program.env {
-            *value = words.filled(&format!("env.{}", key(name)), value, folder);
+            *value = words.filled(&format!("env.{}", key_of(name)), value, folder);
         }
         if let Some(cwd) = program.cwd.as_mut().filter(|cwd| cwd.to_str().is_some()) {
             *cwd = PathBuf::from(words.filled("cwd", &cwd.to_string_lossy(), folder));
         }
-        self.workspace.written = Some(written);
+        // Whoever accepts a server accepts its program: what it may touch is no part of that.
+        self.workspace.written = (*written != *program).then_some(written);
+        self.touching(folder)
+    }
+
+    /// The same, with the folder in the paths of its sandbox. What lies in a workspace may be somebody else's link to what is
+    /// the user's; then the server is not started.
+    fn touching(mut self, folder: &str) -> Settings {
+        let sandbox = Arc::make_mut(&mut self.sandbox);
+        for (key, paths) in sandbox.paths_mut() {
+            for (nth, path) in paths.iter_mut().enumerate() {
+                let place = format!("sandbox.{key}[{nth}]");
+                let Some(written) = path.to_str().filter(|_| self.workspace.is_at(&place)) else { continue };
+                let filled = PathBuf::from(self.workspace.filled(&place, written, folder));
+                if !is_within(&filled, Path::new(folder)) {
+                    let why = format!("{} leads out of the workspace", filled.display());
+                    self.lacks
+                        .get_or_insert_with(|| format!("mcp.{}.{place}: {why}", key_of(&self.name)).into());
+                }
+                *path = text_file::real(&filled);
+            }
+        }
         self
     }
 }
@@ -90,8 +114,7 @@ mod tests {
 
     #[test]
     fn elsewhere_it_is_a_mistake() {
-        let why =
-            "`${workspace}` may stand in `args`, `cwd` and `env` alone; `$${workspace}` is the text itself";
+        let why = "`${workspace}` may stand in `args`, `cwd`, `env` and the paths of `sandbox` alone; `$${workspace}` is the text itself";
         for (table, key) in [
             ("command = '${workspace}/x'", "command"),
             ("url = 'http://h/${workspace}'", "url"),

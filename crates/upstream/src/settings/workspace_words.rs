@@ -20,7 +20,10 @@ impl WorkspaceWords {
     /// The keys of whose texts it may be a part. What is run, and where a server is, must not depend on a folder that
     /// somebody else may have named.
     pub(super) fn may_stand_at(key: &str) -> bool {
-        key == "cwd" || ["args[", "env."].iter().any(|start| key.starts_with(start))
+        key == "cwd"
+            || ["args[", "env.", "sandbox.read[", "sandbox.write[", "sandbox.sockets["]
+                .iter()
+                .any(|start| key.starts_with(start))
     }
 
     pub(super) fn note(&mut self, key: &str, at: usize) {
@@ -35,6 +38,11 @@ impl WorkspaceWords {
     /// The first key with it.
     pub(super) fn first(&self) -> Option<&str> {
         Some(&self.spots.first()?.0)
+    }
+
+    /// True if it stands in the text at `key`.
+    pub(super) fn is_at(&self, key: &str) -> bool {
+        self.spots.iter().any(|(spot, _)| spot == key)
     }
 
     /// The text at `key` with the folder in its place.

@@ -35,7 +35,7 @@ const OUR_HEADERS: [&str; 11] = [
 const VISIBLE: &str = "what stands here is visible in the machine's list of processes, and what this refers to is secret; put it into `env`";
 
 /// Said of a file in a path.
-const NO_SECRET: &str = "a path holds no secret; use `${env:NAME}`";
+pub(super) const NO_SECRET: &str = "a path holds no secret; use `${env:NAME}`";
 
 impl Check<'_> {
     pub(super) fn endpoint(&mut self, config: &Config) -> Option<Endpoint> {
@@ -93,6 +93,7 @@ impl Check<'_> {
             ("env", !config.env.is_empty(), "command", for_programs),
             ("cwd", config.cwd.is_some(), "command", for_programs),
             ("inherit", !config.inherit.is_empty(), "command", for_programs),
+            ("sandbox", config.sandbox.is_some(), "command", "only a server with `command` is confined"),
             ("headers", !config.headers.is_empty(), "url", "only a server with `url` gets headers"),
             ("oauth", signs_in, "url", "only a server with `url` can be signed in to"),
         ] {

@@ -72,7 +72,7 @@ impl Check<'_> {
     /// What stands for the workspace's folder until that is known, behind what is there of the text.
     fn workspace(&mut self, key: &str, before: Option<&str>) -> Option<String> {
         if !WorkspaceWords::may_stand_at(key) {
-            self.wrong(key, format!("`{WORKSPACE}` may stand in `args`, `cwd` and `env` alone; `${WORKSPACE}` is the text itself"));
+            self.wrong(key, format!("`{WORKSPACE}` may stand in `args`, `cwd`, `env` and the paths of `sandbox` alone; `${WORKSPACE}` is the text itself"));
             return None;
         }
         self.workspace.note(key, before?.len());
