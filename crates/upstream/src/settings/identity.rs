@@ -5,6 +5,7 @@ use sha2::{Digest, Sha256};
 
 use super::checked::Settings;
 use super::endpoint::Endpoint;
+use super::sandbox::ServerSandbox;
 
 /// A hash of parts, each preceded by its length, so that no two servers run together into the same bytes.
 #[derive(Default)]
@@ -46,6 +47,11 @@ impl Settings {
                 // in, as before servers had folders of their own, and not that folder: what is remembered of them stays good.
                 let cwd = program.cwd.as_ref().unwrap_or(&self.inherits.current_dir);
                 part(cwd.as_os_str().as_encoded_bytes());
+                // What it cannot reach it may not list. A server without a word of this is known as it always was.
+                if *self.sandbox != ServerSandbox::default() {
+                    part(b"sandbox");
+                    self.sandbox.words().iter().for_each(|word| part(word.as_encoded_bytes()));
+                }
             }
             Endpoint::Socket(path) => {
                 part(b"socket");
@@ -78,6 +84,8 @@ impl Settings {
     /// variables, headers and the address' query are no part of it, for a new password makes no new server; nor is
     /// the folder that it has of its own: a relative word counts as a word alone, unless there is a `cwd`. `${workspace}`
     /// counts as it is written, so that a server is accepted once for all workspaces, unless it names code that lies in one.
+    /// What its sandbox lets it touch is no part of it either: whoever gives a server one host more, perhaps because the server
+    /// asked for it, must not thereby drop its pins and take what is held back.
     pub fn trust_key(&self) -> String {
         let mut parts = Parts::default();
         let mut part = |bytes: &[u8]| parts.add(bytes);

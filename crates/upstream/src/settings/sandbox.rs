@@ -1,11 +1,14 @@
 //! `ServerSandbox`: what a server's program may touch beside what every server's may, as plain data. Whoever starts programs
 //! makes a profile of it.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sandbox::egress::{HostRuleError, HostRules};
 use sandbox::text_file;
 
+use super::check::key as key_of;
 use super::checked::Settings;
 use crate::config::{Network, NetworkWord};
 
@@ -50,9 +53,37 @@ impl Settings {
     pub fn sandbox(&self) -> &ServerSandbox {
         &self.sandbox
     }
+
+    /// The same, reaching nothing that `outer` does not allow as well.
+    #[must_use]
+    pub fn reaching_within(mut self, outer: HostRules) -> Settings {
+        let sandbox = Arc::make_mut(&mut self.sandbox);
+        sandbox.network = std::mem::take(&mut sandbox.network).within(outer);
+        self
+    }
+
+    /// The same, with a server that cannot be started for this reason, in a sentence about the table's `key`.
+    #[must_use]
+    pub fn lacking(mut self, key: &str, why: &str) -> Settings {
+        self.lacks.get_or_insert_with(|| format!("mcp.{}.{key}: {why}", key_of(&self.name)).into());
+        self
+    }
 }
 
 impl ServerSandbox {
+    /// What it touches, each kind behind its name.
+    pub(super) fn words(&self) -> Vec<&OsStr> {
+        let paths = [("read", &self.read), ("write", &self.write), ("sockets", &self.sockets)];
+        let profile = if self.is_open { "open" } else { "confined" };
+        let mut words = vec![OsStr::new(profile), OsStr::new("network")];
+        words.extend(self.network.words().iter().map(OsStr::new));
+        for (key, paths) in paths {
+            words.push(OsStr::new(key));
+            words.extend(paths.iter().map(|path| path.as_os_str()));
+        }
+        words
+    }
+
     /// Its paths by the key that names them.
     pub(super) fn paths_mut(&mut self) -> [(&'static str, &mut Vec<PathBuf>); 3] {
         [("read", &mut self.read), ("write", &mut self.write), ("sockets", &mut self.sockets)]

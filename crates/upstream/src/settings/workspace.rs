@@ -23,8 +23,8 @@ impl Settings {
         let folder = match folder {
             Ok(folder) => folder,
             Err(why) => {
-                self.lacks.get_or_insert_with(|| format!("mcp.{}.{first}: {why}", key_of(&self.name)).into());
-                return self;
+                let first = first.to_owned();
+                return self.lacking(&first, why);
             }
         };
         let written = Arc::new(program.clone());
@@ -113,6 +113,33 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the tests write what stands in a workspace")]
+    fn in_the_paths_of_the_sandbox_it_never_leads_out() {
+        let (folder, elsewhere) =
+            (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+        let folder = folder.path().canonicalize().expect("it is there");
+        std::fs::create_dir(folder.join("data")).expect("a folder");
+        std::fs::write(elsewhere.path().join("key"), "").expect("written");
+        for (name, to) in [("out", elsewhere.path()), ("in", &folder.join("data"))] {
+            std::os::unix::fs::symlink(to, folder.join(name)).expect("a link");
+        }
+        let touched = |path: &str| {
+            let table = format!("command = 'x'\nsandbox.write = ['/fixed', '${{workspace}}{path}']");
+            let settings = settled(&table, folder.to_str().expect("UTF-8"));
+            let why = settings.lacks().and_then(|why| why.rsplit_once(' ')).map(|(_, end)| end.to_owned());
+            (settings.sandbox().write[1].clone(), why, settings.trust_key())
+        };
+        let plain = settle("command = 'x'").expect("sound").trust_key();
+        for (path, expected) in [("", ""), ("/data", "data"), ("/in", "data"), ("/new/file", "new/file")] {
+            let expected = if expected.is_empty() { folder.clone() } else { folder.join(expected) };
+            assert_eq!(touched(path), (expected, None, plain.clone()), "{path}");
+        }
+        for path in ["/out", "/out/key", "/..", "/data/../out", "-2"] {
+            assert_eq!(touched(path).1.as_deref(), Some("workspace"), "{path}");
+        }
+    }
+
+    #[test]
     fn elsewhere_it_is_a_mistake() {
         let why = "`${workspace}` may stand in `args`, `cwd`, `env` and the paths of `sandbox` alone; `$${workspace}` is the text itself";
         for (table, key) in [
@@ -120,6 +147,7 @@ mod tests {
             ("url = 'http://h/${workspace}'", "url"),
             ("url = 'http://h/'\nheaders.A = '${workspace}'", "headers.A"),
             ("socket = '/${workspace}'", "socket"),
+            ("command = 'x'\n[tool.t]\ndefaults.a = '${workspace}'", "tool.t.defaults.a"),
             ("command = 'x'\nenabled = false\ntool.t.arguments.a = '${workspace}'", "tool.t.arguments.a"),
         ] {
             assert_eq!(settle(table).expect_err("a mistake"), [format!("mcp.it.{key}: {why}")], "{table}");

@@ -88,3 +88,118 @@ fn wrong_path(text: &str) -> Option<&'static str> {
         () => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::settle;
+    use super::*;
+
+    fn sandbox(table: &str) -> Result<ServerSandbox, Vec<String>> {
+        settle(&format!("command = 'x'\n{table}")).map(|settings| settings.sandbox().clone())
+    }
+
+    #[test]
+    fn a_server_is_confined_and_reaches_the_public_network_unless_its_table_says_more() {
+        let usual = ServerSandbox::default();
+        assert!(!usual.is_open && usual.network == HostRules::public());
+        for (table, expected) in [
+            ("", usual.clone()),
+            ("[sandbox]", usual.clone()),
+            ("sandbox.profile = 'confined'\nsandbox.network = 'public'", usual.clone()),
+            ("sandbox.profile = 'open'", ServerSandbox { is_open: true, ..usual.clone() }),
+            ("sandbox.network = 'none'", ServerSandbox { network: HostRules::none(), ..usual.clone() }),
+            ("sandbox.network = []", ServerSandbox { network: HostRules::none(), ..usual.clone() }),
+            (
+                "sandbox = { read = ['/a', '${env:HOME}/b'], write = ['/c'], sockets = ['/run/d'] }",
+                ServerSandbox {
+                    read: vec!["/a".into(), "/home/somebody/b".into()],
+                    write: vec!["/c".into()],
+                    sockets: vec!["/run/d".into()],
+                    ..usual.clone()
+                },
+            ),
+            (
+                "sandbox = { network = ['db.internal:5432'], memory = '1 GiB', processes = 1, open_files = 16 }",
+                ServerSandbox {
+                    network: HostRules::parse(["db.internal:5432"]).expect("a host"),
+                    memory_bytes: Some(1 << 30),
+                    processes: Some(1),
+                    open_files: Some(16),
+                    ..usual.clone()
+                },
+            ),
+        ] {
+            assert_eq!(sandbox(table).as_ref(), Ok(&expected), "{table}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_told_with_its_key() {
+        for (table, problems) in [
+            ("read = ['a']", &["read[0]: leads to no absolute path"][..]),
+            ("read = ['/a', '']", &["read[1]: leads to no absolute path"]),
+            (
+                "write = ['/', '//', '/.']",
+                &[
+                    "write[0]: is everything on this machine; a server that needs it says `profile = \"open\"`",
+                    "write[1]: is everything on this machine; a server that needs it says `profile = \"open\"`",
+                    "write[2]: is everything on this machine; a server that needs it says `profile = \"open\"`",
+                ],
+            ),
+            ("write = ['${env:PLAIN}']", &["write[0]: leads to no absolute path"]),
+            ("sockets = ['/${store:KEPT}']", &["sockets[0]: a path holds no secret; use `${env:NAME}`"]),
+            ("read = [\"/a\\u0000\"]", &["read[0]: must not contain NUL"]),
+            (
+                "network = ['public', 'none', 'localhost']",
+                &[
+                    "network[1]: `none` is no host; a list without hosts reaches nothing",
+                    "network[2]: `localhost` needs a port, as in localhost:5432: nobody should get at everything on this \
+                     machine",
+                ],
+            ),
+            (
+                "memory = '16383 KiB'\nprocesses = 0\nopen_files = 15",
+                &[
+                    "memory: must be at least 16 MiB",
+                    "processes: must be at least 1",
+                    "open_files: must be at least 16",
+                ],
+            ),
+        ] {
+            let problems: Vec<String> =
+                problems.iter().map(|problem| format!("mcp.it.sandbox.{problem}")).collect();
+            assert_eq!(sandbox(&format!("[sandbox]\n{table}")), Err(problems), "{table}");
+        }
+        for place in ["url = 'http://h/'", "socket = '/s'"] {
+            let refused = settle(&format!("{place}\n[sandbox]")).err();
+            let why = "mcp.it.sandbox: only a server with `command` is confined";
+            assert_eq!(refused, Some(vec![why.to_owned()]), "{place}");
+        }
+    }
+
+    #[test]
+    fn whatever_is_said_is_another_server_but_the_pins_are_the_same() {
+        let of = |table: &str| settle(&format!("command = 'x'\n[sandbox]\n{table}")).expect("sound");
+        let usual = of("");
+        for (table, is_learnt_anew) in [
+            ("profile = 'open'", true),
+            ("read = ['/a']", true),
+            ("write = ['/a']", true),
+            ("sockets = ['/a']", true),
+            ("network = 'none'", true),
+            ("network = ['a.example']", true),
+            ("read = ['/read']\nwrite = ['/a']", true),
+            ("memory = '1 GiB'", true),
+            ("profile = 'confined'\nnetwork = ['public']", false),
+        ] {
+            let other = of(table);
+            assert_eq!(usual.same_as(&other), !is_learnt_anew, "{table}");
+            assert_eq!(usual.fingerprint() == other.fingerprint(), !is_learnt_anew, "{table}");
+            assert_eq!(usual.trust_key(), other.trust_key(), "{table}");
+        }
+        assert_ne!(of("read = ['/a']").fingerprint(), of("write = ['/a']").fingerprint());
+        let hosts = of("network = ['a.example']");
+        let within = hosts.clone().reaching_within(HostRules::public());
+        assert!(!hosts.same_as(&within), "it reaches fewer addresses");
+    }
+}
