@@ -4,6 +4,7 @@
 //! Which addresses are asked, and for how long an answer is awaited, is left to callers; a client of
 //! [`Client::public`] sees to it that none of them is in a private network.
 
+mod company;
 mod connect;
 mod error;
 mod reach;
@@ -20,8 +21,11 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::sync::OnceCell;
 
+pub(crate) use company::NoTunnel;
+pub use company::{CompanyProxy, CompanyProxyError};
 pub use connect::{CONNECT_TIMEOUT, connect_unix};
 use connect::{Tcp, Timed};
+pub(crate) use connect::{addresses, to_any};
 pub use error::NetError;
 use error::destination;
 use reach::Reach;

@@ -173,6 +173,12 @@ impl HostRules {
         }
     }
 
+    /// True if all of the open internet is allowed.
+    pub(super) fn allows_internet(&self) -> bool {
+        self.rules.iter().any(|rule| rule.to == To::Internet)
+            && self.within.as_ref().is_none_or(|outer| outer.allows_internet())
+    }
+
     /// True if a rule allows a port of this host.
     pub fn knows(&self, host: &Host) -> bool {
         self.rules.iter().any(|rule| rule.to.grant(host).is_some())

@@ -15,7 +15,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use rustls::{ClientConfig, RootCertStore};
-use tokio::net::UnixStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -34,7 +34,11 @@ const KEEPALIVE: Duration = Duration::from_secs(60);
 
 /// A connector for plain connections to addresses within `reach`, to be wrapped by `tls` for the others.
 pub(super) fn tcp(connect_timeout: Duration, reach: Reach) -> Tcp {
-    let mut tcp = HttpConnector::new_with_resolver(Resolver { reach });
+    connector(Resolver { reach }, connect_timeout)
+}
+
+fn connector<R>(resolver: R, connect_timeout: Duration) -> HttpConnector<R> {
+    let mut tcp = HttpConnector::new_with_resolver(resolver);
     // Requests are small and wait for their answers; collecting bytes would only delay them.
     tcp.set_nodelay(true);
     // A stream may be silent for hours; a server that vanished without a word must be noticed meanwhile.
@@ -81,8 +85,48 @@ pub(super) enum NoConnection {
 
 /// The addresses of a name. The port of each is `port`.
 #[expect(clippy::disallowed_methods, reason = "the one place where names are looked up")]
-pub(super) async fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+pub(crate) async fn addresses(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     Ok(tokio::net::lookup_host((host, port)).await?.collect())
+}
+
+/// Connects to one of these addresses and to no other, within [`CONNECT_TIMEOUT`]. All have the port of the first. Those
+/// of the other kind of IP are tried beside after a moment, since many a network has one of them that leads nowhere.
+pub(crate) async fn to_any(addresses: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let port = addresses.first().ok_or(io::ErrorKind::NotFound)?.port();
+    // The connector wants a name, which `Known` does not look at.
+    let uri = format!("http://known:{port}").parse::<Uri>().map_err(io::Error::other)?;
+    let mut tcp = connector(Known(addresses), CONNECT_TIMEOUT);
+    match timeout(CONNECT_TIMEOUT, tcp.call(uri)).await {
+        Ok(Ok(stream)) => Ok(stream.into_inner()),
+        Ok(Err(error)) => Err(io_error(&error)),
+        Err(_) => Err(io::ErrorKind::TimedOut.into()),
+    }
+}
+
+fn io_error(error: &(dyn Error + 'static)) -> io::Error {
+    match (error.downcast_ref::<io::Error>(), error.source()) {
+        (Some(error), _) => error.kind().into(),
+        (None, Some(cause)) => io_error(cause),
+        (None, None) => io::Error::other(error.to_string()),
+    }
+}
+
+/// Addresses that somebody has looked up and judged already.
+#[derive(Debug, Clone)]
+struct Known(Vec<SocketAddr>);
+
+impl Service<Name> for Known {
+    type Response = std::vec::IntoIter<SocketAddr>;
+    type Error = io::Error;
+    type Future = std::future::Ready<io::Result<Self::Response>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: Name) -> Self::Future {
+        std::future::ready(Ok(self.0.clone().into_iter()))
+    }
 }
 
 /// Connects to the Unix socket at `path`, within [`CONNECT_TIMEOUT`]: a server that takes in nobody lets the

@@ -1,0 +1,186 @@
+//! `Access`: the one place where a connection of a program is judged and made, whichever way the program asked for it. The
+//! name is looked up once, each of its addresses is judged, and one of those is dialled: between the judgement and the
+//! connection nothing is looked up again.
+
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+use super::WayOut;
+use super::address::Kind;
+use super::dial::Network;
+use super::host::{Destination, Host};
+use super::journal::{Attempt, Journal, Tally};
+use super::names::{Names, NamesNet};
+use super::reason::Reason;
+use super::rules::{Grant, HostRules};
+use crate::net::{self, CONNECT_TIMEOUT, NoTunnel};
+
+/// Connections that one program may have open at once, as many as browsers have. Each is two open files of ours.
+pub(super) const CONNECTIONS_MAX: usize = 256;
+
+/// Names that are looked up at once for one program: each may hold a thread for as long as a name server is silent.
+const LOOKUPS_MAX: usize = 8;
+
+/// What one program may reach, and how.
+pub(super) struct Access {
+    way: Arc<WayOut>,
+    journal: Arc<Journal>,
+    network: Arc<dyn Network>,
+    names: Mutex<Names>,
+    connections: Arc<Semaphore>,
+    lookups: Semaphore,
+}
+
+/// A connection that was judged and made.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) stream: TcpStream,
+    pub(super) tally: Tally,
+    pub(super) tls_name: TlsName,
+}
+
+/// Which host the program may name when it begins a TLS connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum TlsName {
+    /// Any: it was the address that was allowed, whatever the machine there is called.
+    Any,
+    /// This one. Many hosts share the addresses of a provider, who picks one by this name.
+    Equal(Host),
+    /// This one or none: all of the internet may be reached, so that hiding the name gains nothing.
+    EqualOrNone(Host),
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoWay {
+    #[error("{0}")]
+    Blocked(Reason),
+    #[error("the name could not be resolved")]
+    UnknownName,
+    #[error("it could not be reached in time")]
+    TooSlow,
+    #[error("it cannot be reached: {0}")]
+    Unreachable(io::Error),
+    #[error("{0}")]
+    Proxy(NoTunnel),
+    #[error("it closed the connection without an answer that is HTTP")]
+    NoAnswer,
+}
+
+impl Access {
+    pub(super) fn new(
+        way: Arc<WayOut>,
+        journal: Arc<Journal>,
+        network: Arc<dyn Network>,
+        net: NamesNet,
+    ) -> Access {
+        Access {
+            way,
+            journal,
+            network,
+            names: Mutex::new(Names::new(net)),
+            connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
+            lookups: Semaphore::new(LOOKUPS_MAX),
+        }
+    }
+
+    pub(super) fn rules(&self) -> &HostRules {
+        &self.way.rules
+    }
+
+    pub(super) fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// The table stays whole whatever happened to whoever held it.
+    pub(super) fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room for one more connection, taken up until the permit is dropped.
+    pub(super) fn connection(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.connections).try_acquire_owned().ok()
+    }
+
+    /// Notes that a destination was blocked.
+    pub(super) fn block(&self, to: &Destination, reason: Reason) -> NoWay {
+        self.journal.block(Attempt::Connect(to.clone()), reason);
+        NoWay::Blocked(reason)
+    }
+
+    /// Judges a destination and connects to it. What is blocked has been noted when this returns.
+    pub(super) async fn open(&self, to: &Destination) -> Result<Opened, NoWay> {
+        let Some(grant) = self.rules().grant(to) else {
+            return Err(self.block(to, Reason::NoRule));
+        };
+        let stream = match self.find(to).await {
+            Ok(found) => self.dial(to, grant, found).await?,
+            Err(error) => self.dial_by_name(to, grant, error).await?,
+        };
+        Ok(Opened { stream, tally: self.journal.allow(to), tls_name: self.tls_name(to, grant) })
+    }
+
+    async fn find(&self, to: &Destination) -> Result<Vec<SocketAddr>, NoWay> {
+        let at = |address| SocketAddr::new(address, to.port);
+        match &to.host {
+            Host::Address(address) => Ok(vec![at(*address)]),
+            Host::Localhost => Ok(vec![at(Ipv4Addr::LOCALHOST.into()), at(Ipv6Addr::LOCALHOST.into())]),
+            Host::Name(name) => {
+                let look_up = async {
+                    let _permit = self.lookups.acquire().await;
+                    self.network.addresses(name, to.port).await
+                };
+                let found = timeout(CONNECT_TIMEOUT, look_up).await.map_err(|_| NoWay::TooSlow)?;
+                found.ok().filter(|found| !found.is_empty()).ok_or(NoWay::UnknownName)
+            }
+        }
+    }
+
+    async fn dial(&self, to: &Destination, grant: Grant, found: Vec<SocketAddr>) -> Result<TcpStream, NoWay> {
+        let kind = |address: &SocketAddr| self.network.kind(address.ip().to_canonical());
+        let refused = found.first().map_or(Kind::Reserved, kind);
+        let allowed: Vec<_> = found.into_iter().filter(|address| grant.allows(kind(address))).collect();
+        let Some(first) = allowed.first() else {
+            return Err(self.block(to, Reason::of(refused)));
+        };
+        match &self.way.company {
+            // The proxy leads out of the company's network, not into it.
+            Some(company) if kind(first) == Kind::Public => {
+                company.tunnel(&first.to_string()).await.map_err(NoWay::Proxy)
+            }
+            Some(_) | None => net::to_any(allowed).await.map_err(NoWay::of),
+        }
+    }
+
+    /// Behind a company's proxy, names of the internet often cannot be looked up. A person who wrote down the whole name
+    /// trusts it; where it leads to is then the proxy's to judge, and not checked here.
+    async fn dial_by_name(&self, to: &Destination, grant: Grant, error: NoWay) -> Result<TcpStream, NoWay> {
+        match (&self.way.company, grant) {
+            (Some(company), Grant::Named) => company.tunnel(&to.to_string()).await.map_err(NoWay::Proxy),
+            (Some(_) | None, _) => Err(error),
+        }
+    }
+
+    fn tls_name(&self, to: &Destination, grant: Grant) -> TlsName {
+        let host = to.host.clone();
+        match (&to.host, grant) {
+            (Host::Localhost | Host::Address(_), _) => TlsName::Any,
+            (Host::Name(_), Grant::Public) if self.rules().allows_internet() => TlsName::EqualOrNone(host),
+            (Host::Name(_), _) => TlsName::Equal(host),
+        }
+    }
+}
+
+impl NoWay {
+    fn of(error: io::Error) -> NoWay {
+        match error.kind() {
+            io::ErrorKind::TimedOut => NoWay::TooSlow,
+            _ => NoWay::Unreachable(error),
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Connections of programs that know no proxy: they come in under the made-up address that the name server gave out, which
+//! tells the name that was meant.
+
+use std::convert::Infallible;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+
+use super::access::Access;
+use super::host::{Destination, Host};
+use super::http::{self as plain, Answer, HTTP_PORT, Refusal};
+use super::reason::Reason;
+use super::relay;
+
+/// Serves one connection of a program. One that is not allowed is closed without a word: nobody knows its protocol.
+pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
+    // A connection whose own end is unknown is gone already.
+    let Ok(local) = stream.local_addr() else { return };
+    let Some(to) = destination(local, &access) else { return };
+    if to.port == HTTP_PORT {
+        return serve_http(stream, &to, &access).await;
+    }
+    if let Ok(opened) = access.open(&to).await {
+        relay::run(stream, Vec::new(), opened, &to, &access).await;
+    }
+}
+
+/// Where the program wants to go, by the address that it connected to.
+fn destination(local: SocketAddr, access: &Access) -> Option<Destination> {
+    let (address, port) = (local.ip().to_canonical(), local.port());
+    let unnamed = Destination { host: Host::of(address), port };
+    let IpAddr::V4(made_up) = address else {
+        return Some(unnamed);
+    };
+    let (is_made_up, name) = {
+        let mut names = access.names();
+        (names.contains(made_up), names.name(made_up))
+    };
+    match name {
+        Some(name) => Some(Destination { host: Host::Name(name), port }),
+        None if is_made_up => {
+            access.block(&unnamed, Reason::UnknownAddress);
+            None
+        }
+        None => Some(unnamed),
+    }
+}
+
+async fn serve_http(stream: TcpStream, to: &Destination, access: &Arc<Access>) {
+    let service = service_fn(|request| answer(request, to, access));
+    // A program that breaks off has had its answer.
+    let _ = plain::server().serve_connection(TokioIo::new(stream), service).await;
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    to: &Destination,
+    access: &Arc<Access>,
+) -> Result<Answer, Infallible> {
+    let named =
+        request.uri().authority().map(|authority| Destination::parse(authority.as_str(), Some(HTTP_PORT)));
+    let answer = match named {
+        Some(named) if named.as_ref() != Ok(to) => {
+            Err(Refusal::NoWay(to.clone(), access.block(to, Reason::OtherHost)))
+        }
+        _ => plain::pass_on(request, to.clone(), access).await,
+    };
+    Ok(answer.unwrap_or_else(Refusal::answer))
+}

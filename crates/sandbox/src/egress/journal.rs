@@ -1,0 +1,303 @@
+//! `Journal`: which hosts one program reached and which it was refused. Counts only, never what was sent.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+
+use super::host::{Destination, HOST_BYTES_MAX};
+use super::reason::Reason;
+
+/// Hosts that are told apart, of those reached and of those blocked each. A program that tries more is told in sum.
+pub const ENTRIES_MAX: usize = 256;
+
+/// What a program did. It is written while the program runs, and read at any time.
+#[derive(Debug)]
+pub struct Journal {
+    rows: Mutex<Rows>,
+    blocked: watch::Sender<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Rows {
+    allowed: Vec<Arc<Row>>,
+    blocked: Vec<Arc<Row>>,
+    /// Made when more are tried than are told apart.
+    others: [Option<Arc<Row>>; 2],
+}
+
+/// What was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attempt {
+    /// A connection.
+    Connect(Destination),
+    /// A look at the name server.
+    LookUp(String),
+    /// Something that is no host, as it was written, shortened.
+    Unreadable(String),
+    /// A connection that was not listened to.
+    Unheard,
+    /// All beyond [`ENTRIES_MAX`].
+    Others,
+}
+
+/// How it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was reached.
+    Allowed,
+    /// It was refused.
+    Blocked(Reason),
+}
+
+/// What is known of one host at one port.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// What was tried.
+    pub attempt: Attempt,
+    /// How it went. The reason of what is told in sum is the newest host's that began it.
+    pub outcome: Outcome,
+    /// How often.
+    pub connections: u64,
+    /// Bytes from the program to the host, without the handshake of our own proxy.
+    pub sent_bytes: u64,
+    /// Bytes from the host to the program.
+    pub received_bytes: u64,
+    /// When it was tried or something came or went for the last time.
+    pub last: SystemTime,
+}
+
+#[derive(Debug)]
+struct Row {
+    attempt: Attempt,
+    outcome: Outcome,
+    connections: AtomicU64,
+    sent_bytes: AtomicU64,
+    received_bytes: AtomicU64,
+    last_ms: AtomicU64,
+}
+
+impl Journal {
+    /// An empty one.
+    #[expect(clippy::new_without_default, reason = "a journal belongs to a program and is made on purpose")]
+    pub fn new() -> Journal {
+        Journal { rows: Mutex::default(), blocked: watch::Sender::new(0) }
+    }
+
+    /// All that is known, each host in the order in which it was first tried, those reached first.
+    pub fn entries(&self) -> Vec<Entry> {
+        let rows = self.rows();
+        let [allowed, blocked] = &rows.others;
+        let allowed = rows.allowed.iter().chain(allowed);
+        allowed.chain(rows.blocked.iter().chain(blocked)).map(|row| row.entry()).collect()
+    }
+
+    /// What was blocked, in the order in which it was first tried.
+    pub fn blocked(&self) -> Vec<Entry> {
+        let rows = self.rows();
+        rows.blocked.iter().chain(&rows.others[1]).map(|row| row.entry()).collect()
+    }
+
+    /// How many of [`Journal::blocked`] there are; changes when something is blocked for the first time.
+    pub fn watch_blocked(&self) -> watch::Receiver<usize> {
+        self.blocked.subscribe()
+    }
+
+    /// Notes a connection that was made; what goes over it is added to the tally.
+    pub(super) fn allow(&self, to: &Destination) -> Tally {
+        let mut rows = self.rows();
+        let Rows { allowed, others: [others, _], .. } = &mut *rows;
+        let (row, _) = find(allowed, others, Attempt::Connect(to.clone()), Outcome::Allowed);
+        row.count();
+        Tally(row)
+    }
+
+    pub(super) fn block(&self, attempt: Attempt, reason: Reason) {
+        let mut rows = self.rows();
+        let Rows { blocked, others: [_, others], .. } = &mut *rows;
+        let (row, is_new) = find(blocked, others, attempt, Outcome::Blocked(reason));
+        row.count();
+        let count = blocked.len() + usize::from(others.is_some());
+        drop(rows);
+        if is_new {
+            self.blocked.send_replace(count);
+        }
+    }
+
+    /// The counts stay true whatever happened to whoever held them.
+    fn rows(&self) -> MutexGuard<'_, Rows> {
+        self.rows.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The row of an attempt, made if there is none; all beyond the limit share one. Looked for from one end to the other: it
+/// happens once for each connection, which costs far more.
+fn find(
+    rows: &mut Vec<Arc<Row>>,
+    others: &mut Option<Arc<Row>>,
+    attempt: Attempt,
+    outcome: Outcome,
+) -> (Arc<Row>, bool) {
+    if let Some(row) = rows.iter().find(|row| row.outcome == outcome && row.attempt == attempt) {
+        return (Arc::clone(row), false);
+    }
+    if rows.len() < ENTRIES_MAX {
+        let row = Arc::new(Row::new(attempt, outcome));
+        rows.push(Arc::clone(&row));
+        return (row, true);
+    }
+    let is_new = others.is_none();
+    let row = others.get_or_insert_with(|| Arc::new(Row::new(Attempt::Others, outcome)));
+    (Arc::clone(row), is_new)
+}
+
+impl Row {
+    fn new(attempt: Attempt, outcome: Outcome) -> Row {
+        Row {
+            attempt,
+            outcome,
+            connections: AtomicU64::new(0),
+            sent_bytes: AtomicU64::new(0),
+            received_bytes: AtomicU64::new(0),
+            last_ms: AtomicU64::new(0),
+        }
+    }
+
+    fn count(&self) {
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        self.touch();
+    }
+
+    fn touch(&self) {
+        // A clock before 1970 is wrong by more than this.
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        self.last_ms.store(now.as_millis().try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn entry(&self) -> Entry {
+        Entry {
+            attempt: self.attempt.clone(),
+            outcome: self.outcome,
+            connections: self.connections.load(Ordering::Relaxed),
+            sent_bytes: self.sent_bytes.load(Ordering::Relaxed),
+            received_bytes: self.received_bytes.load(Ordering::Relaxed),
+            last: UNIX_EPOCH + Duration::from_millis(self.last_ms.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// Where the bytes of one connection are counted.
+#[derive(Debug, Clone)]
+pub(super) struct Tally(Arc<Row>);
+
+impl Tally {
+    pub(super) fn sent(&self, bytes: usize) {
+        self.0.sent_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.0.touch();
+    }
+
+    pub(super) fn received(&self, bytes: usize) {
+        self.0.received_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.0.touch();
+    }
+}
+
+impl Attempt {
+    /// What a program wrote and nobody can read as a host: without what cannot be seen, and no longer than a name.
+    pub(super) fn unreadable(text: &str) -> Attempt {
+        let visible = text.chars().map(|character| if crate::is_hidden(character) { '?' } else { character });
+        Attempt::Unreadable(visible.take(HOST_BYTES_MAX).collect())
+    }
+}
+
+impl fmt::Display for Attempt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Attempt::Connect(to) => write!(f, "connect {to}"),
+            Attempt::LookUp(name) => write!(f, "look up {name}"),
+            Attempt::Unreadable(text) => write!(f, "connect {text}"),
+            Attempt::Unheard => f.write_str("connect"),
+            Attempt::Others => f.write_str("other hosts"),
+        }
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.outcome {
+            Outcome::Allowed => write!(f, "{}", self.attempt),
+            Outcome::Blocked(reason) => write!(f, "{} ({reason})", self.attempt),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(text: &str) -> Destination {
+        Destination::parse(text, None).expect("a destination")
+    }
+
+    fn lines(entries: &[Entry]) -> Vec<String> {
+        let line = |entry: &Entry| {
+            format!("{entry}: {} {} {}", entry.connections, entry.sent_bytes, entry.received_bytes)
+        };
+        entries.iter().map(line).collect()
+    }
+
+    #[test]
+    fn hosts_are_counted_by_port_and_outcome() {
+        let journal = Journal::new();
+        let before = SystemTime::now() - Duration::from_millis(1);
+        let (first, second) = (journal.allow(&to("example.com:443")), journal.allow(&to("example.com:443")));
+        journal.allow(&to("example.com:80"));
+        first.sent(3);
+        second.sent(4);
+        second.received(1000);
+        journal.block(Attempt::Connect(to("db.internal:5432")), Reason::NoRule);
+        journal.block(Attempt::Connect(to("db.internal:5432")), Reason::NoRule);
+        journal.block(Attempt::Connect(to("db.internal:5432")), Reason::OtherName);
+        journal.block(Attempt::LookUp("db.internal".to_owned()), Reason::NoRule);
+        journal.block(Attempt::unreadable("a\0b"), Reason::NotAHost);
+        let blocked = [
+            "connect db.internal:5432 (no rule allows it): 2 0 0",
+            "connect db.internal:5432 (the TLS handshake names another host): 1 0 0",
+            "look up db.internal (no rule allows it): 1 0 0",
+            "connect a?b (it is not written as a host and a port): 1 0 0",
+        ];
+        assert_eq!(lines(&journal.blocked()), blocked);
+        let all = ["connect example.com:443: 2 7 1000", "connect example.com:80: 1 0 0"];
+        assert_eq!(lines(&journal.entries()), [&all[..], &blocked].concat());
+        assert!(journal.entries().iter().all(|entry| entry.last >= before));
+    }
+
+    #[test]
+    fn what_is_beyond_the_limit_is_counted_in_sum() {
+        let journal = Journal::new();
+        for number in 0..ENTRIES_MAX + 10 {
+            journal.allow(&to(&format!("host{number}.test:443"))).sent(1);
+            journal.block(Attempt::LookUp(format!("host{number}.test")), Reason::NoRule);
+        }
+        let entries = journal.entries();
+        assert_eq!(entries.len(), 2 * (ENTRIES_MAX + 1));
+        assert_eq!(lines(&entries[ENTRIES_MAX..=ENTRIES_MAX]), ["other hosts: 10 10 0"]);
+        assert_eq!(lines(&journal.blocked()[ENTRIES_MAX..]), ["other hosts (no rule allows it): 10 0 0"]);
+        assert_eq!(*journal.watch_blocked().borrow(), ENTRIES_MAX + 1);
+    }
+
+    #[tokio::test]
+    async fn the_first_time_is_heard_of_and_no_other() {
+        let journal = Journal::new();
+        let mut heard = journal.watch_blocked();
+        journal.allow(&to("example.com:443"));
+        assert!(!heard.has_changed().expect("open"));
+        journal.block(Attempt::LookUp("a.test".to_owned()), Reason::NoRule);
+        assert!(heard.has_changed().expect("open"));
+        assert_eq!(*heard.borrow_and_update(), 1);
+        journal.block(Attempt::LookUp("a.test".to_owned()), Reason::NoRule);
+        assert!(!heard.has_changed().expect("open"));
+    }
+}
