@@ -1,6 +1,7 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+mod confined;
 mod governing;
 mod learnt;
 mod servers;
@@ -159,7 +160,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 named: BTreeMap::new(),
                 log: file.log,
             };
-            Ok(settings.with_named(differing))
+            Ok(settings.with_named(differing).with_confined_servers())
         }
         _ => Err(problems),
     }

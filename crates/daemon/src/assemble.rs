@@ -174,19 +174,10 @@ fn protected_paths(
     ours: &Path,
     secrets: &mut BTreeSet<PathBuf>,
 ) -> ProtectedPaths {
-    let rules = std::iter::once(settings).chain(settings.named.values()).map(|settings| &settings.rules);
-    let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
-    unwritten.push(ours.to_owned());
-    let mut servers = running;
-    settings.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
-    for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {
-        paths.sort_unstable();
-        paths.dedup();
-    }
-    secrets.insert(settings.state.clone());
-    secrets.extend(settings.files.iter().chain(&settings.secret_files).cloned());
-    let (unread, writable) = (secrets.iter().cloned().collect(), settings.writable.clone());
-    ProtectedPaths { unwritten, unread, servers, writable }
+    let mut protected = settings.protected(running);
+    protected.unwritten.push(ours.to_owned());
+    secrets.extend(protected.unread);
+    ProtectedPaths { unread: secrets.iter().cloned().collect(), ..protected }
 }
 
 impl Crib {

@@ -40,6 +40,6 @@ pub use probe::{Attempted, Held, main as probe_main, self_test, try_outside};
 pub use profile::{Profile, Sockets, WorkspaceAccess};
 pub use report::MemoryKeeper;
 pub use running::{Outcome, Output, Running, RunningIo};
-pub use server::{ConfinedServer, LeftOut, ServerMay};
+pub use server::{ConfinedServer, LeftOut, ServerMay, names_something_in};
 pub use spawner::main as spawner_main;
 pub use workspace::WorkspaceError;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use oauth::AuthError;
 use sandbox::StartError;
+use sandbox::confine::{ConfineError, Layer};
 
 use crate::fault::Fault;
 
@@ -18,6 +19,10 @@ pub enum NotStarted {
     Folder,
     /// The system could not start another process.
     System,
+    /// A layer of the sandbox is missing.
+    Sandbox(Layer),
+    /// The sandbox does not show it what it needs to start.
+    NotShown,
 }
 
 /// An upstream could not be connected to. Holds no secret: no header, no query of an address.
@@ -126,7 +131,23 @@ impl From<StartError> for ConnectError {
     }
 }
 
+impl From<ConfineError> for ConnectError {
+    fn from(error: ConfineError) -> ConnectError {
+        let kind = match &error {
+            ConfineError::Unavailable(missing) => NotStarted::Sandbox(missing.layer),
+            ConfineError::Workspace(_) | ConfineError::NotRun { .. } => NotStarted::NotShown,
+            ConfineError::Io(_) => NotStarted::System,
+        };
+        ConnectError::Start { kind, said: error.to_string() }
+    }
+}
+
 impl ConnectError {
+    /// The work that was to start it did not come to its end.
+    pub(crate) fn lost(why: &impl ToString) -> ConnectError {
+        ConnectError::Start { kind: NotStarted::System, said: why.to_string() }
+    }
+
     /// What is wrong with the sign-in, if that is it.
     pub(crate) fn sign_in(&self) -> Option<&AuthError> {
         match self {

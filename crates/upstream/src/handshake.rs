@@ -17,7 +17,7 @@ use wire::meta::{self, OwnEnvelope};
 
 use crate::answer;
 use crate::config::EraChoice;
-use crate::connection::{Connection, Era, Reply, ServerIdentity, Stderr, Subscribed, Transport, ask};
+use crate::connection::{Connection, Era, Reply, SandboxReport, ServerIdentity, Stderr, Subscribed, Transport, ask};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::profiles::Profile;
@@ -32,6 +32,8 @@ pub(crate) struct Meeting<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) world: &'a World,
     pub(crate) stderr: &'a Arc<Stderr>,
+    /// Where it is left what a program may touch.
+    pub(crate) confined: &'a Mutex<Option<Arc<SandboxReport>>>,
     /// What a legacy server is told that its clients can do.
     pub(crate) profile: Profile,
     /// False for a further connection: what earlier ones have written on stderr is then kept.
@@ -111,6 +113,9 @@ impl Meeting<'_> {
             self.stderr.clear();
         }
         let transport = Transport::open(self.settings, self.world, self.stderr).await?;
+        if let Some(report) = &transport.sandbox {
+            *self.confined.lock().unwrap_or_else(PoisonError::into_inner) = Some(report.clone());
+        }
         *self.begun.lock().unwrap_or_else(PoisonError::into_inner) = Some(transport.clone());
         Ok(transport)
     }

@@ -51,14 +51,15 @@ pub use config::{
     Config, Destructive, Enabled, GrantKind, Isolation, Network, NetworkWord, NotFollowed, Oauth, OauthTable,
     ProviderTable, Reference, Restart, SandboxProfile, SandboxTable, Timeout, Tool, Transport, Trust, Value,
 };
+pub use connection::SandboxReport;
 pub use error::{ConnectError, NotStarted};
 pub use fault::Fault;
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
 pub use remote_tool::SCOPE;
 pub use settings::{
-    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT, ServerSandbox, Settings, host_rules,
-    references, relative_words,
+    CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Confinement, LIST_TIMEOUT, START_TIMEOUT, ServerSandbox, Settings,
+    host_rules, references, relative_words,
 };
 pub use status::{LISTS_GOOD_FOR, Report, Status};
 pub use tool_filter::Globs;

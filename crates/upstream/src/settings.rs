@@ -2,6 +2,7 @@
 
 mod check;
 mod checked;
+mod confinement;
 mod endpoint;
 mod expand;
 mod identity;
@@ -16,6 +17,7 @@ mod workspace;
 mod workspace_words;
 
 pub use checked::Settings;
+pub use confinement::Confinement;
 pub(crate) use endpoint::{Dialect, Endpoint};
 pub use expand::references;
 pub use limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT};

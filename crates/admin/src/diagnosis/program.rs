@@ -21,6 +21,13 @@ pub(super) fn not_started(failed: &Failed<'_>, kind: NotStarted, message: &str) 
         }
         NotStarted::Folder => Diagnosis::of("folder_missing", &[("message", &message)]),
         NotStarted::System => Diagnosis::of("not_started", &[("message", &message)]),
+        NotStarted::Sandbox(layer) => Diagnosis::of(
+            "sandbox_unavailable",
+            &[("message", &message), ("fix", &layer.fix()), ("name", &failed.settings.name())],
+        ),
+        NotStarted::NotShown => {
+            Diagnosis::of("not_shown", &[("message", &message), ("name", &failed.settings.name())])
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running};
 use super::workspace::{self, Surveyed, WorkspaceError};
-use crate::egress::HostRules;
+use crate::egress::{CompanyProxy, HostRules, WayOut};
 use crate::files::ProtectedPaths;
 use crate::process::{InheritedNames, Launcher, Variables, variable};
 
@@ -84,6 +84,8 @@ pub struct Confined {
     pub home: Option<PathBuf>,
     /// Which hosts it reaches, if its profile has a network.
     pub hosts: HostRules,
+    /// The proxy that we have to go through ourselves, if any.
+    pub company: Option<CompanyProxy>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
 }
@@ -105,6 +107,7 @@ impl Confined {
             sockets: Vec::new(),
             home: None,
             hosts: HostRules::none(),
+            company: None,
             waived: Vec::new(),
         }
     }
@@ -160,7 +163,8 @@ impl Confiner {
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
             Ok(Some(Report::Started { without, memory })) => {
-                Ok(Running::new(pipes, reports, (without, memory), folders, program.profile.limits)?)
+                let way = WayOut { rules: program.hosts.clone(), company: program.company.clone() };
+                Ok(Running::new(pipes, reports, (without, memory), folders, program.profile.limits, way)?)
             }
             Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
             Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),

@@ -42,14 +42,15 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For programs that are to last: no end by a clock, and they may say as much as they like.
-    pub fn lasting() -> Limits {
-        Limits { time: Duration::MAX, cpu: Duration::MAX, output_bytes: u64::MAX, ..Limits::default() }
+    /// The same for a program that is to last: no end by a clock, and it may say as much as it likes.
+    #[must_use]
+    pub fn lasting(self) -> Limits {
+        Limits { time: Duration::MAX, cpu: Duration::MAX, output_bytes: u64::MAX, ..self }
     }
 
     /// For browsers, which have a process for each site.
     pub fn browser() -> Limits {
-        Limits { memory_bytes: 8 << 30, scratch_bytes: 2 << 30, ..Limits::lasting() }
+        Limits { memory_bytes: 8 << 30, scratch_bytes: 2 << 30, ..Limits::default().lasting() }
     }
 }
 

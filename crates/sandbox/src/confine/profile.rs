@@ -86,7 +86,7 @@ impl Profile {
             workspace: WorkspaceAccess::None,
             sockets: Sockets::LocalAndNetwork,
             holds_absent: false,
-            limits: Limits::lasting(),
+            limits: Limits::default().lasting(),
         }
     }
 

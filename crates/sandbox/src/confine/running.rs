@@ -17,9 +17,10 @@ use super::confiner::next;
 use super::layer::Layer;
 use super::limits::{Limit, Limits};
 use super::order::Order;
-use super::packet::{Packet, connection};
+use super::packet::{Packet, connection, receive_files};
 use super::report::{Ending, MemoryKeeper, Report};
 use super::workspace::Surveyed;
+use crate::egress::{Doors, Egress, Journal, WayOut};
 use crate::guard::{TERMINATION, VOLUNTARY_EXIT};
 use crate::process::Exit;
 
@@ -76,6 +77,9 @@ pub struct Running {
     /// What was reported of its end so far.
     ended: Option<(Ending, Option<Limit>)>,
     reached: Option<Limit>,
+    journal: Arc<Journal>,
+    /// The way out, as long as it runs.
+    _egress: Option<Egress>,
 }
 
 /// Our end of the lifeline, and what ends it.
@@ -125,7 +129,13 @@ impl Running {
         (without, memory): (Vec<Layer>, MemoryKeeper),
         surveyed: Vec<Surveyed>,
         limits: Limits,
+        way: WayOut,
     ) -> io::Result<Running> {
+        let journal = Arc::new(Journal::new());
+        let egress = match pipes.doors.map(|socket| receive_files(&socket)).transpose()?.flatten() {
+            Some(doors) => Some(Egress::open(sorted(doors)?, Arc::new(way), journal.clone())?),
+            None => None,
+        };
         let line = Arc::new(Line {
             lifeline: Mutex::new(Some(pipes.lifeline)),
             output_left: AtomicU64::new(limits.output_bytes),
@@ -148,12 +158,19 @@ impl Running {
             surveyed: Arc::new(surveyed),
             ended: None,
             reached: None,
+            journal,
+            _egress: egress,
         })
     }
 
     /// Hands out the streams, once.
     pub fn take_io(&mut self) -> Option<RunningIo> {
         self.io.take()
+    }
+
+    /// The hosts that it has reached, or not.
+    pub fn journal(&self) -> &Arc<Journal> {
+        &self.journal
     }
 
     /// Layers that are missing and waived.
@@ -225,6 +242,13 @@ impl Drop for Running {
     fn drop(&mut self) {
         self.line.end();
     }
+}
+
+/// The doors in the order in which init hands them out.
+fn sorted(doors: Vec<OwnedFd>) -> io::Result<Doors> {
+    let mut doors = doors.into_iter();
+    let (proxy, names) = doors.next().zip(doors.next()).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(Doors { proxy, names, direct: doors.collect() })
 }
 
 impl Line {

@@ -14,7 +14,7 @@ use super::confiner::Confined;
 use super::layer::Layer;
 use super::limits::Limits;
 use super::profile::Profile;
-use crate::egress::HostRules;
+use crate::egress::{CompanyProxy, HostRules};
 use crate::files::ProtectedPaths;
 use crate::process::{OWN_FOLDER_MODE, Program, StartError, Variables, lookup, variable};
 
@@ -35,6 +35,8 @@ pub struct ServerMay {
     pub sockets: Vec<PathBuf>,
     /// Hosts that it reaches.
     pub hosts: HostRules,
+    /// The proxy that we have to go through ourselves, if any.
+    pub company: Option<CompanyProxy>,
     /// How much it may use.
     pub limits: Limits,
     /// What no program writes or reads.
@@ -91,10 +93,36 @@ impl ConfinedServer {
             sockets: may.sockets.clone(),
             home: program.own_folder.clone(),
             hosts: may.hosts.clone(),
+            company: may.company.clone(),
             waived: may.waived.clone(),
             ..Confined::new(Profile { limits: may.limits, ..profile }, executable, "/")
         };
         Ok(ConfinedServer { program, left_out })
+    }
+}
+
+/// Whether a program's command line names something that lies in `folder`.
+pub fn names_something_in(program: &Program, folder: &Path) -> bool {
+    let may = ServerMay { workspaces: vec![folder.to_owned()], ..ServerMay::nothing() };
+    let mut seen = Seen::new(None, &may);
+    named::look(program, &mut seen);
+    !seen.write.is_empty()
+}
+
+impl ServerMay {
+    /// Nothing beside what it consists of.
+    fn nothing() -> ServerMay {
+        ServerMay {
+            read: Vec::new(),
+            write: Vec::new(),
+            workspaces: Vec::new(),
+            sockets: Vec::new(),
+            hosts: HostRules::none(),
+            company: None,
+            limits: Limits::default(),
+            protected: ProtectedPaths::default(),
+            waived: Vec::new(),
+        }
     }
 }
 
@@ -116,16 +144,35 @@ impl<'a> Seen<'a> {
     fn add(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
         if let Some(why) = too_wide(&real, self.home.as_deref()) {
-            let left_out = LeftOut { path: path.to_owned(), why };
-            if !self.left_out.contains(&left_out) {
-                self.left_out.push(left_out);
-            }
+            self.leave_out(path, why);
             return;
         }
-        let lies_in = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
-        match self.may.workspaces.iter().chain(&self.may.write).any(lies_in) {
+        match self.is_written(&real) {
             true => self.write.push(path.to_owned()),
             false => self.read.push(path.to_owned()),
+        }
+    }
+
+    /// `path` is absolute, and not there, but its folder is: it may be what the server is to write.
+    fn add_absent(&mut self, path: &Path) {
+        let Some(folder) = path.parent().and_then(|folder| folder.canonicalize().ok()) else { return };
+        if self.is_written(&folder) {
+            self.write.push(folder);
+        } else {
+            let why = "it is not there, and is made only in a folder that the server may write";
+            self.leave_out(path, why);
+        }
+    }
+
+    fn is_written(&self, real: &Path) -> bool {
+        let lies_in = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
+        self.may.workspaces.iter().chain(&self.may.write).any(lies_in)
+    }
+
+    fn leave_out(&mut self, path: &Path, why: &'static str) {
+        let left_out = LeftOut { path: path.to_owned(), why };
+        if !self.left_out.contains(&left_out) {
+            self.left_out.push(left_out);
         }
     }
 }

@@ -9,6 +9,7 @@ mod escapes;
 mod missing_layers;
 mod ordinary_user;
 mod runs;
+mod servers;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

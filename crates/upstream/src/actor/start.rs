@@ -171,8 +171,8 @@ impl Upstream {
 
     /// What it takes to meet the server, whose clients can do what `profile` says.
     pub(crate) fn meeting(&self, profile: Profile, is_first: bool) -> Meeting<'_> {
-        let (settings, world, stderr) = (&self.settings, &self.world, &self.stderr);
-        Meeting { settings, world, stderr, profile, is_first, begun: Mutex::default() }
+        let (settings, world, stderr, confined) = (&self.settings, &self.world, &self.stderr, &self.confined);
+        Meeting { settings, world, stderr, confined, profile, is_first, begun: Mutex::default() }
     }
 
     /// Does the work of `meeting`, or ends what it has begun if the upstream is closed.

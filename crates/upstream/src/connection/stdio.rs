@@ -7,9 +7,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sandbox::{Exit, Tree};
+use sandbox::Exit;
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::net::unix::pipe::Receiver;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -19,6 +18,7 @@ use wire::{Line, Lines};
 use super::exchange::Exchange;
 use super::outbox::{Outbox, Pipe};
 use super::pending::{Parting, Via};
+use super::process::{Ended, Process, Readable};
 use super::stderr::Stderr;
 use crate::fault::Fault;
 use crate::trace::Tap;
@@ -49,16 +49,16 @@ pub(crate) struct Stdio {
 }
 
 impl Stdio {
-    /// Speaks with the program in `tree` until it ends or the connection is dropped.
-    pub(super) fn serve(mut tree: Tree, exchange: &Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
-        let io = tree.take_io().expect("the streams of a new tree have not been taken");
+    /// Speaks with the program until it ends or the connection is dropped.
+    pub(super) fn serve(mut process: Process, exchange: &Arc<Exchange>, stderr: Arc<Stderr>) -> Stdio {
+        let io = process.take_streams().expect("the streams of a new program have not been taken");
         let mut helpers = JoinSet::new();
         helpers.spawn({
             let stderr = stderr.clone();
             async move { stderr.drain(io.stderr).await }
         });
         Stdio::spawn(Pipe::Stdin(io.stdin), exchange, |exchange, outbox, ending| {
-            Program { tree, exchange, outbox, stderr, helpers }.run(io.stdout, ending)
+            Program { process, exchange, outbox, stderr, helpers }.run(io.stdout, ending)
         })
     }
 
@@ -99,7 +99,7 @@ impl Stdio {
 
 /// The task's side of a running server.
 struct Program {
-    tree: Tree,
+    process: Process,
     exchange: Arc<Exchange>,
     outbox: Arc<Outbox>,
     stderr: Arc<Stderr>,
@@ -109,7 +109,7 @@ struct Program {
 
 impl Program {
     /// Reads until the program ends or is to be ended, then lets go of it.
-    async fn run(mut self, stdout: Receiver, ending: CancellationToken) {
+    async fn run(mut self, stdout: Readable, ending: CancellationToken) {
         let mut reading = pin!(read(stdout, &self.exchange, &self.outbox));
         let (parting, is_told_to_end) = tokio::select! {
             () = &mut reading => (Parting::ByItself, false),
@@ -124,21 +124,24 @@ impl Program {
         self.outbox.close();
         if is_told_to_end {
             self.exchange.pending.end(parting, &Fault::Gone("was shut down".to_owned()));
-            self.tree.end().await;
+            tell_written(&self.exchange, &self.process.end().await);
             return;
         }
-        let exit = tokio::select! {
+        let ended = tokio::select! {
             biased;
-            exit = timeout(EXIT_KNOWN_MAX, self.tree.wait()) => exit.ok(),
+            ended = timeout(EXIT_KNOWN_MAX, self.process.wait()) => ended.ok(),
             () = ending.cancelled() => None,
         };
         // Stderr is at its end now, or held open by somebody whom we do not wait for.
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
-        let parting = if exit == Some(Exit::Code(0)) { Parting::Well } else { parting };
-        self.exchange.pending.end(parting, &Fault::Gone(how(exit, &self.stderr)));
-        if exit.is_none() {
-            self.tree.end().await;
-        }
+        let has_ended_well = ended.as_ref().is_some_and(|ended| ended.exit == Exit::Code(0));
+        let parting = if has_ended_well { Parting::Well } else { parting };
+        self.exchange.pending.end(parting, &Fault::Gone(how(ended.as_ref(), &self.stderr)));
+        let ended = match ended {
+            Some(ended) => ended,
+            None => self.process.end().await,
+        };
+        tell_written(&self.exchange, &ended);
     }
 }
 
@@ -168,9 +171,20 @@ pub(super) async fn read(mut stdout: impl AsyncRead + Unpin, exchange: &Exchange
     }
 }
 
+/// Says which protected files have changed while a confined program ran, whoever wrote them.
+fn tell_written(exchange: &Exchange, ended: &Ended) {
+    if !ended.written.is_empty() {
+        let (upstream, files) = (&exchange.upstream, &ended.written);
+        tracing::warn!(target: "upstream", %upstream, ?files, "protected files have changed while it ran; look at them before anything obeys them");
+    }
+}
+
 /// How the program ended, as the rest of a sentence about it.
-fn how(exit: Option<Exit>, stderr: &Stderr) -> String {
-    let how = match exit {
+fn how(ended: Option<&Ended>, stderr: &Stderr) -> String {
+    if let Some(limit) = ended.and_then(|ended| ended.limit) {
+        return format!("was ended: it reached its limit `{}`", limit.name());
+    }
+    let how = match ended.map(|ended| ended.exit) {
         Some(Exit::Code(code)) => format!("exited with code {code}"),
         Some(Exit::Signal(signal)) => format!("was ended by signal {signal}"),
         Some(Exit::Lost) => "ended".to_owned(),

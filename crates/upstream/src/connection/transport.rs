@@ -8,6 +8,7 @@ use wire::{Revision, write};
 
 use super::exchange::Exchange;
 use super::http::Peer;
+use super::process::{Process, SandboxReport};
 use super::request::{Request, Work};
 use super::stderr::Stderr;
 use super::{socket, sse, stdio};
@@ -22,6 +23,8 @@ pub(crate) struct Transport {
     /// The messages under way.
     pub(crate) exchange: Arc<Exchange>,
     way: Way,
+    /// For a program that runs confined.
+    pub(crate) sandbox: Option<Arc<SandboxReport>>,
 }
 
 enum Way {
@@ -48,10 +51,12 @@ impl Transport {
         stderr: &Arc<Stderr>,
     ) -> Result<Arc<Transport>, ConnectError> {
         let exchange = exchange(settings, world);
+        let mut sandbox = None;
         let way = match &settings.endpoint {
             Endpoint::Program(program) => {
-                let tree = world.launcher.start(program)?;
-                Way::Stdio(stdio::Stdio::serve(tree, &exchange, stderr.clone()))
+                let (process, report) = Process::start(program, settings, world).await?;
+                sandbox = report;
+                Way::Stdio(stdio::Stdio::serve(process, &exchange, stderr.clone()))
             }
             Endpoint::Socket(path) => Way::Stdio(socket::connect(path, &exchange).await?),
             Endpoint::Address { url, headers, .. } => {
@@ -61,7 +66,7 @@ impl Transport {
         if let Some(tap) = &exchange.tap {
             tap.opened();
         }
-        Ok(Arc::new(Transport { exchange, way }))
+        Ok(Arc::new(Transport { exchange, way, sandbox }))
     }
 
     /// The same for a server at an address that speaks HTTP with server-sent events; returns when it is there.
@@ -74,7 +79,7 @@ impl Transport {
         };
         let exchange = exchange(settings, world);
         let peer = sse::open(peer(settings, world, url, headers, &exchange), url).await?;
-        Ok(Arc::new(Transport { exchange, way: Way::http(peer) }))
+        Ok(Arc::new(Transport { exchange, way: Way::http(peer), sandbox: None }))
     }
 
     /// Over which nothing is sent.
@@ -83,7 +88,7 @@ impl Transport {
         let (exchange, url) = (Exchange::untraced(), Uri::from_static("http://127.0.0.1:1/mcp"));
         let (client, headers) = (sandbox::Client::new(), HeaderMap::new());
         let peer = Peer::new(client, None, url, &headers, exchange.clone());
-        Arc::new(Transport { exchange, way: Way::http(Arc::new(peer)) })
+        Arc::new(Transport { exchange, way: Way::http(Arc::new(peer)), sandbox: None })
     }
 
     /// Sends a request at once, or returns the work that does.

@@ -90,6 +90,7 @@ impl Config {
                     life,
                     shape,
                     sandbox,
+                    confined: Default::default(),
                     prefix,
                     foreign,
                     endpoint,

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
 use tool_api::Validate;
 
+use super::confinement::Confined;
 use super::endpoint::Endpoint;
 use super::limits::{Life, Limits};
 use super::mask::Mask;
@@ -37,6 +38,7 @@ pub struct Settings {
     pub(crate) endpoint: Endpoint,
     pub(super) inherits: Inherits,
     pub(super) sandbox: Arc<ServerSandbox>,
+    pub(super) confined: Confined,
     /// What stands for the workspace's folder in the table.
     pub(super) workspace: WorkspaceWords,
     /// What its definitions have to pass.
@@ -92,7 +94,14 @@ impl Settings {
         fn meant(settings: &Settings) -> impl PartialEq {
             let Settings { name, enabled, limits, life, shape, prefix, endpoint, trust, mask, lacks, .. } =
                 settings;
-            let way = (endpoint, settings.inherit(), &settings.sandbox, mask.values(), lacks);
+            let way = (
+                endpoint,
+                settings.inherit(),
+                &settings.sandbox,
+                settings.confined.meant(),
+                mask.values(),
+                lacks,
+            );
             let manner = (settings.era, settings.validate, settings.errors, settings.result_bytes_max);
             (name, enabled, limits, life, shape, prefix, trust, way, manner)
         }
@@ -234,6 +243,7 @@ mod tests {
             endpoint,
             inherits: Inherits::default(),
             sandbox: Arc::default(),
+            confined: Confined::default(),
             workspace: WorkspaceWords::default(),
             trust,
             era: EraChoice::default(),

@@ -1,7 +1,7 @@
 //! `Upstream`: one configured server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwapOption;
 use pins::ServerPins;
@@ -16,7 +16,7 @@ use super::starts::Starts;
 use super::suspended_tasks::SuspendedTasks;
 use crate::breaker::Breaker;
 use crate::clock::now_ms;
-use crate::connection::{Connection, Era, Notice, Stderr, Subscribed};
+use crate::connection::{Connection, SandboxReport, Era, Notice, Stderr, Subscribed};
 use crate::habits::Habits;
 use crate::kind::Kind;
 use crate::offer::{Offer, State};
@@ -66,6 +66,8 @@ pub struct Upstream {
     /// The looks at its lists that somebody wants.
     pub(crate) renewal: Arc<Renewal>,
     pub(crate) stderr: Arc<Stderr>,
+    /// What the program that was started last may touch, if it was confined.
+    pub(crate) confined: Mutex<Option<Arc<SandboxReport>>>,
     pub(crate) closing: CancellationToken,
     /// The same for calls, which ask it each time and take no lock for it.
     pub(crate) is_closed: AtomicBool,
@@ -110,6 +112,7 @@ impl Upstream {
             staying: AtomicBool::new(false),
             renewal: Arc::default(),
             stderr,
+            confined: Mutex::default(),
             closing: CancellationToken::new(),
             is_closed: AtomicBool::new(false),
             generation: AtomicU64::new(1),
@@ -145,6 +148,12 @@ impl Upstream {
     /// a `url`.
     pub fn last_stderr(&self) -> String {
         self.stderr.text()
+    }
+
+    /// What the program that was started last may touch, and what it was refused; nothing for one that is not confined, or
+    /// was not started yet.
+    pub fn sandbox(&self) -> Option<Arc<SandboxReport>> {
+        self.confined.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// `text`, which may hold words of the server, without its secrets, those that it was signed in to with included;

@@ -9,10 +9,7 @@ use std::os::fd::OwnedFd;
 use super::given::Init;
 use crate::confine::mount::about;
 use crate::confine::packet::send_files;
-use crate::egress::PROXY_PORT;
-
-/// The addresses that the name server answers with, which are nobody's (RFC 2544), and how many of their bits count.
-const NAMED_NETWORK: (Ipv4Addr, u8) = (Ipv4Addr::new(198, 18, 0, 0), 15);
+use crate::egress::{NamesNet, PROXY_PORT};
 
 /// Where programs ask for the addresses of names.
 const NAMES_PORT: u16 = 53;
@@ -26,7 +23,8 @@ pub(super) fn raise_loopback(_: &Init) -> io::Result<()> {
 pub(super) fn open_doors(init: &Init) -> io::Result<()> {
     let (Some(ports), Some(doors)) = (&init.order.ports, &init.doors) else { return Ok(()) };
     // What the name server answers with leads here.
-    netlink::route_to_loopback(NAMED_NETWORK).map_err(about("route"))?;
+    let NamesNet { base, bits } = NamesNet::INSIDE;
+    netlink::route_to_loopback(base, bits).map_err(about("route"))?;
     let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT)).map_err(about("proxy"))?;
     let names = UdpSocket::bind((Ipv4Addr::LOCALHOST, NAMES_PORT)).map_err(about("names"))?;
     let mut files: Vec<OwnedFd> = vec![proxy.into(), names.into()];

@@ -50,6 +50,10 @@ fn word_of(word: &str, folder: Option<&Path>, seen: &mut Seen<'_>) {
             seen.add(&path);
         } else if path.exists() {
             file(&path, seen);
+        } else if path.is_absolute()
+            && path.parent().is_some_and(|above| above.parent().is_some() && above.is_dir())
+        {
+            seen.add_absent(&path);
         }
     }
 }
@@ -81,9 +85,6 @@ mod tests {
 
     use super::super::ServerMay;
     use super::*;
-    use crate::confine::limits::Limits;
-    use crate::egress::HostRules;
-    use crate::files::ProtectedPaths;
 
     /// What is read and, in brackets, written of what these words name.
     #[track_caller]
@@ -99,16 +100,7 @@ mod tests {
         }
         let at = |word: &&str| word.replace("~", root.to_str().expect("UTF-8"));
         let program = Program { args: words.iter().map(at).collect(), ..Program::default() };
-        let may = ServerMay {
-            read: Vec::new(),
-            write: Vec::new(),
-            workspaces: vec![root.join("work")],
-            sockets: Vec::new(),
-            hosts: HostRules::none(),
-            limits: Limits::default(),
-            protected: ProtectedPaths::default(),
-            waived: Vec::new(),
-        };
+        let may = ServerMay { workspaces: vec![root.join("work")], ..ServerMay::nothing() };
         let mut seen = Seen::new(Some(root.clone()), &may);
         look(&program, &mut seen);
         let name =
@@ -129,7 +121,9 @@ mod tests {
         check(&["sqlite:///~/docs/a.txt"], &["docs/a.txt"]);
         check(&["~/app/build/index.js"], &["app", "app/build", "app/build/index.js"]);
         check(&["~/lone/x.py"], &["lone", "lone/x.py"]);
-        check(&["~/none", "https://host/x", "x"], &[]);
+        check(&["~/work/new.db"], &["[work]"]);
+        check(&["~/docs/new.db"], &["!docs/new.db"]);
+        check(&["~/none/x", "https://host/x", "x"], &[]);
         check(&["~"], &["!"]);
     }
 }

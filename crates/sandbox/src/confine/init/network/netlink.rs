@@ -36,7 +36,8 @@ pub(super) fn raise_loopback() -> io::Result<()> {
 }
 
 /// "These addresses are all our own."
-pub(super) fn route_to_loopback((network, bits): (Ipv4Addr, u8)) -> io::Result<()> {
+pub(super) fn route_to_loopback(network: Ipv4Addr, bits: u32) -> io::Result<()> {
+    let bits = u8::try_from(bits).map_err(io::Error::other)?;
     let family = u8::try_from(libc::AF_INET).unwrap_or_default();
     let mut body = vec![family, bits, 0, 0, ROUTE.table, libc::RTPROT_BOOT, ROUTE.scope, ROUTE.kind];
     body.extend([0; 4]);

@@ -1,0 +1,134 @@
+//! Servers: what they find inside, what they keep, and how they end.
+
+use std::path::Path;
+
+use sandbox::confine::{ConfinedServer, Confiner, Limits, Outcome, ServerMay};
+use sandbox::egress::HostRules;
+use sandbox::{Exit, Program, ProtectedPaths};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+
+use super::{PATIENCE, folder, spawner};
+
+fn may(workspace: &Path, hosts: &[&str]) -> ServerMay {
+    ServerMay {
+        read: Vec::new(),
+        write: Vec::new(),
+        workspaces: vec![workspace.to_owned()],
+        sockets: Vec::new(),
+        hosts: HostRules::parse(hosts).expect("rules"),
+        company: None,
+        limits: Limits::default().lasting(),
+        protected: ProtectedPaths::default(),
+        waived: Vec::new(),
+    }
+}
+
+fn program(script: &str, words: &[&str], own: &Path) -> Program {
+    let args = ["-c", script, "server"].iter().chain(words).map(|&word| word.to_owned()).collect();
+    let inherited = std::env::vars_os().filter(|(name, _)| name == "PATH" || name == "HOME").collect();
+    Program {
+        command: "sh".to_owned(),
+        args,
+        own_folder: Some(own.to_owned()),
+        inherited,
+        ..Program::default()
+    }
+}
+
+/// What it printed, and how it ended.
+async fn run(program: &Program, may: &ServerMay) -> (String, Outcome) {
+    let server = ConfinedServer::new(program, may).expect("a program");
+    let confiner = Confiner::new(spawner());
+    let mut running = confiner.start(&server.program).await.unwrap_or_else(|error| panic!("{error}"));
+    let mut io = running.take_io().expect("not taken yet");
+    drop(io.stdin);
+    let mut printed = String::new();
+    timeout(PATIENCE, io.stdout.read_to_string(&mut printed)).await.expect("in time").expect("text");
+    timeout(PATIENCE, io.stderr.read_to_string(&mut printed)).await.expect("in time").expect("text");
+    (printed, timeout(PATIENCE, running.wait()).await.expect("in time"))
+}
+
+#[tokio::test]
+async fn a_server_has_a_home_that_stays_and_sees_what_it_names() {
+    let (_folder, work) = folder();
+    let own = work.with_file_name("own");
+    let docs = work.with_file_name("docs");
+    std::fs::create_dir(&docs).expect("a folder");
+    std::fs::write(docs.join("a"), "seen\n").expect("a file");
+    std::fs::write(work.with_file_name("other"), "hidden").expect("a file");
+    let script = r#"
+        cd; test -e kept && cat kept; echo stays > kept; pwd
+        cat "$1/a"; echo x > "$1/b" || true
+        echo y > "$2/c"; ls "$2"
+        test -e "$2/../other" && echo sees another
+        true"#;
+    let words = [docs.to_str().expect("UTF-8"), work.to_str().expect("UTF-8")];
+    for expected in ["/home/agent\nseen\nc\n", "stays\n/home/agent\nseen\nc\n"] {
+        let (printed, outcome) = run(&program(script, &words, &own), &may(&work, &[])).await;
+        let (said, refused): (Vec<_>, Vec<_>) =
+            printed.lines().partition(|line| !line.starts_with("server:"));
+        assert_eq!(said.join("\n") + "\n", expected, "{printed}");
+        assert!(refused.len() == 1 && refused[0].contains("Read-only"), "{printed}");
+        assert_eq!(outcome.exit, Exit::Code(0));
+    }
+    assert_eq!(std::fs::read_to_string(work.join("c")).expect("written"), "y\n");
+    assert!(own.join("kept").exists());
+}
+
+#[tokio::test]
+async fn a_server_reaches_the_port_that_is_named_and_no_other() {
+    let (_folder, work) = folder();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let other = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let closed = other.local_addr().expect("an address").port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"hello from outside\n").await;
+        }
+    });
+    let script = r#"
+        python3 - "$1" "$2" <<'EOF'
+import socket, sys
+for port in sys.argv[1:]:
+    try:
+        with socket.create_connection(("127.0.0.1", int(port)), 5) as s: print(s.makefile().readline().strip())
+    except OSError as error: print(type(error).__name__)
+for name in ("nobody.example", "127.0.0.1.nip.example"):
+    try: print(socket.getaddrinfo(name, 443)[0][4][0])
+    except OSError as error: print(type(error).__name__)
+EOF"#;
+    let words = [port.to_string(), closed.to_string()];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let may = may(&work, &[&format!("localhost:{port}"), "nobody.example"]);
+    let (printed, _) = run(&program(script, &words, &work.with_file_name("own")), &may).await;
+    let lines: Vec<&str> = printed.lines().collect();
+    assert_eq!(lines[..2], ["hello from outside", "ConnectionRefusedError"], "{printed}");
+    assert!(lines[2].starts_with("198.18."), "{printed}");
+    assert_eq!(lines[3..], ["gaierror"], "{printed}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_dismissed_leaves_by_itself_if_it_can() {
+    let (_folder, work) = folder();
+    let confiner = Confiner::new(spawner());
+    for (script, expected) in [
+        ("read x; exit 7", Exit::Code(7)),
+        ("trap 'exit 8' TERM; echo ready; while :; do sleep 0.1; done", Exit::Code(8)),
+        ("trap '' TERM; echo ready; while :; do sleep 0.1; done", Exit::Signal(9)),
+    ] {
+        let program = program(script, &[], &work.with_file_name("own"));
+        let server = ConfinedServer::new(&program, &may(&work, &[])).expect("a program");
+        let mut running = confiner.start(&server.program).await.expect("started");
+        let mut io = running.take_io().expect("not taken yet");
+        if script.contains("ready") {
+            let mut ready = [0; 6];
+            timeout(PATIENCE, io.stdout.read_exact(&mut ready)).await.expect("in time").expect("ready");
+        }
+        drop(io.stdin);
+        let ended = timeout(PATIENCE, running.dismiss()).await.expect("in time");
+        assert_eq!(ended.exit, expected, "{script}");
+    }
+}

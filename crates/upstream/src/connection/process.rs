@@ -1,0 +1,133 @@
+//! `Process`: a server's program that runs here, confined or with the person's rights.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sandbox::confine::{Confined, ConfinedServer, Layer, LeftOut, Limit, MemoryKeeper, Outcome, Running};
+use sandbox::egress::{HostRules, Journal};
+use sandbox::{Exit, Program, Tree};
+use tokio::io::AsyncRead;
+use tokio::net::unix::pipe::Sender;
+
+use crate::error::ConnectError;
+use crate::settings::Settings;
+use crate::world::World;
+
+/// A server's program that runs. Dropping it ends it without waiting.
+pub(super) enum Process {
+    /// With the person's rights, under a guard.
+    Open(Tree),
+    /// In the sandbox.
+    Confined(Box<Running>),
+}
+
+/// What is read of it.
+pub(super) type Readable = Box<dyn AsyncRead + Send + Unpin>;
+
+/// Our ends of its standard streams.
+pub(super) struct Streams {
+    pub(super) stdin: Sender,
+    pub(super) stdout: Readable,
+    pub(super) stderr: Readable,
+}
+
+/// What a confined server may touch, as it runs, and what it was refused.
+#[derive(Debug, Clone)]
+pub struct SandboxReport {
+    /// Files and folders that it reads, beside the system's.
+    pub read: Vec<PathBuf>,
+    /// Those that it writes, beside its own.
+    pub write: Vec<PathBuf>,
+    /// Hosts that it reaches.
+    pub hosts: HostRules,
+    /// What it names and does not see.
+    pub left_out: Vec<LeftOut>,
+    /// Layers that were missing and waived.
+    pub without: Vec<Layer>,
+    /// What keeps it to its limit of memory.
+    pub memory: MemoryKeeper,
+    /// The hosts that it has reached, or not.
+    pub journal: Arc<Journal>,
+}
+
+impl Process {
+    /// Starts the program as its settings say. What it may touch is told beside it.
+    pub(super) async fn start(
+        program: &Program,
+        settings: &Settings,
+        world: &World,
+    ) -> Result<(Process, Option<Arc<SandboxReport>>), ConnectError> {
+        let Some(may) = settings.server_may(&world.launcher.guard) else {
+            return Ok((Process::Open(world.launcher.start(program)?), None));
+        };
+        let found = {
+            let program = program.clone();
+            // It looks at some files.
+            tokio::task::spawn_blocking(move || ConfinedServer::new(&program, &may)).await
+        };
+        let ConfinedServer { program, left_out } = found.map_err(|error| ConnectError::lost(&error))??;
+        let running = world.confiner.start(&program).await?;
+        let report = Arc::new(report(&program, &running, left_out));
+        Ok((Process::Confined(Box::new(running)), Some(report)))
+    }
+
+    /// Hands out the streams, once.
+    pub(super) fn take_streams(&mut self) -> Option<Streams> {
+        match self {
+            Process::Open(tree) => tree.take_io().map(|io| Streams {
+                stdin: io.stdin,
+                stdout: Box::new(io.stdout),
+                stderr: Box::new(io.stderr),
+            }),
+            Process::Confined(running) => running.take_io().map(|io| Streams {
+                stdin: io.stdin,
+                stdout: Box::new(io.stdout),
+                stderr: Box::new(io.stderr),
+            }),
+        }
+    }
+
+    /// Waits until it has ended and nothing of it is left. May be cancelled and called again.
+    pub(super) async fn wait(&mut self) -> Ended {
+        match self {
+            Process::Open(tree) => Ended { exit: tree.wait().await, limit: None, written: Vec::new() },
+            Process::Confined(running) => running.wait().await.into(),
+        }
+    }
+
+    /// Ends it in good order, which asks politely, then insists. Returns when nothing is left, within a bounded time.
+    pub(super) async fn end(self) -> Ended {
+        match self {
+            Process::Open(tree) => Ended { exit: tree.end().await, limit: None, written: Vec::new() },
+            Process::Confined(running) => running.dismiss().await.into(),
+        }
+    }
+}
+
+/// How a program ended.
+pub(super) struct Ended {
+    pub(super) exit: Exit,
+    /// The limit that ended it.
+    pub(super) limit: Option<Limit>,
+    /// Protected files that have changed while it ran.
+    pub(super) written: Vec<PathBuf>,
+}
+
+impl From<Outcome> for Ended {
+    fn from(outcome: Outcome) -> Ended {
+        let Outcome { exit, limit, written, .. } = outcome;
+        Ended { exit, limit, written }
+    }
+}
+
+fn report(program: &Confined, running: &Running, left_out: Vec<LeftOut>) -> SandboxReport {
+    SandboxReport {
+        read: program.read.clone(),
+        write: program.write.clone(),
+        hosts: program.hosts.clone(),
+        left_out,
+        without: running.without().to_vec(),
+        memory: running.memory_keeper(),
+        journal: running.journal().clone(),
+    }
+}
