@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, run } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
-import { FOLDER, NODE, fixture } from "../support/environment.mjs";
+import { NODE, fixture } from "../support/environment.mjs";
 import { clientApart, expectAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
@@ -16,10 +16,10 @@ const tool = (name, destructiveHint) => ({
   inputSchema: { type: "object" },
   annotations: { destructiveHint },
 });
-const [list, log] = ["wiper.json", "wiper.log"].map((name) => path.join(FOLDER, name));
+const config = configure({ more: `[approvals]\nwait = "0s"\n` });
+const [list, log] = ["wiper.json", "wiper.log"].map((name) => path.join(config.workspace, name));
 writeFileSync(list, JSON.stringify({ tools: [tool("wipe", true), tool("look", false)] }));
 writeFileSync(log, "");
-const config = configure({ more: `[approvals]\nwait = "0s"\n` });
 const add = (name) => [
   "mcp",
   "add",

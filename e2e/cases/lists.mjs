@@ -4,7 +4,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
-import { CHECKOUT, FOLDER, NODE, fixture } from "../support/environment.mjs";
+import { CHECKOUT, FOLDER, NODE, WRITES_HERE, fixture } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
 import { ALONE, BUILT_IN, configure, expectExit, runToEnd, serve, stopAtEnd } from "../support/toolcrib.mjs";
 import { openSession } from "../support/wire_http.mjs";
@@ -28,7 +28,7 @@ const listing = (name, definitions, table = {}) => {
       readFileSync(log, "utf8")
         .split("\n")
         .filter((line) => line === method).length,
-    table: { command: NODE, args: [fixture("listing_server.mjs"), file, log], ...table },
+    table: { command: NODE, args: [fixture("listing_server.mjs"), file, log], sandbox: WRITES_HERE, ...table },
   };
 };
 

@@ -29,6 +29,9 @@ export const RUST_CLIENT = path.resolve(fromRunner("TOOLCRIB_E2E_RUST_CLIENT", "
 /** A fresh folder of this case's own; real, since paths are compared as text. */
 export const FOLDER = realpathSync(process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")));
 
+/** The sandbox of a server that writes what it does into this case's folder. */
+export const WRITES_HERE = { write: [FOLDER] };
+
 const PACKAGES = path.resolve(fromRunner("TOOLCRIB_E2E_NPM", ".cache/npm/node_modules"));
 
 const fileIn = (packages) => (name, file) => path.join(packages, name, file);
@@ -80,4 +83,5 @@ export const pythonServer = (module, ...args) => ({ command: PYTHON, args: ["-m"
 export const filesystem = (folder) => ({
   command: NODE,
   args: [packageFile("@modelcontextprotocol/server-filesystem", "dist/index.js"), folder],
+  sandbox: { write: [folder] },
 });

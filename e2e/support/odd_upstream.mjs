@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { FOLDER, NODE, fixture } from "./environment.mjs";
+import { FOLDER, NODE, WRITES_HERE, fixture } from "./environment.mjs";
 import { eventually } from "./check.mjs";
 
 let servers = 0;
@@ -18,7 +18,7 @@ export const oddUpstream = (mode, more = {}) => {
     }
   };
   return {
-    table: { command: NODE, args: [fixture("odd_server.mjs"), mode, file], ...more },
+    table: { command: NODE, args: [fixture("odd_server.mjs"), mode, file], sandbox: WRITES_HERE, ...more },
     log,
     /** Waits until the server was sent a line that holds the piece, and returns that line. */
     received: (piece) =>

@@ -2,7 +2,7 @@
 
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { FOLDER, NODE, fixture } from "./environment.mjs";
+import { FOLDER, NODE, WRITES_HERE, fixture } from "./environment.mjs";
 
 let servers = 0;
 
@@ -17,6 +17,6 @@ export const told = (sides, table = {}) => {
       readFileSync(log, "utf8")
         .split("\n")
         .filter((line) => line === method).length,
-    table: { command: NODE, args: [fixture("told_server.mjs"), file, log], ...table },
+    table: { command: NODE, args: [fixture("told_server.mjs"), file, log], sandbox: WRITES_HERE, ...table },
   };
 };

@@ -23,6 +23,8 @@ pub enum NotStarted {
     Sandbox(Layer),
     /// The sandbox does not show it what it needs to start.
     NotShown,
+    /// The system cannot run it.
+    NotRun,
 }
 
 /// An upstream could not be connected to. Holds no secret: no header, no query of an address.
@@ -135,7 +137,8 @@ impl From<ConfineError> for ConnectError {
     fn from(error: ConfineError) -> ConnectError {
         let kind = match &error {
             ConfineError::Unavailable(missing) => NotStarted::Sandbox(missing.layer),
-            ConfineError::Workspace(_) | ConfineError::NotRun { .. } => NotStarted::NotShown,
+            ConfineError::Workspace(_) => NotStarted::NotShown,
+            ConfineError::NotRun { .. } => NotStarted::NotRun,
             ConfineError::Io(_) => NotStarted::System,
         };
         ConnectError::Start { kind, said: error.to_string() }

@@ -17,7 +17,9 @@ use wire::meta::{self, OwnEnvelope};
 
 use crate::answer;
 use crate::config::EraChoice;
-use crate::connection::{Connection, Era, Reply, SandboxReport, ServerIdentity, Stderr, Subscribed, Transport, ask};
+use crate::connection::{
+    Connection, Era, Reply, SandboxReport, ServerIdentity, Stderr, Subscribed, Transport, ask,
+};
 use crate::error::ConnectError;
 use crate::fault::Fault;
 use crate::profiles::Profile;

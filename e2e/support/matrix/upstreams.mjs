@@ -5,7 +5,7 @@ import { createInterface } from "node:readline";
 import path from "node:path";
 import { DOORS } from "../../fixtures/matrix/revisions.mjs";
 import { atEnd, within } from "../check.mjs";
-import { FOLDER, NODE, fixture } from "../environment.mjs";
+import { FOLDER, NODE, WRITES_HERE, fixture } from "../environment.mjs";
 import { newLines } from "./cell.mjs";
 
 const args = ({ revision, transport }, log) => [
@@ -43,7 +43,7 @@ const startUpstream = async (door) => {
     ...door,
     prefix,
     target,
-    table: target,
+    table: door.transport === "stdio" ? { ...target, sandbox: WRITES_HERE } : target,
     isOurs: (uri) => uri.includes(prefix) && uri.endsWith("one"),
     complaints: newLines(log),
   };

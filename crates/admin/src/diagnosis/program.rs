@@ -25,6 +25,7 @@ pub(super) fn not_started(failed: &Failed<'_>, kind: NotStarted, message: &str) 
             "sandbox_unavailable",
             &[("message", &message), ("fix", &layer.fix()), ("name", &failed.settings.name())],
         ),
+        NotStarted::NotRun => Diagnosis::of("cannot_run", &[("message", &format!(": {message}"))]),
         NotStarted::NotShown => {
             Diagnosis::of("not_shown", &[("message", &message), ("name", &failed.settings.name())])
         }

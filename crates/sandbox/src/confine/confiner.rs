@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
 use super::mounts::Mounts;
-use super::order::Order;
+use super::order::{Order, OrderedMount};
 use super::packet::{Packet, connection};
 use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
@@ -76,6 +76,8 @@ pub struct Confined {
     pub protected: ProtectedPaths,
     /// Other files and folders that it reads, beside those of the system.
     pub read: Vec<PathBuf>,
+    /// Others that it reads as their owner does. It matters as root, where the rest shows what everybody may read.
+    pub read_as_owner: Vec<PathBuf>,
     /// Others that it writes.
     pub write: Vec<PathBuf>,
     /// Sockets of the machine that it uses.
@@ -103,6 +105,7 @@ impl Confined {
             cwd: None,
             protected: ProtectedPaths::default(),
             read: Vec::new(),
+            read_as_owner: Vec::new(),
             write: Vec::new(),
             sockets: Vec::new(),
             home: None,
@@ -229,9 +232,10 @@ impl Confined {
             mounts.add(prepared.ordered);
             surveyed.extend(prepared.surveyed);
         }
-        for path in &self.read {
+        let read = self.read.iter().map(|path| (path, false));
+        for (path, is_owned) in read.chain(self.read_as_owner.iter().map(|path| (path, true))) {
             mounts.follow(path)?;
-            mounts.add(workspace::shown(path, &self.protected)?);
+            mounts.add(OrderedMount { is_owned, ..workspace::shown(path, &self.protected)? });
         }
         for path in &self.sockets {
             mounts.socket(path)?;

@@ -77,18 +77,19 @@ impl ConfinedServer {
         let executable = lookup::find(program, &outside)?;
         let home = variable("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
         let mut seen = Seen::new(home, may);
-        seen.read.extend(tool_chains::all(seen.home.as_deref()));
+        let mut read = tool_chains::all(seen.home.as_deref());
         let path = outside.get(&OsString::from("PATH")).cloned().unwrap_or_default();
-        seen.read.extend(places::of(&executable, &path, seen.home.as_deref()));
+        read.extend(places::of(&executable, &path, seen.home.as_deref()));
         named::look(program, &mut seen);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());
-        let Seen { read, write, left_out, .. } = seen;
+        let Seen { read: named, write, left_out, .. } = seen;
         let program = Confined {
             args: program.args.iter().map(Into::into).collect(),
             env: environment(program, outside),
             cwd: program.cwd.clone(),
             protected: may.protected.clone(),
-            read: read.into_iter().chain(may.read.iter().cloned()).collect(),
+            read,
+            read_as_owner: named.into_iter().chain(may.read.iter().cloned()).collect(),
             write: write.into_iter().chain(may.write.iter().cloned()).collect(),
             sockets: may.sockets.clone(),
             home: program.own_folder.clone(),

@@ -34,7 +34,7 @@ pub(super) struct Streams {
 /// What a confined server may touch, as it runs, and what it was refused.
 #[derive(Debug, Clone)]
 pub struct SandboxReport {
-    /// Files and folders that it reads, beside the system's.
+    /// Files and folders that it reads, beside the system's, its own and those of tool chains.
     pub read: Vec<PathBuf>,
     /// Those that it writes, beside its own.
     pub write: Vec<PathBuf>,
@@ -122,7 +122,7 @@ impl From<Outcome> for Ended {
 
 fn report(program: &Confined, running: &Running, left_out: Vec<LeftOut>) -> SandboxReport {
     SandboxReport {
-        read: program.read.clone(),
+        read: program.read_as_owner.clone(),
         write: program.write.clone(),
         hosts: program.hosts.clone(),
         left_out,

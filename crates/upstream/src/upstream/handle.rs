@@ -16,7 +16,7 @@ use super::starts::Starts;
 use super::suspended_tasks::SuspendedTasks;
 use crate::breaker::Breaker;
 use crate::clock::now_ms;
-use crate::connection::{Connection, SandboxReport, Era, Notice, Stderr, Subscribed};
+use crate::connection::{Connection, Era, Notice, SandboxReport, Stderr, Subscribed};
 use crate::habits::Habits;
 use crate::kind::Kind;
 use crate::offer::{Offer, State};

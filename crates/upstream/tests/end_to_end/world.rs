@@ -10,7 +10,7 @@ use sandbox::{Access, Client, Launcher, Root};
 use tool_api::{
     AnyTool, Arguments, CallId, Cancel, Context, Listener, Outcome, Payload, Permit, Progress, ToolError,
 };
-use upstream::{Config, Offer, Upstream, World};
+use upstream::{Config, Confinement, Offer, Upstream, World};
 use wire::initialize::Ourselves;
 
 /// What every wait for an outcome is given; only a failing test needs it.
@@ -32,7 +32,9 @@ pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn TokenStore>) -> Arc<
     let client = Client::new();
     let world = World { launcher, confiner, client, ourselves, keeper, pins: None, trace: None };
     let settings = settings.expect("sound").inheriting(&std::env::vars_os().collect(), Path::new("/"));
-    Upstream::new(settings, world)
+    // The tests look at what servers write in temporary folders.
+    let confinement = Confinement { write: vec![std::env::temp_dir()], ..Confinement::default() };
+    Upstream::new(settings.confined_by(&Arc::new(confinement)), world)
 }
 
 /// The upstream `it` of the scripted server with these habits.

@@ -48,6 +48,7 @@ fn word_of(word: &str, folder: Option<&Path>, seen: &mut Seen<'_>) {
         };
         if path.is_dir() {
             seen.add(&path);
+            places::packages(&path).iter().for_each(|packages| seen.add(packages));
         } else if path.exists() {
             file(&path, seen);
         } else if path.is_absolute()

@@ -30,7 +30,7 @@ pub(super) fn of(executable: &Path, path: &OsStr, home: Option<&Path>) -> Vec<Pa
     let mut places = Vec::new();
     let mut next = Some(executable.to_owned());
     for _ in 0..INTERPRETERS_MAX {
-        let Some(program) = next.take() else { break };
+        let Some(program) = next.take().filter(|program| program.exists()) else { break };
         places.push(program.clone());
         // As it is named, and where links lead: either may have its parts beside it.
         let named =
@@ -46,9 +46,7 @@ pub(super) fn of(executable: &Path, path: &OsStr, home: Option<&Path>) -> Vec<Pa
 /// The folders of what lies beside a program or script, whose path has no link but perhaps the last.
 pub(super) fn parts(file: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let mut parts = Vec::new();
-    let packages = file.ancestors().filter(|above| above.file_name() == Some(OsStr::new(PACKAGES)));
-    // Packages load their neighbours.
-    parts.extend(packages.last().map(Path::to_owned));
+    parts.extend(packages(file));
     for above in file.ancestors().skip(1) {
         let environment = above.join(PYTHON_ENVIRONMENT);
         if let Ok(text) = fs::read_to_string(environment) {
@@ -71,6 +69,12 @@ pub(super) fn parts(file: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     parts.extend(own.map(Path::to_owned));
     parts.retain(|part| too_wide(part, home).is_none());
     parts
+}
+
+/// The packages among which `path` lies: they load their neighbours.
+pub(super) fn packages(path: &Path) -> Option<PathBuf> {
+    let packages = path.ancestors().filter(|above| above.file_name() == Some(OsStr::new(PACKAGES)));
+    packages.last().map(Path::to_owned)
 }
 
 /// Where the interpreter of a Python environment is installed: `home = /usr/bin` in its file.
