@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sandbox::confine::{Layer, Limits};
+use sandbox::egress::HostRules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Size, Span};
@@ -18,6 +19,12 @@ pub(crate) struct Config {
     /// Files and folders that every program reads beside those of the system, such as a tool chain in your home folder;
     /// relative to this file. They have the same paths inside.
     pub(crate) read: Vec<PathBuf>,
+    /// Folders that programs with the write scope, and the programs of servers, write beside the workspace, such as the cache
+    /// of a tool chain; relative to this file.
+    pub(crate) write: Vec<PathBuf>,
+    /// Hosts that programs reach beside those that are named for a run or a call, such as `["proxy.golang.org", "localhost:5432"]`;
+    /// `"public"` is every host with a public address. What a server's program reaches is said by `[mcp.NAME.sandbox]`.
+    pub(crate) hosts: Vec<String>,
     /// How long a program may take.
     pub(crate) timeout: Span,
     /// How much processor time each of its processes may take.
@@ -63,6 +70,10 @@ pub struct Confinement {
     pub waived: Vec<Layer>,
     /// What programs read beside the system, as absolute paths.
     pub read: Vec<PathBuf>,
+    /// What they write beside the workspace, if they may write at all, as absolute paths.
+    pub write: Vec<PathBuf>,
+    /// What they reach beside what is named for a call.
+    pub hosts: HostRules,
     /// How much they may use.
     pub limits: Limits,
 }
@@ -73,6 +84,8 @@ impl Default for Config {
         Config {
             waive: Vec::new(),
             read: Vec::new(),
+            write: Vec::new(),
+            hosts: Vec::new(),
             timeout: Span(limits.time),
             cpu: Span(limits.cpu),
             processes: limits.processes,
@@ -86,8 +99,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// `read` are its paths, made absolute.
-    pub(crate) fn settled(&self, read: Vec<PathBuf>) -> Confinement {
+    /// `read` and `write` are its paths, made absolute, and `hosts` what its hosts come to.
+    pub(crate) fn settled(&self, read: Vec<PathBuf>, write: Vec<PathBuf>, hosts: HostRules) -> Confinement {
         let limits = Limits {
             time: self.timeout.0,
             cpu: self.cpu.0,
@@ -98,7 +111,8 @@ impl Config {
             scratch_bytes: self.scratch.0,
             output_bytes: self.output.0,
         };
-        Confinement { waived: self.waive.iter().map(|layer| layer.layer()).collect(), read, limits }
+        let waived = self.waive.iter().map(|layer| layer.layer()).collect();
+        Confinement { waived, read, write, hosts, limits }
     }
 }
 
@@ -130,6 +144,9 @@ mod tests {
 
     #[test]
     fn without_a_word_the_limits_are_those_of_the_sandbox() {
-        assert_eq!(Config::default().settled(Vec::new()), Confinement::default());
+        assert_eq!(
+            Config::default().settled(Vec::new(), Vec::new(), HostRules::none()),
+            Confinement::default()
+        );
     }
 }

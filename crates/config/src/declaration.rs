@@ -59,6 +59,9 @@ pub(crate) fn of_server(name: &str, table: &Value) -> (String, Vec<Line>, Vec<St
             ("headers", Value::Object(headers)) => {
                 lines.extend(headers.iter().map(|(header, value)| of_header(header, value)));
             }
+            ("sandbox", Value::Object(sandbox)) => {
+                lines.extend(sandbox.iter().flat_map(|(key, value)| of_sandbox(key, value)).map(plain));
+            }
             (key, value) => lines.push(plain(format!("{key} = {}", masked(name, &[key], value)))),
         }
     }
@@ -93,6 +96,23 @@ fn of_header(name: &str, value: &Value) -> Line {
     match origin(value) {
         Some(origin) => plain(format!("sends the header {name} from {origin}")),
         None => plain(format!("sends the header {name}")),
+    }
+}
+
+/// What a server may touch, each by itself: this is what a person lets it do.
+fn of_sandbox(key: &str, value: &Value) -> Vec<String> {
+    let each =
+        |verb: &str, items: &[Value]| items.iter().map(|item| format!("{verb} {}", word(item))).collect();
+    match (key, value) {
+        ("read", Value::Array(paths)) => each("reads", paths),
+        ("write", Value::Array(paths)) => each("reads and writes", paths),
+        ("sockets", Value::Array(paths)) => each("uses the socket", paths),
+        ("network", Value::Array(hosts)) if !hosts.is_empty() => each("reaches", hosts),
+        ("network", Value::String(public)) if public == "public" => Vec::new(),
+        ("network", Value::String(none)) if none == "none" => vec!["reaches no network".to_owned()],
+        ("network", Value::Array(_)) => vec!["reaches no network".to_owned()],
+        ("profile", _) => Vec::new(),
+        _ => vec![format!("sandbox.{key} = {value}")],
     }
 }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use clients::{Comment, Form, Server, line_end, not_toml, without_toml};
-use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike};
+use toml_edit::{Document, DocumentMut, Item, Key, Table, TableLike, Value};
 
 use crate::find;
 use crate::surroundings::Surroundings;
@@ -50,7 +50,8 @@ pub fn remove_server(text: &str, name: &str) -> Result<Option<String>, String> {
     without_toml(text, &[SERVERS], name, Comment::Goes)
 }
 
-/// The text with other values for these keys of a server. The rest of it stays byte for byte.
+/// The text with other values for these keys of a server, or of tables in its own (`sandbox.network`). The rest of it stays
+/// byte for byte.
 ///
 /// # Errors
 /// A sentence, with line and column if the text is no TOML.
@@ -63,7 +64,9 @@ pub(crate) fn set_keys(
     for (key, value) in values {
         let value = value.to_string();
         after = with_key(&after, name, key, value.trim())?;
-        expected[SERVERS][name][*key] = Form::Toml.read(&format!("it = {value}"))?["it"].take();
+        let changed = &mut expected[SERVERS][name];
+        let changed = key.split('.').fold(changed, |table, key| &mut table[key]);
+        *changed = Form::Toml.read(&format!("it = {value}"))?["it"].take();
     }
     Form::Toml.proven(after, &expected)
 }
@@ -72,26 +75,43 @@ fn with_key(text: &str, name: &str, key: &str, value: &str) -> Result<String, St
     let document = Document::parse(text).map_err(|error| not_toml(text, error.span(), error.message()))?;
     let server = table_of_servers(document.as_table())?.and_then(|servers| servers.get(name));
     let server = server.ok_or_else(|| format!("it has no server {name:?}"))?;
-    let present = server.as_table_like().and_then(|table| table.get(key));
+    let (table, key) = home_of(server, key)?;
+    let present = key.iter().try_fold(table, |item, key| item.as_table_like()?.get(key));
+    let key = key.iter().map(|key| Key::new(*key).to_string()).collect::<Vec<_>>().join(".");
     let (place, written) = if let Some(present) = present {
         (present.span(), value.to_owned())
-    } else if let Some(inline) = server.as_inline_table() {
+    } else if let Some(inline) = table.as_inline_table() {
         // Before its closing brace.
         let end = inline.span().map(|span| text[..span.end - 1].trim_end().len());
-        (end.map(|end| end..end), format!(", {} = {value}", Key::new(key)))
+        let (before, after) = if inline.is_empty() { ("", " ") } else { (",", "") };
+        (end.map(|end| end..end), format!("{before} {key} = {value}{after}"))
     } else {
-        let header = server.as_table().filter(|table| !table.is_dotted() && !table.is_implicit());
+        let header = table.as_table().filter(|table| !table.is_dotted() && !table.is_implicit());
         let end = header.and_then(Table::span).map(|header| {
             let rest = &text[header.end..];
             header.end + rest.find('\n').map_or(rest.len(), |at| at + 1)
         });
         let before = if end.is_some_and(|end| !text[..end].ends_with('\n')) { line_end(text) } else { "" };
-        (end.map(|end| end..end), format!("{before}{} = {value}{}", Key::new(key), line_end(text)))
+        (end.map(|end| end..end), format!("{before}{key} = {value}{}", line_end(text)))
     };
     let place = place.ok_or("it is written in a way that this command cannot change; change it by hand")?;
     let mut after = text.to_owned();
     after.replace_range(place, &written);
     Ok(after)
+}
+
+/// The table that has, or gets, this key of a server's: one of its own that stands by itself, else the server's. With the key
+/// as that table has it.
+fn home_of<'d, 'k>(server: &'d Item, key: &'k str) -> Result<(&'d Item, Vec<&'k str>), String> {
+    let Some((table, below)) = key.split_once('.') else { return Ok((server, vec![key])) };
+    let of_server = Ok((server, vec![table, below]));
+    let Some(item) = server.as_table_like().and_then(|server| server.get(table)) else { return of_server };
+    let is_dotted = match item {
+        Item::Table(item) => item.is_dotted() || item.is_implicit(),
+        Item::Value(Value::InlineTable(item)) => item.is_dotted(),
+        _ => return Err(format!("its `{table}` is no table")),
+    };
+    if is_dotted { of_server } else { Ok((item, vec![below])) }
 }
 
 /// The table of servers, if there is one.

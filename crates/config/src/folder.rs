@@ -6,10 +6,12 @@ use std::path::Path;
 
 use admin::folders::{Agreement, Declaration, HeldBack, Line};
 
+use sandbox::egress::HostRules;
+
 use crate::consent::FolderConsent;
 use crate::declaration;
 use crate::find::FILE;
-use crate::tighten::tightened;
+use crate::tighten::{narrowed, tightened};
 use crate::tree::{Member, Node, Place, Written};
 
 /// Servers of one file that are read; a file with more was not written by a person, and each is shown to one.
@@ -22,6 +24,8 @@ pub(crate) struct Folders {
     pub held: Vec<HeldBack>,
     /// The servers of folders that are in force, with the kept secrets that each may use.
     pub servers: BTreeMap<String, BTreeSet<String>>,
+    /// What servers of the user's reach by the user's word, where a folder's file narrows it: nothing beyond it.
+    pub reached: BTreeMap<String, Vec<HostRules>>,
     /// What is not for a folder to say, with its place.
     pub passed_over: Vec<(Place, String)>,
 }
@@ -45,6 +49,9 @@ impl Folders {
         file: &FolderFile<'_>,
     ) -> Node {
         let servers = self.take_servers(&mut said, users);
+        for (name, rules) in narrowed(&tree, &said) {
+            self.reached.entry(name).or_default().push(rules);
+        }
         self.passed_over.extend(tightened(&mut tree, &said));
         for (name, member) in servers {
             let declared = declaration::of_server(&name, &member.node.to_json());
@@ -84,6 +91,7 @@ impl Folders {
             }
             self.passed_over.extend(without_users_prefix(&name, &mut member.node, users));
             self.passed_over.extend(without_effects(&name, &mut member.node));
+            self.passed_over.extend(without_opening(&name, &mut member.node));
             if let (Some(timeout), Written::Table(keys)) = (&timeout, &mut member.node.written) {
                 keys.entry("timeout".to_owned()).or_insert_with(|| timeout.clone());
             }
@@ -143,4 +151,12 @@ fn without_effects(name: &str, table: &mut Node) -> Vec<(Place, String)> {
         Some((effect.key, format!("mcp.{name}.tool.{tool}.effect")))
     };
     tools.into_iter().flatten().filter_map(effect).collect()
+}
+
+/// Takes out a profile that does not confine: what a server of a folder's may touch is said by its other keys, one by one.
+fn without_opening(name: &str, table: &mut Node) -> Option<(Place, String)> {
+    let sandbox = table.at_mut(&["sandbox"])?.table_mut()?;
+    let profile = sandbox.get("profile").filter(|profile| profile.node.text() != Some("confined"))?.key;
+    sandbox.remove("profile");
+    Some((profile, format!("mcp.{name}.sandbox.profile")))
 }

@@ -164,7 +164,7 @@ fn settle(
     let read = read::tree(sources, surroundings, &consent)?;
     let (file, mut problems) = read::file(&read.tree);
     let mut settling = Settling::new(&read.tree, sources, surroundings);
-    (settling.unfollowed, settling.folders) = (unfollowed, Some(&read.folders.servers));
+    (settling.unfollowed, settling.folders) = (unfollowed, Some(&read.folders));
     match settings::settle(file, settling) {
         Ok(settings) if problems.is_empty() => Ok((settings, read)),
         Ok(_) => Err(problems),

@@ -9,8 +9,11 @@ use crate::held::hold;
 use crate::surroundings::Surroundings;
 use crate::trial::{files_of_server, load_as_if};
 
-/// Gives keys of a server's table other values, as they are typed (`KEY=VALUE`, the value in TOML or as a bare text), in
-/// the file that decides about the server; gives that file.
+/// A key of a server's table, and one of a table in it, as in `sandbox.network`.
+const KEYS_MAX: usize = 2;
+
+/// Gives keys of a server's table, or of a table in it, other values, as they are typed (`KEY=VALUE` or `TABLE.KEY=VALUE`,
+/// the value in TOML or as a bare text), in the file that decides about the server; gives that file.
 ///
 /// # Errors
 /// Why nothing was changed: there is no such server, or the configuration would have something wrong that it has not now.
@@ -24,7 +27,8 @@ pub fn set_server(
         typed.iter().map(|typed| read(typed)).collect::<Result<Vec<_>, _>>().map_err(Fault::misused)?;
     let files = files_of_server(named, surroundings, name)
         .map_err(|problems| Fault::configuration(problems.to_string()))?;
-    let file = files.into_iter().next_back();
+    // The user's own comes first, and governs: a folder's only tightens what it says of a server.
+    let file = files.into_iter().next();
     let file = file.ok_or_else(|| {
         Fault::misused(format!("there is no server `{name}`; `toolcrib mcp list` names them"))
     })?;
@@ -33,11 +37,15 @@ pub fn set_server(
     let before = held.text().map_err(Fault::failed)?;
     let after = set_keys(&before, name, &values).map_err(|why| unchanged(&why))?;
     let problems = |text: &str| match load_as_if(named, surroundings, &file, text.to_owned()) {
-        Ok(_) => Vec::new(),
+        // What is passed over was set in vain.
+        Ok(loaded) => loaded.passed_over,
         Err(problems) => problems.lines().to_vec(),
     };
-    let known = problems(&before);
-    let new: Vec<String> = problems(&after).into_iter().filter(|problem| !known.contains(problem)).collect();
+    // A line more moves what stands below it.
+    let told = |problem: &str| problem.split_once(": ").map_or(problem, |(_, what)| what).to_owned();
+    let known: Vec<String> = problems(&before).iter().map(|problem| told(problem)).collect();
+    let new: Vec<String> =
+        problems(&after).into_iter().filter(|problem| !known.contains(&told(problem))).collect();
     if !new.is_empty() {
         return Err(Fault::misused(format!("{}\nnothing was changed", new.join("\n"))));
     }
@@ -46,8 +54,10 @@ pub fn set_server(
 }
 
 fn read(typed: &str) -> Result<(&str, toml_edit::Value), String> {
-    let is_plain = |key: &&str| key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
-    let Some((key, value)) = typed.split_once('=').filter(|(key, _)| !key.is_empty() && is_plain(key)) else {
+    let is_word =
+        |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_');
+    let is_key = |key: &str| key.split('.').count() <= KEYS_MAX && key.split('.').all(is_word);
+    let Some((key, value)) = typed.split_once('=').filter(|(key, _)| is_key(key)) else {
         return Err(format!("{typed:?} is no KEY=VALUE, such as `timeout=60000`"));
     };
     // What is no value in TOML is a text that nobody wanted to quote for the shell.
@@ -96,6 +106,11 @@ mod tests {
         check("c", &["command=a b"], Ok(&with("\"z\"", "\"a b\"")));
         check(
             "b",
+            &["sandbox.network=none"],
+            Ok(&with("[mcp.b]\n", "[mcp.b]\nsandbox.network = \"none\"\n")),
+        );
+        check(
+            "b",
             &["timeout=5", "args=[\"-v\"]"],
             Ok(&with("[mcp.b]\n", "[mcp.b]\nargs = [\"-v\"]\ntimeout = 5\n")),
         );
@@ -117,5 +132,32 @@ mod tests {
             &["timout=5"],
             Err("FILE:3:1: unknown key `timout` in [mcp.a]; did you mean `timeout`?\nnothing was changed"),
         );
+    }
+
+    #[test]
+    fn the_users_file_is_changed_where_a_folders_only_tightens_and_nothing_is_set_in_vain() {
+        let disk = tempfile::tempdir().expect("a folder");
+        let (own, folder) = (disk.path().join("home/.config/toolcrib"), disk.path().join("home/project"));
+        let [users, folders] = [&own, &folder].map(|folder| {
+            std::fs::create_dir_all(folder).expect("a folder");
+            folder.join("toolcrib.toml")
+        });
+        std::fs::write(&users, "[mcp.a]\ncommand = \"x\"\n").expect("writable");
+        std::fs::write(&folders, "[log]\n[mcp.a]\nexclude = []\n[mcp.p]\ncommand = \"y\"\n")
+            .expect("writable");
+        let variables = [("HOME".into(), disk.path().join("home").into())].into();
+        let surroundings = Surroundings { current_dir: folder, variables, ..Surroundings::default() };
+        let set = |name: &str, typed: &str| {
+            let done = set_server(None, &surroundings, name, &[typed.to_owned()]);
+            done.map_err(|why| why.to_string())
+        };
+        assert_eq!(set("a", "sandbox.network=none"), Ok(users.clone()));
+        assert_eq!(set("p", "sandbox.network=[\"a.example\"]"), Ok(folders.clone()));
+        assert_eq!(set("a", "sandbox.profile=open"), Ok(users));
+        let before = std::fs::read_to_string(&folders).expect("readable");
+        let refused = set("p", "sandbox.profile=open").expect_err("a folder opens nothing");
+        assert!(refused.contains("toolcrib.toml:5:9: mcp.p.sandbox.profile is passed over"), "{refused}");
+        assert!(!refused.contains("log is passed over"), "that was so before: {refused}");
+        assert_eq!(std::fs::read_to_string(&folders).expect("readable"), before);
     }
 }

@@ -2,6 +2,7 @@
 //! environment or a file of configuration.
 
 mod confined;
+mod confinement;
 mod governing;
 mod learnt;
 mod servers;
@@ -10,13 +11,14 @@ mod vocabulary;
 mod workspaces;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use store::KeySource;
 
 use crate::file::File;
 use crate::find::folder_of;
+use crate::folder::Folders;
 use crate::kept::Kept;
 use crate::problem::{Problem, Source};
 use crate::reference::Unfollowed;
@@ -118,8 +120,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
-    let read = settling.read_by_programs(&file.sandbox.read);
-    let sandbox = file.sandbox.settled(read);
+    let sandbox = settling.sandbox(&file.sandbox);
     settling.audit(&file.audit);
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
@@ -172,8 +173,8 @@ pub(crate) struct Settling<'a> {
     tree: &'a Node,
     sources: &'a [Source],
     surroundings: &'a Surroundings,
-    /// The servers that folders have declared, with the kept secrets that each may use; nothing where there are none.
-    pub folders: Option<&'a BTreeMap<String, BTreeSet<String>>>,
+    /// What folders' files come to; nothing where there are none.
+    pub folders: Option<&'a Folders>,
     /// Those found so far.
     secret_files: RefCell<Vec<PathBuf>>,
     pub unfollowed: Unfollowed,
@@ -312,10 +313,6 @@ impl Settling<'_> {
         let located = self.path(keys, path);
         self.secret_files.borrow_mut().push(located.clone());
         located
-    }
-
-    fn read_by_programs(&self, paths: &[PathBuf]) -> Vec<PathBuf> {
-        paths.iter().map(|path| self.path(&["sandbox", "read"], path)).collect()
     }
 
     fn text_path(&self, keys: &[&str], path: &str) -> String {

@@ -85,7 +85,10 @@ impl Show<'_> {
                 let value = secret::without_credentials_at(&keys, node.to_json());
                 Some(Shown::Value { value, note: self.spots(node, key) })
             }
-            None if schema["properties"].is_object() => Some(self.table(schema, None, path)),
+            // A table that may be left out says something only if it is written.
+            None if schema["properties"].is_object() => {
+                (!may_be_nothing(outer)).then(|| self.table(schema, None, path))
+            }
             None => {
                 let default = outer.get("default").filter(|value| !value.is_null() && !value.is_object())?;
                 Some(Shown::Value { value: default.clone(), note: "default".to_owned() })
@@ -116,6 +119,10 @@ fn or_nothing<'s>(root: &'s Value, schema: &'s Value) -> &'s Value {
         (Some(only), None) => resolved(root, only),
         _ => schema,
     }
+}
+
+fn may_be_nothing(schema: &Value) -> bool {
+    schema["anyOf"].as_array().is_some_and(|choices| choices.iter().any(|choice| choice["type"] == "null"))
 }
 
 fn to_json(shown: &Shown) -> Value {

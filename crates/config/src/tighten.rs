@@ -1,18 +1,25 @@
 //! What a folder's file may say of what is the user's: a few keys that can only tighten, laid over the user's file.
 //! Everything else that it says of it holds nowhere, and is told. Its own servers are in [`folder`](crate::folder).
 
+use sandbox::egress::HostRules;
+
 use crate::tree::{Member, Node, Place, Written};
 
 /// Stands for any name in a path.
 const ANY: &str = "*";
 
 /// What a folder's file may say, each with how it is laid over what the user's file says there.
-const SAID: [(&[&str], Lay); 3] = [
+const SAID: [(&[&str], Lay); 5] = [
     (&["policy", "deny"], added),
     // Of a server of the user's. Those of the folder's own are declared.
     (&["mcp", ANY, "exclude"], added),
     (&["mcp", ANY, "trust"], stricter),
+    (&["mcp", ANY, "sandbox", "profile"], confined),
+    (&["mcp", ANY, "sandbox", "network"], narrower),
 ];
+
+/// Where a server's table says what its program reaches.
+const NETWORK: [&str; 2] = ["sandbox", "network"];
 
 /// The words of `trust`, the strictest first.
 const TRUST: [&str; 3] = ["review", "pin", "trust"];
@@ -39,6 +46,37 @@ fn stricter(users: Option<&Node>, folders: &Node) -> Option<Written> {
     let said = rank(folders.text()?)?;
     let holds = rank(users.map_or(Some(TRUST_DEFAULT), Node::text)?)?;
     (said <= holds).then(|| folders.written.clone())
+}
+
+/// The folder's word, if it confines.
+fn confined(_: Option<&Node>, folders: &Node) -> Option<Written> {
+    (folders.text()? == "confined").then(|| folders.written.clone())
+}
+
+/// The folder's hosts; who settles them allows none that the user's do not. A mistake in the user's stays, to be told of.
+fn narrower(users: Option<&Node>, folders: &Node) -> Option<Written> {
+    rules(users)?;
+    matches!(folders.written, Written::Text(_) | Written::List(_)).then(|| folders.written.clone())
+}
+
+/// What the user's word for the network comes to, if it is sound.
+fn rules(users: Option<&Node>) -> Option<HostRules> {
+    let network = match users {
+        Some(users) => serde_json::from_value(users.to_json()).ok()?,
+        None => upstream::Network::default(),
+    };
+    network.rules().ok()
+}
+
+/// What the servers of `tree` reach by themselves for whose network a folder's file has a narrower word.
+pub(crate) fn narrowed(tree: &Node, folders: &Node) -> Vec<(String, HostRules)> {
+    let servers = folders.at(&["mcp"]).and_then(Node::table).into_iter().flatten();
+    let narrowed = servers.filter_map(|(name, server)| {
+        let users = tree.at(&["mcp", name]).and_then(|server| server.at(&NETWORK));
+        narrower(users, server.node.at(&NETWORK)?)?;
+        Some((name.clone(), rules(users)?))
+    });
+    narrowed.collect()
 }
 
 /// Lays over `tree`, which is the user's, what tightens in a folder's file; gives the keys that are passed over, with

@@ -16,7 +16,7 @@ use tool_api::Validate;
 
 pub use oauth::{GrantKind, Oauth, OauthTable, ProviderTable};
 pub use pins::Trust;
-pub use sandbox::{Network, NetworkWord, SandboxProfile, SandboxTable};
+pub use sandbox::{Network, SandboxProfile, SandboxTable};
 pub use timeout::Timeout;
 pub use tool::Tool;
 pub use value::{NotFollowed, Reference, Value};

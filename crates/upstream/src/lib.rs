@@ -48,7 +48,7 @@ mod world;
 
 pub use actor::END_TIMEOUT;
 pub use config::{
-    Config, Destructive, Enabled, GrantKind, Isolation, Network, NetworkWord, NotFollowed, Oauth, OauthTable,
+    Config, Destructive, Enabled, GrantKind, Isolation, Network, NotFollowed, Oauth, OauthTable,
     ProviderTable, Reference, Restart, SandboxProfile, SandboxTable, Timeout, Tool, Transport, Trust, Value,
 };
 pub use connection::SandboxReport;

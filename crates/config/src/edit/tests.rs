@@ -227,3 +227,47 @@ fn the_file_to_change_is_the_nearest() {
     let error = target(None, &surroundings).expect_err("there is no home");
     assert_eq!(error, "there is no home folder to keep the configuration in; use --config FILE");
 }
+
+/// What becomes of a text when a key of the server `a` is set to 1.
+#[track_caller]
+fn check_set(before: &str, key: &str, expected: &str) {
+    let after = set_keys(before, "a", &[(key, 1.into())]);
+    assert_eq!(after.as_deref().unwrap_or_else(|why| why), expected, "{before:?} {key}");
+}
+
+#[test]
+fn a_key_of_a_table_in_a_servers_is_set_wherever_that_table_stands() {
+    let key = "sandbox.network";
+    // There is none yet.
+    check_set("[mcp.a]\nx = 0\n", key, "[mcp.a]\nsandbox.network = 1\nx = 0\n");
+    check_set("[mcp.a] # it", key, "[mcp.a] # it\nsandbox.network = 1\n");
+    check_set("mcp.a = { x = 0 }\n", key, "mcp.a = { x = 0, sandbox.network = 1 }\n");
+    // It stands by itself, with and without the key.
+    check_set(
+        "[mcp.a]\nx = 0\n[mcp.a.sandbox]\ny = 0\n[z]\n",
+        key,
+        "[mcp.a]\nx = 0\n[mcp.a.sandbox]\nnetwork = 1\ny = 0\n[z]\n",
+    );
+    check_set("[mcp.a.sandbox]\nnetwork = [\n  0, # it\n]\n", key, "[mcp.a.sandbox]\nnetwork = 1\n");
+    // It is a value.
+    check_set("[mcp.a]\nsandbox = { y = 0 }\n", key, "[mcp.a]\nsandbox = { y = 0, network = 1 }\n");
+    check_set("[mcp.a]\nsandbox = {}\n", key, "[mcp.a]\nsandbox = { network = 1 }\n");
+    check_set("[mcp.a]\nsandbox = { network = 0 }\n", key, "[mcp.a]\nsandbox = { network = 1 }\n");
+    check_set(
+        "mcp.a = { x = 0, sandbox = { y = 0 } }\n",
+        key,
+        "mcp.a = { x = 0, sandbox = { y = 0, network = 1 } }\n",
+    );
+    // Its keys stand in the server's.
+    check_set("[mcp.a]\nsandbox.y = 0\n", key, "[mcp.a]\nsandbox.network = 1\nsandbox.y = 0\n");
+    check_set("[mcp.a]\nsandbox.network = 0\n", key, "[mcp.a]\nsandbox.network = 1\n");
+    check_set("mcp.a = { sandbox.y = 0 }\n", key, "mcp.a = { sandbox.y = 0, sandbox.network = 1 }\n");
+    check_set("mcp.a = { sandbox.network = 0 }\n", key, "mcp.a = { sandbox.network = 1 }\n");
+}
+
+#[test]
+fn what_is_no_table_gets_no_key() {
+    for text in ["[mcp.a]\nsandbox = 5\n", "[mcp.a]\nsandbox = []\n", "[[mcp.a.sandbox]]\n"] {
+        check_set(text, "sandbox.network", "its `sandbox` is no table");
+    }
+}

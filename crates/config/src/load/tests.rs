@@ -1,5 +1,6 @@
 //! What a person sees of a configuration: every message, and what is shown of secrets.
 
+mod confinement;
 mod governing;
 mod kept;
 mod mistakes;
@@ -104,6 +105,7 @@ fn nothing_written_is_a_good_configuration() {
         [sandbox]
         cpu = "5m"           # default
         file_size = "4 GiB"  # default
+        hosts = []           # default
         memory = "4 GiB"     # default
         open_files = 4096    # default
         output = "64 MiB"    # default
@@ -112,6 +114,7 @@ fn nothing_written_is_a_good_configuration() {
         scratch = "512 MiB"  # default
         timeout = "2m"       # default
         waive = []           # default
+        write = []           # default
 
         [server]
         bind = "127.0.0.1:3000"  # default

@@ -23,7 +23,8 @@ impl Settling<'_> {
         let (organisation, project) =
             (named("organisation", &config.organisation), named("project", &config.project));
         let user = named("user", &config.user);
-        let own_servers = || self.folders.into_iter().flatten().map(|(name, _)| name.clone()).collect();
+        let own_servers =
+            || self.folders.into_iter().flat_map(|folders| folders.servers.keys().cloned()).collect();
         let local = upstreams.iter().filter(|upstream| is_local(upstream));
         let local_upstreams: BTreeSet<String> = local.map(|upstream| upstream.name().to_owned()).collect();
         rules::Settings {

@@ -60,8 +60,8 @@ impl Settling<'_> {
     }
 
     /// The kept secrets that a folder's server may use; nothing for a server of the user's.
-    fn secrets_of_folders(&self, name: &str) -> Option<&BTreeSet<String>> {
-        self.folders?.get(name)
+    pub(super) fn secrets_of_folders(&self, name: &str) -> Option<&BTreeSet<String>> {
+        self.folders?.servers.get(name)
     }
 
     /// Reports the servers that would share with another what tells them apart: keys and tokens are given servers by the
@@ -92,6 +92,7 @@ impl Settling<'_> {
         timeout: Duration,
         kept: Option<&Kept>,
     ) -> Option<upstream::Settings> {
+        let misleading = self.misleading(name, config);
         let config = self.with_absolute_paths(name, config.clone());
         let settled = config.settle(name, timeout, &|reference| {
             let located = match reference {
@@ -116,7 +117,12 @@ impl Settling<'_> {
             let keys = keys_of(name, problem);
             self.report(&keys.iter().map(String::as_str).collect::<Vec<_>>(), problem.clone());
         }
-        settled.ok()
+        let outer = self.folders.and_then(|folders| folders.reached.get(name)).into_iter().flatten();
+        let settled = outer.cloned().fold(settled.ok()?, upstream::Settings::reaching_within);
+        Some(match misleading {
+            Some((key, why)) => settled.lacking(&key, &why),
+            None => settled,
+        })
     }
 
     /// The owner of the table does not know which file it stood in.
@@ -135,6 +141,9 @@ impl Settling<'_> {
             for (key, value) in values {
                 self.locate(&["mcp", name, table, key], value);
             }
+        }
+        if let Some(table) = &mut config.sandbox {
+            self.with_absolute_sandbox(name, table);
         }
         if let Some(upstream::Oauth::Table(table)) = &mut config.oauth {
             let secrets =

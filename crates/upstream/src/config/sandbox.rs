@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use units::Size;
 
 /// How a server's program is confined. It always reads the system, the program itself and what its arguments name, and has a
@@ -37,7 +37,7 @@ pub struct SandboxTable {
 }
 
 /// Whether a server's program is confined.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxProfile {
     /// It touches what its table and the sandbox say.
@@ -48,33 +48,56 @@ pub enum SandboxProfile {
 }
 
 /// What a server's program reaches.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(from = "Written", into = "Written")]
+#[schemars(inline)]
+pub enum Network {
+    /// Every host with a public address.
+    #[default]
+    Public,
+    /// Nothing.
+    None,
+    /// These hosts alone.
+    Hosts(Vec<String>),
+}
+
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "must be \"public\", \"none\" or a list of hosts such as [\"api.example.com\", \"localhost:5432\"]"
 )]
 #[schemars(inline)]
-pub enum Network {
-    /// A word for all of it.
-    Word(NetworkWord),
-    /// These hosts alone.
+enum Written {
+    Word(Word),
     Hosts(Vec<String>),
 }
 
-/// A word for a whole network.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
-pub enum NetworkWord {
-    /// Every host with a public address.
+enum Word {
     Public,
-    /// Nothing.
     None,
 }
 
-impl Default for Network {
-    fn default() -> Network {
-        Network::Word(NetworkWord::Public)
+impl From<Written> for Network {
+    fn from(written: Written) -> Network {
+        match written {
+            Written::Word(Word::Public) => Network::Public,
+            Written::Word(Word::None) => Network::None,
+            Written::Hosts(hosts) => Network::Hosts(hosts),
+        }
+    }
+}
+
+/// The written form, which `config show` and the reference have as the default.
+impl From<Network> for Written {
+    fn from(network: Network) -> Written {
+        match network {
+            Network::Public => Written::Word(Word::Public),
+            Network::None => Written::Word(Word::None),
+            Network::Hosts(hosts) => Written::Hosts(hosts),
+        }
     }
 }
 
@@ -109,7 +132,7 @@ mod tests {
                 open_files: Some(99),
             }),
         );
-        let (profile, network) = (SandboxProfile::Open, Network::Word(NetworkWord::None));
+        let (profile, network) = (SandboxProfile::Open, Network::None);
         check(
             "profile = 'open'\nnetwork = 'none'",
             Ok(SandboxTable { profile, network, ..SandboxTable::default() }),

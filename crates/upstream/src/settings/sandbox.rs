@@ -10,7 +10,7 @@ use sandbox::text_file;
 
 use super::check::key as key_of;
 use super::checked::Settings;
-use crate::config::{Network, NetworkWord};
+use crate::config::Network;
 
 /// What a server's program may touch beside what every server's may.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,8 +102,8 @@ impl Network {
     /// Everything that is wrong, each with the number of the word it is about, if it is about one.
     pub fn rules(&self) -> Result<HostRules, Vec<(Option<usize>, String)>> {
         match self {
-            Network::Word(NetworkWord::Public) => Ok(HostRules::public()),
-            Network::Word(NetworkWord::None) => Ok(HostRules::none()),
+            Network::Public => Ok(HostRules::public()),
+            Network::None => Ok(HostRules::none()),
             Network::Hosts(words) => host_rules(words),
         }
     }

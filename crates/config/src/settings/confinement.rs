@@ -1,0 +1,95 @@
+//! What programs may touch, made absolute: the `[sandbox]` section, and the `sandbox` tables of servers.
+
+use std::path::{Component, Path, PathBuf};
+
+use sandbox::egress::HostRules;
+use sandbox::text_file;
+use upstream::{SandboxTable, host_rules};
+
+use super::{Settling, begins_at_home, begins_with_reference};
+use crate::confinement::{Config, Confinement};
+
+/// The section.
+const SECTION: &str = "sandbox";
+
+/// The table below a server's.
+const TABLE: &str = "sandbox";
+
+impl Settling<'_> {
+    pub(super) fn sandbox(&mut self, config: &Config) -> Confinement {
+        let read = self.absolute_paths(&[SECTION, "read"], &config.read);
+        let write = self.absolute_paths(&[SECTION, "write"], &config.write);
+        for (nth, _) in write.iter().enumerate().filter(|(_, path)| path.parent().is_none()) {
+            let why = "is everything on this machine; name the folders that programs write";
+            self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
+        }
+        let hosts = self.hosts(&config.hosts);
+        config.settled(read, write, hosts)
+    }
+
+    fn hosts(&mut self, words: &[String]) -> HostRules {
+        host_rules(words).unwrap_or_else(|problems| {
+            for (nth, why) in problems {
+                let nth = nth.map(|nth| nth.to_string());
+                let keys: Vec<&str> = [SECTION, "hosts"].into_iter().chain(nth.as_deref()).collect();
+                let item = nth.as_ref().map(|nth| format!("[{nth}]")).unwrap_or_default();
+                self.report(&keys, format!("{SECTION}.hosts{item}: {why}"));
+            }
+            HostRules::none()
+        })
+    }
+
+    fn absolute_paths(&self, keys: &[&str], paths: &[PathBuf]) -> Vec<PathBuf> {
+        paths.iter().map(|path| self.path(keys, path)).collect()
+    }
+
+    /// The paths of a server's table, which does not know which file it stood in.
+    pub(super) fn with_absolute_sandbox(&self, name: &str, table: &mut SandboxTable) {
+        let SandboxTable { read, write, sockets, .. } = table;
+        for (key, paths) in [("read", read), ("write", write), ("sockets", sockets)] {
+            for path in paths.iter_mut().filter(|path| !begins_with_reference(path)) {
+                *path = self.path(&["mcp", name, TABLE, key], path);
+            }
+        }
+    }
+
+    /// The first path of a folder's server that is not what a person read who agreed to it: one that lies in the folder,
+    /// unless a link there leads out. With its key, and why.
+    pub(super) fn misleading(&self, name: &str, config: &upstream::Config) -> Option<(String, String)> {
+        self.secrets_of_folders(name)?;
+        let (table, folder) = (config.sandbox.as_ref()?, self.folder(&["mcp", name]));
+        let paths = [("read", &table.read), ("write", &table.write), ("sockets", &table.sockets)];
+        let mut all = paths.into_iter().flat_map(|(key, paths)| {
+            paths.iter().enumerate().map(move |(nth, path)| (format!("{TABLE}.{key}[{nth}]"), path))
+        });
+        all.find_map(|(key, path)| Some((key, leads_elsewhere(path, &folder)?)))
+    }
+}
+
+/// Why a path in the file of `folder` is not where it seems to be.
+fn leads_elsewhere(path: &Path, folder: &Path) -> Option<String> {
+    // Behind a link, `..` is not what it looks like.
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Some(format!("{} has `..` in it; write where it leads", path.display()));
+    }
+    if path.to_string_lossy().contains("{env:") {
+        return Some(format!(
+            "{} depends on the environment; a folder's file writes its paths out",
+            path.display()
+        ));
+    }
+    // The one is the user's own, the other is looked at when the workspace is known.
+    if begins_at_home(path) || begins_with_reference(path) {
+        return None;
+    }
+    if ["/proc", "/dev"].iter().any(|system| path.starts_with(system)) {
+        return Some(format!(
+            "{} is not the same for everybody; a folder's file cannot ask for it",
+            path.display()
+        ));
+    }
+    let (path, real) = (folder.join(path), text_file::real(folder));
+    let is_inside = path.starts_with(folder) || path.starts_with(&real);
+    let is_misleading = is_inside && !text_file::real(&path).starts_with(real);
+    is_misleading.then(|| format!("{} leads out of the folder", path.display()))
+}
