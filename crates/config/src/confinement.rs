@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sandbox::confine::{Layer, Limits};
-use sandbox::egress::HostRules;
+use sandbox::egress::{CompanyProxy, HostRules};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Size, Span};
@@ -25,6 +25,9 @@ pub(crate) struct Config {
     /// Hosts that programs reach beside those that are named for a run or a call, such as `["proxy.golang.org", "localhost:5432"]`;
     /// `"public"` is every host with a public address. What a server's program reaches is said by `[mcp.NAME.sandbox]`.
     pub(crate) hosts: Vec<String>,
+    /// The HTTP proxy through which alone this network lets anybody out: what programs reach is asked of it. As
+    /// `"http://proxy.example:3128"`, or with a user and a password, best as a reference: `{ store = "PROXY" }`.
+    pub(crate) proxy: Option<upstream::Value>,
     /// How long a program may take.
     pub(crate) timeout: Span,
     /// How much processor time each of its processes may take.
@@ -74,6 +77,8 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// What they reach beside what is named for a call.
     pub hosts: HostRules,
+    /// The proxy through which they are reached, if this network has one.
+    pub proxy: Option<CompanyProxy>,
     /// How much they may use.
     pub limits: Limits,
 }
@@ -86,6 +91,7 @@ impl Default for Config {
             read: Vec::new(),
             write: Vec::new(),
             hosts: Vec::new(),
+            proxy: None,
             timeout: Span(limits.time),
             cpu: Span(limits.cpu),
             processes: limits.processes,
@@ -99,8 +105,8 @@ impl Default for Config {
 }
 
 impl Config {
-    /// `read` and `write` are its paths, made absolute, and `hosts` what its hosts come to.
-    pub(crate) fn settled(&self, read: Vec<PathBuf>, write: Vec<PathBuf>, hosts: HostRules) -> Confinement {
+    /// What it comes to beside its paths and the way out.
+    pub(crate) fn settled(&self) -> Confinement {
         let limits = Limits {
             time: self.timeout.0,
             cpu: self.cpu.0,
@@ -112,7 +118,7 @@ impl Config {
             output_bytes: self.output.0,
         };
         let waived = self.waive.iter().map(|layer| layer.layer()).collect();
-        Confinement { waived, read, write, hosts, limits }
+        Confinement { waived, limits, ..Confinement::default() }
     }
 }
 
@@ -144,9 +150,6 @@ mod tests {
 
     #[test]
     fn without_a_word_the_limits_are_those_of_the_sandbox() {
-        assert_eq!(
-            Config::default().settled(Vec::new(), Vec::new(), HostRules::none()),
-            Confinement::default()
-        );
+        assert_eq!(Config::default().settled(), Confinement::default());
     }
 }

@@ -10,7 +10,8 @@ use crate::tree::{Node, Written};
 pub(crate) fn is_secret(path: &[&str]) -> bool {
     matches!(
         path,
-        ["mcp", _, "headers" | "env", _, ..]
+        ["sandbox", "proxy", ..]
+            | ["mcp", _, "headers" | "env", _, ..]
             | ["mcp", _, "oauth", "client_secret" | "private_key", ..]
             | ["mcp", _, "oauth", "identity_provider", "id_token" | "client_secret", ..]
     )
@@ -56,6 +57,9 @@ mod tests {
             (&["mcp", "web", "oauth", "identity_provider", "client_id"], false),
             (&["mcp", "web", "oauth", "client_id"], false),
             (&["mcp", "env", "command"], false),
+            (&["sandbox", "proxy"], true),
+            (&["sandbox", "hosts"], false),
+            (&["mcp", "git", "sandbox", "proxy"], false),
             (&["server", "bind"], false),
         ] {
             assert_eq!(is_secret(path), expected, "{path:?}");

@@ -120,14 +120,15 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
-    let sandbox = settling.sandbox(&file.sandbox);
+    let (sandbox, of_proxy) = settling.sandbox(&file.sandbox, kept.as_ref());
     settling.audit(&file.audit);
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
     match (policy, rates, kept) {
         (Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
-            let secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
+            let mut secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
+            secrets.extend(of_proxy);
             // Knows no secret yet.
             let redactor =
                 redact::Redactor::with_vocabulary(&file.redaction, upstream::redaction_vocabulary());

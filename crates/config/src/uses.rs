@@ -18,8 +18,10 @@ impl Uses {
     pub(crate) fn of(tree: &Node, sources: &[Source]) -> Uses {
         let mut uses = Uses::default();
         // Nothing else may refer to anything.
-        if let Some(servers) = tree.member("mcp") {
-            uses.gather(&servers.node, "mcp", sources);
+        for path in [&["mcp"][..], &["sandbox", "proxy"]] {
+            if let Some(node) = tree.at(path) {
+                uses.gather(node, &path.join("."), sources);
+            }
         }
         uses
     }
@@ -83,6 +85,8 @@ args = ["--as", "${store:ARGUMENT}"]
 url = "https://h/"
 headers.Authorization = "Bearer ${store:WEB} $${store:NO} ${env:NO}"
 oauth = { client_id = "x", client_secret = { store = "GIT" } }
+[sandbox]
+proxy = { store = "PROXY" }
 [workspace]
 root = "${store:NO}"
 "#;
@@ -95,6 +99,7 @@ root = "${store:NO}"
             [
                 "ARGUMENT: mcp.git.args[1] (t.toml:5:17)",
                 "GIT: mcp.git.env.TOKEN (t.toml:4:17), mcp.web.oauth.client_secret (t.toml:9:44)",
+                "PROXY: sandbox.proxy (t.toml:11:9)",
                 "WEB: mcp.web.headers.Authorization (t.toml:8:25)",
             ]
         );

@@ -2,12 +2,15 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use sandbox::egress::HostRules;
+use redact::Known;
+use sandbox::egress::{CompanyProxy, HostRules};
 use sandbox::text_file;
-use upstream::{SandboxTable, host_rules};
+use upstream::{NotFollowed, Reference, SandboxTable, Value, host_rules};
 
 use super::{Settling, begins_at_home, begins_with_reference};
 use crate::confinement::{Config, Confinement};
+use crate::kept::{Kept, known};
+use crate::reference::{self, Unfollowed};
 
 /// The section.
 const SECTION: &str = "sandbox";
@@ -15,8 +18,11 @@ const SECTION: &str = "sandbox";
 /// The table below a server's.
 const TABLE: &str = "sandbox";
 
+const PROXY: [&str; 2] = [SECTION, "proxy"];
+
 impl Settling<'_> {
-    pub(super) fn sandbox(&mut self, config: &Config) -> Confinement {
+    /// What the section comes to, and what nobody may see of it.
+    pub(super) fn sandbox(&mut self, config: &Config, kept: Option<&Kept>) -> (Confinement, Option<Known>) {
         let read = self.absolute_paths(&[SECTION, "read"], &config.read);
         let write = self.absolute_paths(&[SECTION, "write"], &config.write);
         for (nth, _) in write.iter().enumerate().filter(|(_, path)| path.parent().is_none()) {
@@ -24,7 +30,33 @@ impl Settling<'_> {
             self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
         }
         let hosts = self.hosts(&config.hosts);
-        config.settled(read, write, hosts)
+        let address = config.proxy.as_ref().and_then(|proxy| self.proxy_address(proxy, kept));
+        let proxy = address.as_ref().and_then(|address| match CompanyProxy::parse(address) {
+            Ok(proxy) => Some(proxy),
+            Err(why) => {
+                self.report(&PROXY, format!("{SECTION}.proxy: {why}"));
+                None
+            }
+        });
+        let secret = address.as_deref().and_then(password).map(|password| known("sandbox.proxy", password));
+        (Confinement { read, write, hosts, proxy, ..config.settled() }, secret)
+    }
+
+    fn proxy_address(&mut self, proxy: &Value, kept: Option<&Kept>) -> Option<String> {
+        let reference = match proxy {
+            Value::Plain(address) => return Some(address.to_string()),
+            Value::Reference(Reference::File(path)) => Reference::File(self.secret_path(&PROXY, path)),
+            Value::Reference(other) => other.clone(),
+        };
+        match (reference::follow(&reference, self.surroundings, kept), self.unfollowed) {
+            (Ok(address), _) => Some(address),
+            // Nothing is going to be started.
+            (Err(_), Unfollowed::IsPassedOver) => None,
+            (Err(NotFollowed::Wrong(why) | NotFollowed::Missing(why)), _) => {
+                self.report(&PROXY, format!("{SECTION}.proxy: {why}"));
+                None
+            }
+        }
     }
 
     fn hosts(&mut self, words: &[String]) -> HostRules {
@@ -64,6 +96,12 @@ impl Settling<'_> {
         });
         all.find_map(|(key, path)| Some((key, leads_elsewhere(path, &folder)?)))
     }
+}
+
+/// The password in the address of a proxy.
+fn password(address: &str) -> Option<&str> {
+    let (user, _) = address.split_once("://")?.1.rsplit_once('@')?;
+    user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
 }
 
 /// Why a path in the file of `folder` is not where it seems to be.

@@ -8,7 +8,7 @@ use sandbox::egress::{Destination, Grant, HostRules};
 use upstream::ServerSandbox;
 
 use super::super::{Unfollowed, loaded};
-use super::{agreed, check_refused, load, sources, surroundings};
+use super::{SECRET, agreed, check_refused, load, sources, surroundings};
 use crate::{Loaded, Surroundings};
 
 fn sandbox_of(loaded: &Loaded, name: &str) -> ServerSandbox {
@@ -207,4 +207,33 @@ fn a_path_of_a_folders_server_is_the_one_that_a_person_read() {
     ] {
         assert_eq!(lacks(path).as_deref(), Some(&*format!("mcp.own.sandbox.write[0]: {why}")), "{path}");
     }
+}
+
+#[test]
+fn the_password_of_a_companys_proxy_is_kept_secret_wherever_it_comes_from() {
+    let address = format!("http://me:{SECRET}@proxy.example:3128");
+    let surroundings = Surroundings {
+        variables: [("HOME".into(), "/home/u".into()), ("PROXY".into(), address.clone().into())].into(),
+        ..surroundings()
+    };
+    for proxy in [format!("'{address}'"), "{ env = 'PROXY' }".to_owned()] {
+        let text = format!("[sandbox]\nproxy = {proxy}\n");
+        let loaded = loaded(sources(&[&text]), &surroundings, Unfollowed::IsWrong).expect("sound");
+        let found = loaded.settings.sandbox.proxy.as_ref().expect("a proxy");
+        assert_eq!(found.to_string(), "http://…@proxy.example:3128");
+        assert!(!loaded.to_toml().contains(SECRET) && !loaded.to_json().to_string().contains(SECRET));
+        let known: Vec<_> =
+            loaded.settings.secrets.iter().map(|known| (&*known.name, &*known.value)).collect();
+        assert_eq!(known, [("sandbox.proxy", SECRET)], "{proxy}");
+    }
+    check_refused(
+        &format!("[sandbox]\nproxy = 'https://me:{SECRET}@proxy.example'\n"),
+        expect![
+            "toolcrib.toml:2:9: sandbox.proxy: a proxy is written as http://host:port or http://user:password@host:port, with nothing behind the port"
+        ],
+    );
+    check_refused(
+        "[sandbox]\nproxy = { env = 'NONE' }\n",
+        expect!["toolcrib.toml:2:9: sandbox.proxy: the environment variable NONE is not set"],
+    );
 }
