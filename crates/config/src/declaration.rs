@@ -107,13 +107,19 @@ fn of_sandbox(key: &str, value: &Value) -> Vec<String> {
         ("read", Value::Array(paths)) => each("reads", paths),
         ("write", Value::Array(paths)) => each("reads and writes", paths),
         ("sockets", Value::Array(paths)) => each("uses the socket", paths),
-        ("network", Value::Array(hosts)) if !hosts.is_empty() => each("reaches", hosts),
+        ("network", Value::Array(hosts)) if !hosts.is_empty() => {
+            hosts.iter().map(|host| format!("reaches {}", host_word(host))).collect()
+        }
         ("network", Value::String(public)) if public == "public" => Vec::new(),
         ("network", Value::String(none)) if none == "none" => vec!["reaches no network".to_owned()],
         ("network", Value::Array(_)) => vec!["reaches no network".to_owned()],
         ("profile", _) => Vec::new(),
         _ => vec![format!("sandbox.{key} = {value}")],
     }
+}
+
+fn host_word(host: &Value) -> String {
+    if host == "public" { "every host with a public address".to_owned() } else { word(host) }
 }
 
 /// Where a value comes from that is no plain text.
@@ -215,6 +221,33 @@ mod tests {
             &["KEPT"],
         );
         check(
+            json!({ "command": "x", "sandbox": {
+                "profile": "confined", "read": ["~/a b"], "write": ["${workspace}"], "sockets": ["/run/x"],
+                "network": ["public", "localhost:1"], "memory": "1 GiB",
+            } }),
+            expect![[r#"
+                starts x
+                sandbox.memory = "1 GiB"
+                reaches every host with a public address
+                reaches localhost:1
+                reads "~/a b"
+                uses the socket /run/x
+                reads and writes "${workspace}""#]],
+            &[],
+        );
+        for (network, line) in [
+            (json!("none"), "\nreaches no network"),
+            (json!([]), "\nreaches no network"),
+            (json!("public"), ""),
+            (json!(["none"]), "\nreaches none"),
+            (json!({ "a": "b" }), "\nsandbox.network = {\"a\":\"b\"}"),
+        ] {
+            let (_, lines, _) =
+                of_server("it", &json!({ "command": "x", "sandbox": { "network": network } }));
+            let shown: Vec<_> = lines.iter().map(|line| line.shown.as_str()).collect();
+            assert_eq!(shown.join("\n"), format!("starts x{line}"), "{network}");
+        }
+        check(
             json!({
                 "url": "https://u:hunter2@h.example/mcp?key=${store:A}", "headers": { "X": "hunter2", "Y": { "file": "~/.ssh/id_rsa" } },
                 "oauth": { "client_id": "me", "client_secret": "hunter2" }, "trust": "trust",
@@ -240,6 +273,7 @@ mod tests {
             ("args", json!(["b"]), false),
             ("env", json!({ "A": "2" }), false),
             ("cwd", json!("."), false),
+            ("sandbox", json!({ "sockets": ["/run/x"] }), false),
             ("trust", json!("trust"), false),
             ("a_key_of_tomorrow", json!(1), false),
         ] {

@@ -11,8 +11,8 @@ use crate::workspaces::NamedWorkspace;
 /// The configuration of toolcrib. Every key is optional. Your own file is in the platform's folder for configurations; a
 /// folder's is the nearest from the current folder upwards, at most to the top of its repository. Your own file
 /// governs. A folder's file has servers of its own (`[mcp.NAME]`), in force once you have agreed to them (`toolcrib trust`),
-/// and adds to `policy.deny`, and to `exclude` and a stricter `trust` of your servers, at once. Whatever else it says is
-/// passed over; `toolcrib config check` and `config show` tell of it. A file that is named with `--config` is your own
+/// and adds to `policy.deny`, and to `exclude`, a stricter `trust` and a narrower `sandbox` of your servers, at once. Whatever
+/// else it says is passed over; `toolcrib config check` and `config show` tell of it. A file that is named with `--config` is your own
 /// word, and stands alone.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -29,7 +29,8 @@ pub(crate) struct File {
     pub tools: tools::Config,
     /// How much is too much.
     pub limits: Limits,
-    /// Programs that run confined. Today these are the ones of `toolcrib sandbox run` alone.
+    /// Programs that run confined: the ones of `toolcrib sandbox run`, and those of servers, whose tables say more
+    /// (`[mcp.NAME.sandbox]`).
     pub sandbox: crate::confinement::Config,
     /// Which tools run without asking, and which never.
     pub policy: policy::Config,
@@ -49,9 +50,9 @@ pub(crate) struct File {
     /// `${env:VARIABLE}` (or `{env:VARIABLE}`) stands for an environment variable and `${file:PATH}` (or
     /// `{file:PATH}`) for what a file holds, and `${store:NAME}` (or `{store:NAME}`) for a secret that
     /// `toolcrib secrets set` has kept; `$${env:VARIABLE}` and `{{env:VARIABLE}` are the texts themselves. What
-    /// others on the machine can read takes no file and no secret: `command`, `args`, `cwd` and `socket`. A path may
+    /// others on the machine can read takes no file and no secret: `command`, `args`, `cwd`, `socket` and the paths of `sandbox`. A path may
     /// begin with `~/`. A folder's file declares servers of its own under names that yours does not use; of yours it can
-    /// only exclude tools and say a stricter `trust`. Its references lead to the environment, to files in the folder, and to
+    /// only exclude tools, say a stricter `trust` and narrow the `sandbox`. Its references lead to the environment, to files in the folder, and to
     /// kept secrets that you have let it use.
     pub mcp: BTreeMap<String, upstream::Config>,
     /// Workspaces with names, for clients and teams: `toolcrib serve` offers each at `/mcp/NAME`, beside the one at `/mcp`. A

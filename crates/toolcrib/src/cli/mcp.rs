@@ -29,12 +29,13 @@ pub(crate) enum Mcp {
     /// Change what the configuration says of a server.
     #[command(after_help = "Examples:\n  \
         toolcrib mcp set github timeout=60s\n  \
-        toolcrib mcp set github destructive=session")]
+        toolcrib mcp set github destructive=session\n  \
+        toolcrib mcp set database 'sandbox.network=[\"localhost:5432\"]'")]
     Set {
         /// Its name.
         #[arg(add = known::servers())]
         name: String,
-        /// What it says from now on, such as `timeout=60000` or `destructive=session`.
+        /// What it says from now on, such as `timeout=60000`, `destructive=session` or `sandbox.network=none`.
         #[arg(required = true, value_name = "KEY=VALUE")]
         values: Vec<String>,
     },
