@@ -2,11 +2,11 @@
 //! environment or a file of configuration.
 
 mod confined;
-mod confinement;
 mod governing;
 mod learnt;
 mod servers;
 mod shown;
+mod touched;
 mod vocabulary;
 mod workspaces;
 

@@ -29,8 +29,8 @@ impl Settings {
         let confinement = Arc::new(upstream::Confinement {
             workspace: self.too_wide.is_none().then(|| self.workspace.clone()),
             read: self.sandbox.read.clone(),
-            write: Vec::new(),
-            company: None,
+            write: self.sandbox.write.clone(),
+            company: self.sandbox.proxy.clone(),
             limits: self.sandbox.limits,
             waived: self.sandbox.waived.clone(),
             protected: self.protected(ServerFiles::default()),
