@@ -27,6 +27,7 @@ mod names;
 mod naming;
 mod offer;
 mod profiles;
+mod refusals;
 mod remote_action;
 mod remote_tool;
 mod renewal;
@@ -56,12 +57,13 @@ pub use error::{ConnectError, NotStarted};
 pub use fault::Fault;
 pub use listing::{ENTRIES_MAX, LIST_BYTES_MAX, PAGES_MAX};
 pub use offer::{Offer, State, Withheld};
+pub use refusals::SandboxRefusal;
 pub use remote_tool::SCOPE;
 pub use settings::{
     CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, Confinement, LIST_TIMEOUT, START_TIMEOUT, ServerSandbox, Settings,
     host_rules, references, relative_words,
 };
-pub use status::{LISTS_GOOD_FOR, Report, Status};
+pub use status::{LISTS_GOOD_FOR, Report, SandboxState, Status};
 pub use tool_filter::Globs;
 pub use trace::{Obstacle, Trace, Traced};
 pub use upstream::Upstream;

@@ -23,4 +23,5 @@ pub use expand::references;
 pub use limits::{CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, START_TIMEOUT};
 pub(crate) use mask::Mask;
 pub use own_files::relative_words;
+pub(crate) use place::quoted;
 pub use sandbox::{ServerSandbox, host_rules};

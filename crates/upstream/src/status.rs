@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::connection::SandboxReport;
 use crate::offer::{Offer, State};
+use crate::settings::Settings;
 
 /// How long lists stay good whose server does not say it.
 pub const LISTS_GOOD_FOR: Duration = Duration::from_secs(60 * 60);
@@ -59,6 +61,37 @@ pub struct Report {
     pub circuit_open_ms: Option<u64>,
     /// What went wrong last, if anything did in this run.
     pub last_error: Option<String>,
+    /// How its program is confined; nothing for what is no program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxState>,
+}
+
+/// How the program of a server is confined.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxState {
+    /// `"confined"`, `"open"`, or `"degraded"` for one that runs without some layers.
+    pub profile: &'static str,
+    /// Layers that were missing and waived.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<&'static str>,
+    /// How many things it was refused.
+    pub refused: usize,
+}
+
+impl SandboxState {
+    /// That of a server, with what is known of its program once it was started.
+    pub fn of(settings: &Settings, report: Option<&SandboxReport>) -> Option<SandboxState> {
+        settings.program()?;
+        let without: Vec<&'static str> =
+            report.into_iter().flat_map(|report| &report.without).map(|layer| layer.name()).collect();
+        let profile = match (settings.sandbox().is_open, without.is_empty()) {
+            (true, _) => "open",
+            (false, true) => "confined",
+            (false, false) => "degraded",
+        };
+        let refused = report.map_or(0, |report| report.refusals(settings).len());
+        Some(SandboxState { profile, without, refused })
+    }
 }
 
 /// True if the offer was read so long before `now_ms` that it may have changed.

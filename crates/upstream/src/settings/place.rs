@@ -52,7 +52,8 @@ fn command_line(program: &Program) -> String {
     words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
-fn quoted(word: &str) -> String {
+/// A word as a shell reads it as one.
+pub(crate) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:@%+=,~".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -23,7 +23,7 @@ use crate::offer::{Offer, State};
 use crate::renewal::Renewal;
 use crate::settings::{Endpoint, Settings};
 use crate::slots::CallSlots;
-use crate::status::{self, Report, Status, is_stale};
+use crate::status::{self, Report, SandboxState, Status, is_stale};
 use crate::world::World;
 
 /// Events of one upstream that a reader has not taken yet; who falls behind misses the oldest.
@@ -252,6 +252,7 @@ impl Upstream {
                 .open_for(Instant::now())
                 .map(|wait| u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)),
             last_error: self.last_error().clone(),
+            sandbox: SandboxState::of(&self.settings, self.sandbox().as_deref()),
             state: offer.state,
         }
     }

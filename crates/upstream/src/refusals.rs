@@ -1,0 +1,176 @@
+//! `SandboxRefusal`: what a confined server was refused, and the command by which a person allows it, if one does.
+
+use std::path::Path;
+
+use sandbox::confine::LeftOut;
+use sandbox::egress::{Attempt, Destination, Entry, Host, Kind, Outcome, Reason};
+use serde::Serialize;
+
+use crate::connection::SandboxReport;
+use crate::settings::{Settings, quoted};
+
+/// The ports of a host that is named without one.
+const USUAL_PORTS: [u16; 2] = [80, 443];
+
+/// Something that a server tried or named, and did not get.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SandboxRefusal {
+    /// What, such as `connect db.internal:5432`.
+    pub what: String,
+    /// Why, as the end of a sentence.
+    pub why: String,
+    /// How often.
+    pub times: u64,
+    /// The command that allows it; nothing where none does, or none should.
+    pub allow: Option<String>,
+}
+
+impl SandboxReport {
+    /// What the server was refused, in the order in which it first tried, and what it does not see of what its table names.
+    pub fn refusals(&self, settings: &Settings) -> Vec<SandboxRefusal> {
+        let unseen = self.left_out.iter().map(|left_out| unseen(settings, left_out));
+        let blocked = self.journal.blocked();
+        unseen.chain(blocked.iter().filter_map(|entry| blocked_entry(settings, entry))).collect()
+    }
+}
+
+fn unseen(settings: &Settings, LeftOut { path, why }: &LeftOut) -> SandboxRefusal {
+    SandboxRefusal {
+        what: format!("see {}", settings.masked(&path.display().to_string())),
+        why: (*why).to_owned(),
+        times: 1,
+        allow: reading(settings, path),
+    }
+}
+
+/// Only where it says nothing of reading yet: what is known here of its paths is not as they are written.
+fn reading(settings: &Settings, path: &Path) -> Option<String> {
+    let path = path.to_str().filter(|_| settings.sandbox().read.is_empty())?;
+    Some(set(settings, "read", &[path]))
+}
+
+fn blocked_entry(settings: &Settings, entry: &Entry) -> Option<SandboxRefusal> {
+    let Outcome::Blocked(reason) = entry.outcome else { return None };
+    Some(SandboxRefusal {
+        what: entry.attempt.to_string(),
+        why: reason.to_string(),
+        times: entry.connections,
+        allow: reaching(settings, &entry.attempt, reason),
+    })
+}
+
+fn reaching(settings: &Settings, attempt: &Attempt, reason: Reason) -> Option<String> {
+    let word = match (attempt, reason) {
+        (Attempt::Connect(to), Reason::NoRule | Reason::Private) => host_word(to)?,
+        (Attempt::LookUp(name), Reason::NoRule | Reason::Private) => match Host::parse(name).ok()? {
+            Host::Name(name) => name,
+            Host::Localhost | Host::Address(_) => return None,
+        },
+        _ => return None,
+    };
+    let mut words: Vec<&str> = settings.sandbox().network.words().iter().map(String::as_str).collect();
+    // It is there: a folder's file narrows what the user's says.
+    if words.contains(&word.as_str()) {
+        return None;
+    }
+    words.push(&word);
+    Some(set(settings, "network", &words))
+}
+
+/// What a person writes for it. Where a cloud keeps credentials nobody is told to go.
+fn host_word(to: &Destination) -> Option<String> {
+    match &to.host {
+        Host::Address(address) if matches!(Kind::of(*address), Kind::Metadata | Kind::Reserved) => None,
+        Host::Localhost => Some(to.to_string()),
+        host if USUAL_PORTS.contains(&to.port) => Some(host.to_string()),
+        _ => Some(to.to_string()),
+    }
+}
+
+/// The command that has a key of its sandbox say this.
+fn set(settings: &Settings, key: &str, items: &[&str]) -> String {
+    let items: Vec<String> = items.iter().map(|item| serde_json::Value::from(*item).to_string()).collect();
+    let typed = format!("sandbox.{key}=[{}]", items.join(", "));
+    format!("toolcrib mcp set {} {}", quoted(settings.name()), quoted(&typed))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::*;
+    use crate::config::Config;
+
+    fn settings(name: &str, sandbox: &str) -> Settings {
+        let table: Config = toml::from_str(&format!("command = 'x'\n[sandbox]\n{sandbox}")).expect("a table");
+        let settled = table.settle(name, Duration::from_secs(1), &|_| unreachable!("no reference"));
+        settled.expect("sound")
+    }
+
+    /// What is said of an attempt that was blocked for this reason.
+    #[track_caller]
+    fn check(sandbox: &str, attempt: Attempt, reason: Reason, expected: &str) {
+        let entry = Entry {
+            attempt,
+            outcome: Outcome::Blocked(reason),
+            connections: 2,
+            sent_bytes: 0,
+            received_bytes: 0,
+            last: UNIX_EPOCH,
+        };
+        let refusal = blocked_entry(&settings("it", sandbox), &entry).expect("it was blocked");
+        let allow = refusal.allow.unwrap_or("-".to_owned());
+        assert_eq!(format!("{}; {allow}", refusal.what), expected, "{sandbox}");
+        assert_eq!((refusal.why, refusal.times), (reason.to_string(), 2));
+    }
+
+    fn connect(to: &str) -> Attempt {
+        Attempt::Connect(Destination::parse(to, None).expect("a destination"))
+    }
+
+    #[test]
+    fn the_command_adds_the_host_to_what_is_written() {
+        let command = "toolcrib mcp set it 'sandbox.network=";
+        for (sandbox, to, reason, expected) in [
+            ("", "db.internal:5432", Reason::Private, r#"["public", "db.internal:5432"]'"#),
+            ("", "localhost:5432", Reason::NoRule, r#"["public", "localhost:5432"]'"#),
+            ("", "localhost:80", Reason::NoRule, r#"["public", "localhost:80"]'"#),
+            ("network = 'none'", "a.example:443", Reason::NoRule, r#"["a.example"]'"#),
+            ("network = ['b.example']", "a.example:80", Reason::NoRule, r#"["b.example", "a.example"]'"#),
+            ("network = []", "10.0.0.5:22", Reason::NoRule, r#"["10.0.0.5:22"]'"#),
+            ("network = []", "[fd00::1]:443", Reason::NoRule, r#"["[fd00::1]"]'"#),
+        ] {
+            check(sandbox, connect(to), reason, &format!("connect {to}; {command}{expected}"));
+        }
+        let look_up = Attempt::LookUp("db.internal".to_owned());
+        let expected = r#"look up db.internal; toolcrib mcp set it 'sandbox.network=["db.internal"]'"#;
+        check("network = 'none'", look_up, Reason::NoRule, expected);
+    }
+
+    #[test]
+    fn what_no_host_would_allow_or_nobody_should_has_no_command() {
+        for (sandbox, attempt, reason, expected) in [
+            ("", connect("a.example:443"), Reason::ThisMachine, "connect a.example:443; -"),
+            ("", connect("a.example:443"), Reason::Metadata, "connect a.example:443; -"),
+            ("network = []", connect("169.254.169.254:80"), Reason::NoRule, "connect 169.254.169.254:80; -"),
+            ("network = []", connect("0.0.0.0:80"), Reason::NoRule, "connect 0.0.0.0:80; -"),
+            ("", connect("a.example:443"), Reason::OtherName, "connect a.example:443; -"),
+            ("network = ['a.example']", connect("a.example:443"), Reason::NoRule, "connect a.example:443; -"),
+            ("", Attempt::Unreadable("http://".to_owned()), Reason::NotAHost, "connect http://; -"),
+            ("", Attempt::Others, Reason::NoRule, "other hosts; -"),
+            ("network = []", Attempt::LookUp("a b".to_owned()), Reason::NoRule, "look up a b; -"),
+        ] {
+            check(sandbox, attempt, reason, expected);
+        }
+    }
+
+    #[test]
+    fn what_it_does_not_see_is_told_and_no_path_of_the_table_is_written_anew() {
+        let left_out = LeftOut { path: "/home/me's".into(), why: "it is the home folder, or holds it" };
+        let allow = |name: &str, sandbox: &str| unseen(&settings(name, sandbox), &left_out).allow;
+        let expected = r#"toolcrib mcp set 'a b' 'sandbox.read=["/home/me'\''s"]'"#;
+        assert_eq!(allow("a b", "").as_deref(), Some(expected));
+        assert_eq!(allow("it", "read = ['/x']"), None);
+        assert_eq!(unseen(&settings("it", ""), &left_out).what, "see /home/me's");
+    }
+}
