@@ -54,7 +54,7 @@ const parts = {
     checkHolds(
       "the table",
       came.stdout,
-      /NAME +TRANSPORT +STATUS +FILE +WHERE/,
+      /NAME +TRANSPORT +STATUS +SANDBOX +FILE +WHERE/,
       /odd +stdio +not connected yet/,
       /off +stdio +disabled/,
       /web +http .*http:\/\/127\.0\.0\.1:1\/mcp/,

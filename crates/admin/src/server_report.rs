@@ -4,6 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use upstream::{SandboxRefusal, SandboxState};
 
 /// How a server is doing.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
@@ -68,9 +69,64 @@ pub struct ServerFacts {
     pub circuit_open_ms: Option<u64>,
     /// What went wrong last.
     pub last_error: Option<String>,
+    /// How its program is confined; nothing for what is no program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxFacts>,
     /// What else it says.
     #[serde(flatten)]
     pub more: Map<String, Value>,
+}
+
+/// How the program of a server is confined.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SandboxFacts {
+    /// `confined`, `open`, or `degraded` for one that runs without some layers.
+    pub profile: String,
+    /// Layers that were missing and waived.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// What it was refused first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<RefusalFacts>,
+}
+
+/// Something that a server tried or named, and did not get.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct RefusalFacts {
+    /// What, such as `connect db.internal:5432`.
+    pub what: String,
+    /// Why, as the end of a sentence.
+    pub why: String,
+    /// How often.
+    pub times: u64,
+    /// The command that allows it; nothing where none does, or none should.
+    pub allow: Option<String>,
+}
+
+impl RefusalFacts {
+    /// For people: what was blocked, why, and what to do about it.
+    pub fn line(&self) -> String {
+        let allow = self.allow.as_ref().map(|command| format!("; allow it with `{command}`"));
+        format!("blocked: {} ({}){}", self.what, self.why, allow.unwrap_or_default())
+    }
+}
+
+impl From<SandboxRefusal> for RefusalFacts {
+    fn from(SandboxRefusal { what, why, times, allow }: SandboxRefusal) -> RefusalFacts {
+        RefusalFacts { what, why, times, allow }
+    }
+}
+
+impl From<SandboxState> for SandboxFacts {
+    fn from(SandboxState { profile, without, refused }: SandboxState) -> SandboxFacts {
+        SandboxFacts {
+            profile: profile.to_owned(),
+            without: without.into_iter().map(str::to_owned).collect(),
+            refused: refused.into_iter().map(RefusalFacts::from).collect(),
+        }
+    }
 }
 
 impl ServerReport {

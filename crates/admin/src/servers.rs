@@ -17,7 +17,9 @@ use crate::folders::HeldBack;
 use crate::nearest::nearest;
 use crate::operation::Operation;
 use crate::running::{Answered, Refused, Reloaded, Running, Told, Toolcrib};
-pub use crate::server_report::{ServerFacts, ServerReport, ServerState, ServerStatus};
+pub use crate::server_report::{
+    RefusalFacts, SandboxFacts, ServerFacts, ServerReport, ServerState, ServerStatus,
+};
 pub use known::{KnownServers, ListedServer, RememberedServer, RunningServer};
 pub use list::{List, ServerList};
 pub use status::{Status, StatusReport, ToolcribStatus};

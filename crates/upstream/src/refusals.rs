@@ -46,13 +46,17 @@ fn unseen(settings: &Settings, LeftOut { path, why }: &LeftOut) -> SandboxRefusa
 /// Only where it says nothing of reading yet: what is known here of its paths is not as they are written.
 fn reading(settings: &Settings, path: &Path) -> Option<String> {
     let path = path.to_str().filter(|_| settings.sandbox().read.is_empty())?;
+    if settings.masked(path) != path {
+        return None;
+    }
     Some(set(settings, "read", &[path]))
 }
 
 fn blocked_entry(settings: &Settings, entry: &Entry) -> Option<SandboxRefusal> {
     let Outcome::Blocked(reason) = entry.outcome else { return None };
     Some(SandboxRefusal {
-        what: entry.attempt.to_string(),
+        // A server may put a secret into a name that it looks up.
+        what: settings.masked(&entry.attempt.to_string()),
         why: reason.to_string(),
         times: entry.connections,
         allow: reaching(settings, &entry.attempt, reason),
@@ -74,6 +78,9 @@ fn reaching(settings: &Settings, attempt: &Attempt, reason: Reason) -> Option<St
         return None;
     }
     words.push(&word);
+    if settings.masked(&word) != word {
+        return None;
+    }
     Some(set(settings, "network", &words))
 }
 
@@ -162,6 +169,25 @@ mod tests {
         ] {
             check(sandbox, attempt, reason, expected);
         }
+    }
+
+    #[test]
+    fn a_secret_in_a_name_is_shown_to_nobody() {
+        let table = "command = 'x'\nenv.KEY = 'hunter2hunter2'\nsandbox.network = 'none'";
+        let settings =
+            toml::from_str::<Config>(table)
+                .expect("a table")
+                .settle("it", Duration::from_secs(1), &|_| unreachable!("no reference"));
+        let entry = Entry {
+            attempt: connect("hunter2hunter2.evil.example:443"),
+            outcome: Outcome::Blocked(Reason::NoRule),
+            connections: 1,
+            sent_bytes: 0,
+            received_bytes: 0,
+            last: UNIX_EPOCH,
+        };
+        let refusal = blocked_entry(&settings.expect("sound"), &entry).expect("it was blocked");
+        assert_eq!((&*refusal.what, refusal.allow), ("connect ***.evil.example:443", None));
     }
 
     #[test]

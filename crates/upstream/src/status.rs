@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::connection::SandboxReport;
 use crate::offer::{Offer, State};
+use crate::refusals::SandboxRefusal;
 use crate::settings::Settings;
 
 /// How long lists stay good whose server does not say it.
@@ -74,9 +75,13 @@ pub struct SandboxState {
     /// Layers that were missing and waived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<&'static str>,
-    /// How many things it was refused.
-    pub refused: usize,
+    /// What it was refused first; all is known where it was started.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub refused: Vec<SandboxRefusal>,
 }
+
+/// Refusals in a report: one who wants all tests the server.
+const REFUSALS_MAX: usize = 20;
 
 impl SandboxState {
     /// That of a server, with what is known of its program once it was started.
@@ -89,7 +94,8 @@ impl SandboxState {
             (false, true) => "confined",
             (false, false) => "degraded",
         };
-        let refused = report.map_or(0, |report| report.refusals(settings).len());
+        let mut refused = report.map(|report| report.refusals(settings)).unwrap_or_default();
+        refused.truncate(REFUSALS_MAX);
         Some(SandboxState { profile, without, refused })
     }
 }

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::fault::Fault;
-use crate::server_report::ServerReport;
+use crate::server_report::{SandboxFacts, ServerReport};
 
 /// Knows the servers that are configured, and starts none. Waits for the disk.
 pub trait KnownServers: Send + Sync {
@@ -37,6 +37,9 @@ pub struct ListedServer {
     pub running: Vec<RunningServer>,
     /// What an earlier run has seen of it.
     pub remembered: Option<RememberedServer>,
+    /// How its program is confined, as far as its table says it; nothing for what is no program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<SandboxFacts>,
     /// Whether there is a sign-in; nothing if it cannot be signed in to.
     pub signed_in: Option<bool>,
     /// The file that it stands in.

@@ -107,6 +107,7 @@ impl KnownServers for SampleServers {
             enabled: true,
             running: Vec::new(),
             remembered: (name == "git").then_some(RememberedServer { tools: 3, age_ms: 5 }),
+            sandbox: None,
             signed_in: None,
             file: None,
         };

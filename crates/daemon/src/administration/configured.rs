@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use admin::Fault;
-use admin::servers::{KnownServers, ListedServer, RememberedServer, ServerReport};
+use admin::servers::{KnownServers, ListedServer, RememberedServer, SandboxFacts, ServerReport};
 use config::Kept;
 use futures_util::future::join_all;
 use oauth::Status;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use store::{DefinitionStore as _, SqliteStore};
 use terminal::runtime;
 use terminal::times::now_ms;
-use upstream::{Settings, Upstream, World};
+use upstream::{SandboxState, Settings, Upstream, World};
 
 use super::remembered::Remembered;
 use crate::shared;
@@ -52,6 +52,7 @@ async fn listed(kept: &Kept, settings: &Settings, file: Option<String>, world: &
         enabled: settings.enabled,
         running: Vec::new(),
         remembered: remembered(kept.store(), settings).await,
+        sandbox: SandboxState::of(settings, None).map(SandboxFacts::from),
         signed_in: is_signed_in(&upstream).await,
         file,
     }

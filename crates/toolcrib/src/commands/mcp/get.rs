@@ -6,7 +6,7 @@ use daemon::administration;
 use daemon::control::Neighbours;
 use terminal::{Ending, Trouble, print};
 
-use super::list::status;
+use super::list::{sandbox, status};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 
@@ -21,6 +21,7 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         ("name", server.name.clone()),
         ("status", status(&server)),
         ("transport", server.transport.clone()),
+        ("sandbox", sandbox(&server)),
         ("where", server.place.clone()),
         ("file", server.file.clone().unwrap_or_default()),
     ];

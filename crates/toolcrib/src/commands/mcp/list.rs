@@ -11,7 +11,7 @@ use terminal::paint::{Painted, Words as _};
 use terminal::{Ending, Trouble, print};
 use upstream::State;
 
-use super::reported::{age, counted, in_short};
+use super::reported::{age, confinement, counted, in_short};
 use crate::cli::Cli;
 use crate::commands::start::start_nobody;
 use crate::commands::trust;
@@ -49,15 +49,29 @@ pub(super) fn status(listed: &ListedServer) -> String {
     if parts.is_empty() { "not connected yet".to_owned() } else { parts.join(", ") }
 }
 
+/// How its program is confined, for people: as it is where it runs, else as its table says.
+pub(super) fn sandbox(listed: &ListedServer) -> String {
+    let running = listed.running.iter().filter_map(|one| one.report.facts.sandbox.as_ref());
+    let weakest = running.max_by_key(|facts| facts.without.len());
+    confinement(weakest.or(listed.sandbox.as_ref()))
+}
+
 fn table(listed: &[ListedServer]) -> Painted {
     let here = std::env::current_dir().unwrap_or_default();
     let row = |one: &ListedServer| {
         let file = one.file.as_deref().map_or("", |file| {
             Path::new(file).strip_prefix(&here).ok().and_then(Path::to_str).unwrap_or(file)
         });
-        vec![one.name.clone(), one.transport.clone(), status(one), file.to_owned(), one.place.clone()]
+        vec![
+            one.name.clone(),
+            one.transport.clone(),
+            status(one),
+            sandbox(one),
+            file.to_owned(),
+            one.place.clone(),
+        ]
     };
-    let titles = ["NAME", "TRANSPORT", "STATUS", "FILE", "WHERE"];
+    let titles = ["NAME", "TRANSPORT", "STATUS", "SANDBOX", "FILE", "WHERE"];
     print::Table::titled(titles, listed.iter().map(row)).with_states_in(2).painted()
 }
 
@@ -76,6 +90,7 @@ mod tests {
             enabled: true,
             running: Vec::new(),
             remembered: None,
+            sandbox: None,
             signed_in: None,
             file: None,
         }
@@ -83,6 +98,28 @@ mod tests {
 
     fn in_use(pid: u32, report: Value) -> RunningServer {
         RunningServer { pid, report: ServerReport::of(report) }
+    }
+
+    #[test]
+    fn how_it_is_confined_is_told_as_it_runs_or_as_it_is_written() {
+        let facts = |profile: &str, without: &[&str]| json!({ "profile": profile, "without": without, "refused": [] });
+        let written = |profile| serde_json::from_value(facts(profile, &[])).expect("facts");
+        let runs = |pid, sandbox: Value| in_use(pid, json!({ "name": "git", "sandbox": sandbox }));
+        for (written, running, expected) in [
+            (None, vec![], "-"),
+            (Some(written("confined")), vec![], "confined"),
+            (Some(written("open")), vec![], "open"),
+            // One that was started before its table was changed.
+            (Some(written("confined")), vec![runs(7, facts("open", &[]))], "open"),
+            (
+                Some(written("confined")),
+                vec![runs(7, facts("degraded", &["landlock", "loopback"])), runs(8, facts("confined", &[]))],
+                "degraded, without landlock and loopback",
+            ),
+            (Some(written("confined")), vec![in_use(7, json!({ "name": "git" }))], "confined"),
+        ] {
+            assert_eq!(sandbox(&ListedServer { sandbox: written, running, ..listed() }), expected);
+        }
     }
 
     #[test]

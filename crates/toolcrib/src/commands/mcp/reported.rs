@@ -1,6 +1,6 @@
 //! How a server is doing, in words.
 
-use admin::servers::{ServerFacts, ServerReport, ServerState, ServerStatus};
+use admin::servers::{SandboxFacts, ServerFacts, ServerReport, ServerState, ServerStatus};
 
 /// The name of a server with its workspace, unless that is the default one.
 pub(super) fn label(facts: &ServerFacts) -> String {
@@ -23,6 +23,24 @@ pub(super) fn status(state: &ServerState) -> String {
     }
 }
 
+/// How its program is confined, in words.
+pub(super) fn confinement(facts: Option<&SandboxFacts>) -> String {
+    match facts {
+        None => "-".to_owned(),
+        Some(facts) if facts.without.is_empty() => facts.profile.clone(),
+        Some(facts) => format!("{}, without {}", facts.profile, facts.without.join(" and ")),
+    }
+}
+
+/// What its program was refused.
+fn blocked(facts: &ServerFacts) -> Option<String> {
+    let (first, more) = facts.sandbox.as_ref()?.refused.split_first()?;
+    match more.len() {
+        0 => Some(first.line()),
+        more => Some(format!("{}, and {more} more", first.line())),
+    }
+}
+
 /// What went wrong or waits for a person, and what to do about it.
 pub(super) fn error(ServerStatus { state, facts }: &ServerStatus) -> String {
     let ServerFacts { name, circuit_open_ms, last_error, held_back_why, .. } = facts;
@@ -37,7 +55,8 @@ pub(super) fn error(ServerStatus { state, facts }: &ServerStatus) -> String {
         (_, None) => last_error.clone().unwrap_or_default(),
     };
     let held = held_back_why.as_ref().map(|held| format!("{held}; `toolcrib mcp trust {name}` shows more"));
-    let all: Vec<String> = [error].into_iter().filter(|error| !error.is_empty()).chain(held).collect();
+    let parts = [error].into_iter().filter(|error| !error.is_empty()).chain(held).chain(blocked(facts));
+    let all: Vec<String> = parts.collect();
     // One row is one line.
     all.join("; ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

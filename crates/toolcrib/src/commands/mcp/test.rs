@@ -2,6 +2,7 @@
 
 mod probe;
 mod programs;
+mod sandbox;
 
 use admin::servers::NO_SERVERS;
 use futures_util::future::join_all;

@@ -4,10 +4,20 @@ use admin::servers::{NO_SERVERS, ServerStatus, ToolcribStatus};
 use terminal::paint::{Painted, Words as _};
 use terminal::print;
 
-use crate::commands::mcp::reported::{age, error, is_good, label, status};
+use crate::commands::mcp::reported::{age, confinement, error, is_good, label, status};
 
-const HEAD: [&str; 9] =
-    ["NAME", "TRANSPORT", "STATUS", "TOOLS", "PROMPTS", "RESOURCES", "HELD BACK", "AGE", "LAST ERROR"];
+const HEAD: [&str; 10] = [
+    "NAME",
+    "TRANSPORT",
+    "STATUS",
+    "SANDBOX",
+    "TOOLS",
+    "PROMPTS",
+    "RESOURCES",
+    "HELD BACK",
+    "AGE",
+    "LAST ERROR",
+];
 
 /// True if no server needs somebody to do something.
 pub(super) fn are_good(toolcrib: &ToolcribStatus) -> bool {
@@ -40,6 +50,7 @@ fn row(server: &ServerStatus, now_ms: i64) -> Vec<String> {
         label(facts),
         facts.transport.clone(),
         status(state),
+        confinement(facts.sandbox.as_ref()),
         count(facts.tools),
         count(facts.prompts),
         count(facts.resources),
@@ -72,6 +83,12 @@ mod tests {
         vec![
             json!({ "name": "fs", "state": { "status": "connected" }, "transport": "stdio", "tools": 14, "prompts": 0,
                 "resources": 2, "held_back": 1, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": "it\nended" }),
+            json!({ "name": "db", "state": { "status": "connected" }, "transport": "stdio", "tools": 1, "prompts": 0,
+                "resources": 0, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": null,
+                "sandbox": { "profile": "confined", "refused": [
+                    { "what": "connect db:5432", "why": "no rule allows it", "times": 2, "allow": "toolcrib mcp set db x" },
+                    { "what": "connect a:1", "why": "no rule allows it", "times": 1, "allow": null },
+                ] } }),
             json!({ "name": "git", "state": { "status": "failed", "error": "the program `git-mcp` was not found" },
                 "transport": "stdio", "tools": 3, "prompts": 0, "resources": 0, "stale": true,
                 "fetched_at_ms": fetched_at_ms, "last_error": "the program `git-mcp` was not found" }),

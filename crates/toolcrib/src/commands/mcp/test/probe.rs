@@ -13,6 +13,7 @@ use tool_api::Validate;
 use upstream::{Offer, Settings, State, Upstream, World};
 
 use super::programs::on_path;
+use super::sandbox::Touched;
 
 /// What a try has shown.
 pub(crate) struct Tested {
@@ -26,6 +27,8 @@ pub(crate) struct Tested {
     /// The end of what its program wrote on its stderr.
     pub(crate) stderr: String,
     steps: Vec<Step>,
+    /// What its program may touch, and what it was refused; nothing if it is no program.
+    sandbox: Option<Touched>,
     remarks: Vec<Remark>,
 }
 
@@ -46,6 +49,8 @@ pub(crate) async fn probe(settings: &Settings, world: World) -> Tested {
     let took = begun.elapsed();
     let (offer, stderr) = (upstream.offers().borrow().clone(), upstream.last_stderr());
     upstream.end().await;
+    // All that it has tried.
+    let sandbox = Touched::of(settings, upstream.sandbox().as_deref());
     let seen = seen.lock().expect("nothing panics while it holds the lock").clone();
     let steps = seen.steps(took);
     let problem = connected.err().map(|error| {
@@ -61,6 +66,7 @@ pub(crate) async fn probe(settings: &Settings, world: World) -> Tested {
         offer,
         stderr,
         steps,
+        sandbox,
         remarks,
     }
 }
@@ -148,6 +154,9 @@ impl Tested {
             "steps": steps.collect::<Vec<_>>(),
             "remarks": remarks.collect::<Vec<_>>(),
         });
+        if let Some(sandbox) = &self.sandbox {
+            all["sandbox"] = sandbox.to_json();
+        }
         if let Some(problem) = &self.problem {
             all["problem"] = json!(problem);
             return all;
@@ -181,6 +190,8 @@ impl Tested {
         if !rows.is_empty() {
             lines.push(terminal::print::Table::plain(rows).to_string());
         }
+        let sandbox = self.sandbox.iter().flat_map(|sandbox| sandbox.lines(&self.name));
+        lines.extend(sandbox.map(|line| format!("  {line}")));
         if let Some(held) = pins::held_in_short(&self.offer.held).filter(|_| self.is_good()) {
             lines.push(format!("  {held}; `toolcrib mcp trust {}` shows more", self.name));
         }

@@ -1,0 +1,156 @@
+// What a server's sandbox says, as a person meets it: what a real server may touch, what it was refused with the command
+// that allows it, and that this command does; a folder's file that narrows and never widens; a machine without a layer.
+
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { textOf } from "../support/core.mjs";
+import { PROGRAM, filesystem, pythonServer } from "../support/environment.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { configure, expectExit, serve, start } from "../support/toolcrib.mjs";
+
+const http = createServer((request, response) => {
+  response.setHeader("content-type", "text/plain");
+  response.end(request.url === "/robots.txt" ? "" : "hello from this machine");
+});
+await new Promise((listening) => http.listen(0, "127.0.0.1", listening));
+atEnd(() => http.close());
+const HERE = `localhost:${http.address().port}`;
+
+const outside = path.join(realpathSync(process.env.TOOLCRIB_E2E_TMP ?? "/tmp"), `outside-${process.pid}`);
+mkdirSync(outside, { recursive: true });
+writeFileSync(path.join(outside, "notes.txt"), "remember the milk\n");
+
+const config = configure({
+  upstreams: {
+    files: filesystem(outside),
+    fetch: { ...pythonServer("mcp_server_fetch"), sandbox: { network: ["api.example.com"] } },
+    free: { ...filesystem(outside), sandbox: { profile: "open" } },
+  },
+  more: '[policy]\nallow = ["*"]',
+});
+const mcp = (code, ...words) => expectExit(code, ["mcp", ...words, "--config", config.file]);
+const status = async (name) => {
+  const { toolcribs } = JSON.parse((await mcp(0, "status", "--json")).stdout);
+  return toolcribs[0].servers.find((server) => server.name === name);
+};
+
+/** Runs a command as it was printed, in a shell. */
+const typed = (command) => {
+  const env = {
+    ...process.env,
+    PATH: `${path.dirname(PROGRAM)}:${process.env.PATH}`,
+    TOOLCRIB_CONFIG: config.file,
+  };
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], { env, encoding: "utf8" });
+  check(status === 0, `\`${command}\` to succeed`, stdout + stderr);
+};
+
+let client;
+const call = async (name, given) => {
+  const result = await client.call(name, given);
+  return { text: textOf(result), isError: result.isError === true };
+};
+
+await run({
+  "the list says who is confined, and starts nobody": async () => {
+    const { stdout } = await mcp(0, "list");
+    checkHolds("the table", stdout, "SANDBOX", /files +stdio .* confined /, /free +stdio .* open /);
+    checkHolds("one server", (await mcp(0, "get", "free")).stdout, /sandbox +open/);
+  },
+
+  "a test says what a server may touch": async () => {
+    const { stdout } = await mcp(0, "test", "files", "free");
+    checkHolds("a confined one", stdout, "  confined: reaches every public host; reads ", outside);
+    checkHolds("an open one", stdout, "  open: it runs with your rights", "sandbox.profile=confined");
+    const { servers } = JSON.parse((await mcp(0, "test", "fetch", "--json")).stdout);
+    checkSame("its profile", "confined", servers[0].sandbox.profile);
+    checkSame("its network", ["api.example.com"], servers[0].sandbox.network);
+    checkSame("what it was refused", [], servers[0].sandbox.blocked);
+  },
+
+  "what its command line names is read, and written once a person says so": async () => {
+    const toolcrib = await serve(config);
+    client = await connect("v1", { url: toolcrib.url });
+    await client.list();
+    const notes = path.join(outside, "notes.txt");
+    const read = await call("files_read_text_file", { path: notes });
+    checkHolds("what is read", read.text, "remember the milk");
+    const given = { path: path.join(outside, "new.txt"), content: "made" };
+    check((await call("files_write_file", given)).isError, "a refusal to write", given);
+    typed(`toolcrib mcp set files 'sandbox.write=["${outside}"]'`);
+    await eventually("the server to write", async () => !(await call("files_write_file", given)).isError);
+    checkSame("the file", "made", readFileSync(given.path, "utf8"));
+  },
+
+  "a host that was blocked is told with the command that allows it": async () => {
+    await call("fetch_fetch", { url: "http://db.internal:5432/" });
+    const { sandbox } = await status("fetch");
+    const refused = sandbox.refused.find(({ what }) => what === "connect db.internal:5432");
+    checkSame(
+      "the command",
+      `toolcrib mcp set fetch 'sandbox.network=["api.example.com", "db.internal:5432"]'`,
+      refused?.allow,
+    );
+    checkHolds("the table", (await mcp(0, "status", "fetch")).stdout, "blocked: connect db.internal:5432");
+    typed(refused.allow);
+    checkHolds("the file", readFileSync(config.file, "utf8"), '["api.example.com", "db.internal:5432"]');
+  },
+
+  "a port of this machine is reached only by its name": async () => {
+    check((await call("fetch_fetch", { url: `http://${HERE}/` })).isError, "a refusal", HERE);
+    typed(`toolcrib mcp set fetch 'sandbox.network=["${HERE}"]'`);
+    await eventually("the page", async () =>
+      (await call("fetch_fetch", { url: `http://${HERE}/` })).text.includes("hello from this machine"),
+    );
+  },
+
+  "what was not written right is refused with its place": async () => {
+    const before = readFileSync(config.file, "utf8");
+    const refused = await mcp(2, "set", "fetch", 'sandbox.network=["localhost"]');
+    checkHolds("why", refused.stderr, "toolcrib.toml:", "mcp.fetch.sandbox.network[0]", "needs a port");
+    checkHolds("a word", (await mcp(2, "set", "fetch", "sandbox.profile=opn")).stderr, 'did you mean "open"?');
+    checkHolds("a key", (await mcp(2, "set", "fetch", "sandbox.netwrok=none")).stderr, "did you mean `network`?");
+    checkSame("the file", before, readFileSync(config.file, "utf8"));
+  },
+
+  "a folder's file narrows a person's servers, and opens none of its own": async () => {
+    const home = path.join(config.folder, "home");
+    const project = path.join(home, "project");
+    const own = path.join(home, ".config/toolcrib");
+    for (const folder of [project, own]) mkdirSync(folder, { recursive: true });
+    const { command, args } = filesystem(outside);
+    const table = (name) =>
+      `[mcp.${name}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n[mcp.${name}.sandbox]\n`;
+    writeFileSync(path.join(own, "toolcrib.toml"), `${table("mine")}profile = "open"\n`);
+    writeFileSync(
+      path.join(project, "toolcrib.toml"),
+      `[mcp.mine.sandbox]\nprofile = "confined"\nwrite = ["/srv"]\n${table("theirs")}profile = "open"\nnetwork = ["db.internal:1"]\n`,
+    );
+    const options = { cwd: project, env: { HOME: home, XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" } };
+    const checked = await expectExit(0, ["config", "check"], options);
+    checkHolds("what is passed over", checked.stdout + checked.stderr, "mcp.mine.sandbox.write", "mcp.theirs.sandbox.profile");
+    checkHolds("the list", (await expectExit(0, ["mcp", "list"], options)).stdout, /mine +stdio .* confined /);
+    const waiting = await start(["trust", "--json"], options).ended;
+    checkHolds("what it asks for", waiting.stdout, "reaches db.internal:1");
+  },
+
+  "a layer that is missing has a diagnosis of its own": async () => {
+    const without = (...words) => {
+      const script = 'echo 0 > /proc/sys/user/max_user_namespaces; exec "$@"';
+      const { status, stdout } = spawnSync("unshare", ["-Ur", "sh", "-c", script, "sh", PROGRAM, ...words], {
+        encoding: "utf8",
+      });
+      return { status, stdout };
+    };
+    const { status, stdout } = without("mcp", "test", "files", "--json", "--config", config.file);
+    checkSame("its exit code", 1, status);
+    const [{ problem, sandbox }] = JSON.parse(stdout).servers;
+    checkSame("its kind", "sandbox_unavailable", problem.kind);
+    checkHolds("what to do", problem.try, "toolcrib doctor", "toolcrib mcp set files sandbox.profile=open");
+    checkSame("its profile", "confined", sandbox.profile);
+    checkSame("an open one works", 0, without("mcp", "test", "free", "--config", config.file).status);
+  },
+});
