@@ -156,3 +156,6 @@ fn take_in<F>(
         drop(permit);
     });
 }
+
+#[cfg(test)]
+mod tests;

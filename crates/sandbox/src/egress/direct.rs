@@ -51,7 +51,7 @@ fn destination(local: SocketAddr, access: &Access) -> Option<Destination> {
     }
 }
 
-async fn serve_http(stream: TcpStream, to: &Destination, access: &Arc<Access>) {
+pub(super) async fn serve_http(stream: TcpStream, to: &Destination, access: &Arc<Access>) {
     let service = service_fn(|request| answer(request, to, access));
     // A program that breaks off has had its answer.
     let _ = plain::server().serve_connection(TokioIo::new(stream), service).await;

@@ -36,6 +36,7 @@ pub(super) fn server() -> hyper::server::conn::http1::Builder {
     server
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_TIMEOUT)
+        .max_header_size(HEAD_BYTES_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         // Some send their request and then their end.
         .half_close(true)
@@ -66,7 +67,7 @@ pub(super) async fn pass_on(
         Err(no_way) => return Err(Refusal::NoWay(expected, no_way)),
     };
     let mut client = hyper::client::conn::http1::Builder::new();
-    client.max_buf_size(HEAD_BYTES_MAX).preserve_header_case(true);
+    client.max_header_size(HEAD_BYTES_MAX).max_buf_size(HEAD_BYTES_MAX).preserve_header_case(true);
     let failed = |to: Destination| move |_| Refusal::NoWay(to, NoWay::NoAnswer);
     let io = TokioIo::new(Counted::new(opened));
     let (mut sender, connection) = client.handshake(io).await.map_err(failed(expected.clone()))?;

@@ -89,6 +89,9 @@ where
     R: AsyncRead + Unpin,
 {
     let mut bytes = early;
+    if *allowed == TlsName::Any {
+        return Ok(bytes);
+    }
     if bytes.is_empty() && !more(from, &mut bytes).await {
         return Ok(bytes);
     }
@@ -173,5 +176,28 @@ impl AsyncWrite for Counted {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_tls_handshake_that_stops_is_waited_for_no_longer_than_that() {
+        let host = Host::parse("public.test").expect("a host");
+        for (first, allowed, expected) in [
+            (&b"\x16\x03\x01"[..], TlsName::Equal(host.clone()), Err(Reason::UnreadableHello)),
+            (b"\x16", TlsName::EqualOrNone(host.clone()), Err(Reason::UnreadableHello)),
+            (b"\x16\x03\x01", TlsName::Any, Ok(Vec::new())),
+            (b"SSH", TlsName::Equal(host), Ok(b"SSH".to_vec())),
+        ] {
+            let (mut program, mut ours) = tokio::io::duplex(64);
+            program.write_all(first).await.expect("sent");
+            let before = tokio::time::Instant::now();
+            assert_eq!(first_bytes(&mut ours, Vec::new(), &allowed).await, expected, "{first:?} {allowed:?}");
+            let waited = if expected.is_err() { HELLO_TIMEOUT } else { Duration::ZERO };
+            assert!(before.elapsed() <= waited + Duration::from_millis(1));
+        }
     }
 }
