@@ -28,6 +28,7 @@ mod reason;
 mod relay;
 mod rules;
 mod task;
+mod way;
 
 use std::future::Future;
 use std::io;
@@ -47,6 +48,8 @@ pub use rules::{Grant, HostRuleError, HostRules, PORTS_MAX, PROXY_PORT, RULES_MA
 
 pub use crate::net::{CompanyProxy, CompanyProxyError};
 
+pub use way::WayOut;
+
 use access::Access;
 use dial::{Machine, Network};
 use task::Task;
@@ -63,15 +66,6 @@ pub struct Doors {
     pub names: OwnedFd,
     /// One listener for each of [`HostRules::ports`], at all addresses.
     pub direct: Vec<OwnedFd>,
-}
-
-/// Where a program may go, and how we get there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WayOut {
-    /// What it may reach.
-    pub rules: HostRules,
-    /// The proxy that leads to the internet, if we have to go through one ourselves.
-    pub company: Option<CompanyProxy>,
 }
 
 /// The way out of one program, as long as this is held: dropping it ends every connection.

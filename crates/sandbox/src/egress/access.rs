@@ -10,7 +10,6 @@ use tokio::net::TcpStream;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-use super::WayOut;
 use super::address::Kind;
 use super::dial::Network;
 use super::host::{Destination, Host};
@@ -18,6 +17,7 @@ use super::journal::{Attempt, Journal, Tally};
 use super::names::{Names, NamesNet};
 use super::reason::Reason;
 use super::rules::{Grant, HostRules};
+use super::way::WayOut;
 use crate::net::{self, CONNECT_TIMEOUT, NoTunnel};
 
 /// Connections that one program may have open at once, as many as browsers have. Each is two open files of ours.

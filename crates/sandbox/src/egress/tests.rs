@@ -12,4 +12,5 @@ mod names;
 mod plain;
 mod program;
 mod servers;
+mod tls;
 mod tunnels;

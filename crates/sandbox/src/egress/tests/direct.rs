@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use super::super::host::Destination;
 use super::program::{Program, access, read_exactly, read_to_end};
 use super::servers::{host, polite, web};
-use super::tunnels::hello;
+use super::tls::hello;
 use super::{super::direct, names::question};
 
 /// A public host, and a program with the first three made-up addresses and its own loopback at the same port.

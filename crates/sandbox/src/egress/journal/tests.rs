@@ -1,0 +1,67 @@
+//! What is counted, and what is told in sum.
+
+use super::*;
+
+fn to(text: &str) -> Destination {
+    Destination::parse(text, None).expect("a destination")
+}
+
+fn lines(entries: &[Entry]) -> Vec<String> {
+    let line = |entry: &Entry| {
+        format!("{entry}: {} {} {}", entry.connections, entry.sent_bytes, entry.received_bytes)
+    };
+    entries.iter().map(line).collect()
+}
+
+#[test]
+fn hosts_are_counted_by_port_and_outcome() {
+    let journal = Journal::new();
+    let before = SystemTime::now() - Duration::from_millis(1);
+    let (first, second) = (journal.allow(&to("example.com:443")), journal.allow(&to("example.com:443")));
+    journal.allow(&to("example.com:80"));
+    first.sent(3);
+    second.sent(4);
+    second.received(1000);
+    journal.block(Attempt::Connect(to("db.internal:5432")), Reason::NoRule);
+    journal.block(Attempt::Connect(to("db.internal:5432")), Reason::NoRule);
+    journal.block(Attempt::Connect(to("db.internal:5432")), Reason::OtherName);
+    journal.block(Attempt::LookUp("db.internal".to_owned()), Reason::NoRule);
+    journal.block(Attempt::unreadable("a\0b"), Reason::NotAHost);
+    let blocked = [
+        "connect db.internal:5432 (no rule allows it): 2 0 0",
+        "connect db.internal:5432 (the TLS handshake names another host): 1 0 0",
+        "look up db.internal (no rule allows it): 1 0 0",
+        "connect a?b (it is not written as a host and a port): 1 0 0",
+    ];
+    assert_eq!(lines(&journal.blocked()), blocked);
+    let all = ["connect example.com:443: 2 7 1000", "connect example.com:80: 1 0 0"];
+    assert_eq!(lines(&journal.entries()), [&all[..], &blocked].concat());
+    assert!(journal.entries().iter().all(|entry| entry.last >= before));
+}
+
+#[test]
+fn what_is_beyond_the_limit_is_counted_in_sum() {
+    let journal = Journal::new();
+    for number in 0..ENTRIES_MAX + 10 {
+        journal.allow(&to(&format!("host{number}.test:443"))).sent(1);
+        journal.block(Attempt::LookUp(format!("host{number}.test")), Reason::NoRule);
+    }
+    let entries = journal.entries();
+    assert_eq!(entries.len(), 2 * (ENTRIES_MAX + 1));
+    assert_eq!(lines(&entries[ENTRIES_MAX..=ENTRIES_MAX]), ["other hosts: 10 10 0"]);
+    assert_eq!(lines(&journal.blocked()[ENTRIES_MAX..]), ["other hosts (no rule allows it): 10 0 0"]);
+    assert_eq!(*journal.watch_blocked().borrow(), ENTRIES_MAX + 1);
+}
+
+#[tokio::test]
+async fn the_first_time_is_heard_of_and_no_other() {
+    let journal = Journal::new();
+    let mut heard = journal.watch_blocked();
+    journal.allow(&to("example.com:443"));
+    assert!(!heard.has_changed().expect("open"));
+    journal.block(Attempt::LookUp("a.test".to_owned()), Reason::NoRule);
+    assert!(heard.has_changed().expect("open"));
+    assert_eq!(*heard.borrow_and_update(), 1);
+    journal.block(Attempt::LookUp("a.test".to_owned()), Reason::NoRule);
+    assert!(!heard.has_changed().expect("open"));
+}

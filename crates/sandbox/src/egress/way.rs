@@ -1,0 +1,13 @@
+//! `WayOut`: what decides where the connections of a program lead.
+
+use super::rules::HostRules;
+use crate::net::CompanyProxy;
+
+/// Where a program may go, and how we get there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WayOut {
+    /// What it may reach.
+    pub rules: HostRules,
+    /// The proxy that leads to the internet, if we have to go through one ourselves.
+    pub company: Option<CompanyProxy>,
+}
