@@ -1,52 +1,72 @@
 //! What a confined start costs: medians of starts of `true` until their end is known, by turns with bare ones of the same
-//! program. `cargo bench -p sandbox` as it is, or under `chrt -f 10` where other things run.
+//! program. `cargo bench -p sandbox`, or what that builds under `chrt -f 10` where other things run. Arguments: how many
+//! starts; spawners of other builds, to be measured by turns with this one.
 
 #![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "measures and says so")]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use sandbox::Launcher;
 use sandbox::confine::{Confined, Confiner, Profile};
+use tokio::runtime::{Builder, Runtime};
 
-/// Starts of each kind, unless the first argument says otherwise.
+/// Starts of each kind, unless an argument says otherwise.
 const STARTS: usize = 330;
 
 /// Those before them, in which everything is read into memory.
 const WARM_UP: usize = 20;
 
+/// Something that is measured.
+struct Case {
+    name: String,
+    /// Nothing for a bare start.
+    confined: Option<(Confiner, Profile)>,
+    times: Vec<Duration>,
+}
+
 fn main() {
-    let starts = std::env::args().skip(1).find_map(|word| word.parse().ok()).unwrap_or(STARTS);
-    let spawner =
-        Launcher { guard: PathBuf::from(env!("CARGO_BIN_EXE_toolcrib-spawner")), guard_args: Vec::new() };
-    let confiner = Confiner::new(spawner);
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let starts = words.iter().find_map(|word| word.parse().ok()).unwrap_or(STARTS);
+    let others = words.iter().filter(|word| word.contains('/')).map(PathBuf::from);
+    let mut cases = vec![Case { name: "bare".to_owned(), confined: None, times: Vec::new() }];
+    for spawner in std::iter::once(env!("CARGO_BIN_EXE_toolcrib-spawner").into()).chain(others) {
+        cases.extend([Profile::shell(), Profile::write(), Profile::worker()].map(|p| case(&spawner, p)));
+    }
     let folder = tempfile::tempdir().expect("a folder");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let profiles = [("shell", Profile::shell()), ("write", Profile::write()), ("worker", Profile::worker())];
-    let mut bare = Vec::new();
-    let mut confined = profiles.map(|_| Vec::new());
+    let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
     for turn in 0..starts + WARM_UP {
-        let is_counted = turn >= WARM_UP;
-        let start = Instant::now();
-        // Without anything to do before the program this is `posix_spawn`.
+        for case in &mut cases {
+            let start = Instant::now();
+            run(case, folder.path(), &runtime);
+            case.times.extend((turn >= WARM_UP).then(|| start.elapsed()));
+        }
+    }
+    let mut bare = None;
+    for Case { name, times, .. } in cases {
+        let median = median(times);
+        let ratio = median.as_secs_f64() / bare.get_or_insert(median).as_secs_f64();
+        println!("{ratio:5.2}  {median:10.0?}  {name}");
+    }
+}
+
+fn case(spawner: &Path, profile: Profile) -> Case {
+    let confiner = Confiner::new(Launcher { guard: spawner.to_owned(), guard_args: Vec::new() });
+    let name = format!("{} {}", profile.name, spawner.display());
+    Case { name, confined: Some((confiner, profile)), times: Vec::new() }
+}
+
+fn run(case: &Case, folder: &Path, runtime: &Runtime) {
+    let Some((confiner, profile)) = &case.confined else {
+        // With nothing to do before the program this is `posix_spawn`.
         let mut command = Command::new("/usr/bin/true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.status().expect("run");
-        bare.extend(is_counted.then(|| start.elapsed()));
-        for ((_, profile), times) in profiles.iter().zip(&mut confined) {
-            let program = Confined::new(*profile, "/usr/bin/true", folder.path());
-            let start = Instant::now();
-            runtime.block_on(async { confiner.start(&program).await.expect("started").wait().await });
-            times.extend(is_counted.then(|| start.elapsed()));
-        }
-    }
-    let bare = median(bare);
-    println!("bare {bare:?}");
-    for ((name, _), times) in profiles.iter().zip(confined) {
-        let median = median(times);
-        println!("{name} {median:?}: {:.2}", median.as_secs_f64() / bare.as_secs_f64());
-    }
+        return;
+    };
+    let program = Confined::new(*profile, "/usr/bin/true", folder);
+    runtime.block_on(async { confiner.start(&program).await.expect("started").wait().await });
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

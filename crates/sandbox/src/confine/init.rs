@@ -3,6 +3,7 @@
 //!
 //! A step that fails is said by the name of its layer, and the program is not run.
 
+mod children;
 mod descriptors;
 mod device;
 pub(super) mod filters;
@@ -22,8 +23,9 @@ use super::report::Report;
 use given::{Init, Step};
 
 /// What is set up for init and program alike, in this order.
-const STEPS: [(Layer, Step); 13] = [
+const STEPS: [(Layer, Step); 14] = [
     (Layer::PidNamespace, watch::follow_spawner),
+    (Layer::Memory, memory::join_group),
     (Layer::UserNamespace, user::take),
     (Layer::MountNamespace, root::part_from_host),
     (Layer::Root, root::build),

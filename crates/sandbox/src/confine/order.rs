@@ -81,8 +81,10 @@ impl Order {
     pub(super) fn read(memory: OwnedFd) -> io::Result<Order> {
         let mut memory = std::fs::File::from(memory);
         memory.seek(SeekFrom::Start(0))?;
-        let mut written = Vec::new();
-        memory.take(ORDER_BYTES_MAX).read_to_end(&mut written)?;
+        let bytes = memory.metadata()?.len().min(ORDER_BYTES_MAX);
+        // Room for all of it, or it would be read in a dozen pieces.
+        let mut written = Vec::with_capacity(usize::try_from(bytes).map_err(io::Error::other)?);
+        memory.take(bytes).read_to_end(&mut written)?;
         Ok(serde_json::from_slice(&written)?)
     }
 }

@@ -18,7 +18,8 @@ pub(crate) const HOME: &str = "/home/agent";
 /// All that an init starts with.
 pub(crate) struct Init {
     pub(crate) order: Order,
-    pub(crate) memory: MemoryKeeper,
+    /// The way into the control group that keeps its memory, if there is one.
+    pub(crate) group: Option<OwnedFd>,
     /// The user and group of the program, as they are outside.
     pub(crate) outside: (u32, u32),
     /// As root: the order's mounts, which only root could take.
@@ -31,6 +32,16 @@ pub(crate) struct Init {
     pub(crate) filters: Arc<Filters>,
     /// Layers that are missing and waived.
     pub(crate) without: Vec<Layer>,
+}
+
+impl Init {
+    /// What keeps the program to its limit of memory.
+    pub(super) fn memory_keeper(&self) -> MemoryKeeper {
+        match self.group {
+            Some(_) => MemoryKeeper::ControlGroup,
+            None => MemoryKeeper::Watchdog,
+        }
+    }
 }
 
 pub(super) type Step = fn(&Init) -> io::Result<()>;

@@ -23,32 +23,25 @@ const ABIS: [ABI; 4] = [ABI::V6, ABI::V5, ABI::V4, ABI_MIN];
 const SCRATCH: [&str; 2] = ["/tmp", HOME];
 
 pub(super) fn restrict(init: &Init) -> io::Result<()> {
-    let abi = newest().map_err(io::Error::other)?;
-    enforce(init, abi)
+    let (abi, rules) = newest(init.order.sockets).map_err(io::Error::other)?;
+    enforce(init, abi, rules)
 }
 
 /// What this kernel knows of it, in words.
 pub(in crate::confine) fn version() -> String {
-    match newest() {
-        Ok(ABI::V6) => "version 6 or newer".to_owned(),
-        Ok(abi) => format!("version {}", abi as i32),
+    match newest(Sockets::None) {
+        Ok((ABI::V6, _)) => "version 6 or newer".to_owned(),
+        Ok((abi, _)) => format!("version {}", abi as i32),
         Err(error) => format!("not there: {error}"),
     }
 }
 
-/// The newest that this kernel knows. Everything that is asked of it must then hold: nothing is left out in silence.
-fn newest() -> Result<ABI, RulesetError> {
-    let mut error = None;
-    for abi in ABIS {
-        match handled(abi, Sockets::None).and_then(Ruleset::create) {
-            Ok(_) => return Ok(abi),
-            Err(refused) => error = Some(refused),
-        }
-    }
-    match error {
-        Some(error) => Err(error),
-        None => Ok(ABI_MIN),
-    }
+/// The newest that this kernel knows, with no rule yet. Everything that is asked of it must then hold: nothing is left out
+/// in silence.
+fn newest(sockets: Sockets) -> Result<(ABI, RulesetCreated), RulesetError> {
+    let made = |abi| Ok((abi, handled(abi, sockets)?.create()?));
+    // Why not even the oldest is there.
+    ABIS.into_iter().find_map(|abi| made(abi).ok()).map_or_else(|| made(ABI_MIN), Ok)
 }
 
 fn handled(abi: ABI, sockets: Sockets) -> Result<Ruleset, RulesetError> {
@@ -66,9 +59,8 @@ fn handled(abi: ABI, sockets: Sockets) -> Result<Ruleset, RulesetError> {
     Ok(rules)
 }
 
-fn enforce(init: &Init, abi: ABI) -> io::Result<()> {
+fn enforce(init: &Init, abi: ABI, rules: RulesetCreated) -> io::Result<()> {
     let all = AccessFs::from_all(abi);
-    let rules = handled(abi, init.order.sockets).and_then(Ruleset::create).map_err(io::Error::other)?;
     let mut rules = allow(rules, Path::new("/"), AccessFs::from_read(abi))?;
     for folder in SCRATCH {
         rules = allow(rules, Path::new(folder), all)?;

@@ -1,6 +1,20 @@
-//! What all processes inside have in memory, for the watchdog.
+//! Memory of all processes inside: the control group that keeps it, or what they have, for the watchdog.
 
 use std::fs;
+use std::io;
+
+use super::given::Init;
+
+/// What a control group's list of processes takes for the one that writes it.
+const MYSELF: &[u8] = b"0";
+
+/// What is started later is in the same group.
+pub(super) fn join_group(init: &Init) -> io::Result<()> {
+    if let Some(group) = &init.group {
+        rustix::io::write(group, MYSELF)?;
+    }
+    Ok(())
+}
 
 /// The bytes that are no files' and nobody else's. What cannot be read has ended.
 pub(super) fn used() -> u64 {

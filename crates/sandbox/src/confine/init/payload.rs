@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use super::given::{Init, Step};
 use super::watch::Started;
 use super::{descriptors, landlock};
-use crate::confine::fork::fork;
+use crate::confine::fork::{exit, fork};
 use crate::confine::layer::Layer;
 use crate::confine::report::Report;
 
@@ -44,7 +44,7 @@ pub(super) fn start(mut init: Init) -> Option<Started> {
         Ok(None) => {
             drop(result);
             run(init, &report).write(&report);
-            std::process::exit(1)
+            exit(1)
         }
         Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
     };
@@ -83,7 +83,8 @@ fn run(mut init: Init, report: impl AsFd) -> Report {
             Ok(()) => {}
             Err(_) if init.order.does_without(layer) => {
                 init.without.push(layer);
-                Report::Started { without: init.without.clone(), memory: init.memory }.write(&report);
+                Report::Started { without: init.without.clone(), memory: init.memory_keeper() }
+                    .write(&report);
             }
             Err(error) => return Report::missing(layer, error),
         }

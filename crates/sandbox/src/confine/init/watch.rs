@@ -1,15 +1,14 @@
 //! Watching the program: it ends by itself, by its lifeline or by a limit, and everything inside ends with it.
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
-use signal_hook::consts::SIGCHLD;
 
+use super::children::Children;
 use super::given::Init;
 use super::memory;
 use crate::confine::limits::{Limit, Limits};
@@ -39,7 +38,8 @@ pub(super) struct Started {
 impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
-        let Init { order, memory, lifeline, report, without, .. } = init;
+        let memory = init.memory_keeper();
+        let Init { order, lifeline, report, without, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
         Report::Started { without, memory }.write(&report);
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
@@ -66,7 +66,7 @@ pub(super) fn watch(started: Started) -> i32 {
 }
 
 fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
-    let mut children = child_signals()?;
+    let children = Children::watch()?;
     let killed = Ending::Signal(Signal::KILL.as_raw());
     loop {
         if let Some(status) = reap(started.program)? {
@@ -88,10 +88,7 @@ fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
             Heard::End => return Ok((killed, None)),
             Heard::Leave => leave(&started.lifeline)?,
         }
-        match children.read(&mut [0; 64]) {
-            Err(error) if error.kind() != io::ErrorKind::WouldBlock => return Err(error),
-            _ => {}
-        }
+        children.read()?;
     }
 }
 
@@ -105,7 +102,7 @@ enum Heard {
 }
 
 /// Waits for a child's end, for the lifeline, or until `left` is over.
-fn sleep(children: &UnixStream, lifeline: &OwnedFd, left: Option<Duration>) -> io::Result<Heard> {
+fn sleep(children: &Children, lifeline: &OwnedFd, left: Option<Duration>) -> io::Result<Heard> {
     let mut waited_for = [PollFd::new(children, PollFlags::IN), PollFd::new(lifeline, PollFlags::IN)];
     // A limit that no clock can hold is none.
     let left = left.and_then(|left| Timespec::try_from(left).ok());
@@ -165,11 +162,4 @@ fn ended(status: WaitStatus) -> (Ending, Option<Limit>) {
         _ => None,
     };
     (ending, limit)
-}
-
-fn child_signals() -> io::Result<UnixStream> {
-    let (reader, writer) = UnixStream::pair()?;
-    reader.set_nonblocking(true)?;
-    signal_hook::low_level::pipe::register(SIGCHLD, writer)?;
-    Ok(reader)
 }

@@ -5,6 +5,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 
+use crate::confine::fork::exit;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 
@@ -51,7 +52,7 @@ pub(super) fn missing(order: &Order) -> Result<Vec<Layer>, (Layer, io::Error)> {
 
 fn try_out(flags: i32) -> io::Result<()> {
     match clone(flags)? {
-        Side::Child => std::process::exit(0),
+        Side::Child => exit(0),
         Side::Parent { child, .. } => {
             rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
             Ok(())

@@ -1,10 +1,9 @@
 //! Memory of a run, kept by the kernel: a control group of its own, of version 2 or else of version 1.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-
-use rustix::process::Pid;
 
 use crate::confine::mount::about;
 
@@ -58,7 +57,7 @@ impl ControlGroups {
             let mut groups = ControlGroups { above, version, made: 0 };
             groups.sweep();
             // Whether it can be made is only known from making it.
-            groups.make(u64::MAX >> 1).ok()?.close();
+            groups.make(u64::MAX >> 1).ok()?.0.close();
             Some(groups)
         })
     }
@@ -75,13 +74,14 @@ impl ControlGroups {
         }
     }
 
-    pub(super) fn make(&mut self, bytes: u64) -> io::Result<ControlGroup> {
+    /// A group that is kept to so many bytes, and the way into it: whoever writes there joins, since we opened it.
+    pub(super) fn make(&mut self, bytes: u64) -> io::Result<(ControlGroup, OwnedFd)> {
         self.made += 1;
         let path = self.above.join(format!("{PREFIX}{}-{}", std::process::id(), self.made));
         fs::create_dir(&path).map_err(about(&path))?;
         let group = ControlGroup { path, version: self.version };
-        match group.limit(bytes) {
-            Ok(()) => Ok(group),
+        match group.limit(bytes).and_then(|()| group.open("cgroup.procs")) {
+            Ok(way_in) => Ok((group, way_in.into())),
             Err(error) => {
                 group.close();
                 Err(error)
@@ -110,22 +110,24 @@ fn candidates(mounted: &Path, ours: &str) -> Vec<(PathBuf, &'static Version)> {
 
 impl ControlGroup {
     fn limit(&self, bytes: u64) -> io::Result<()> {
-        let limit = self.path.join(self.version.limit);
-        // Not made by us: a group without this controller must not get a file of that name.
-        fs::File::options().write(true).open(&limit).map_err(about(&limit))?;
-        fs::write(&limit, bytes.to_string()).map_err(about(&limit))?;
+        self.write(self.version.limit, &bytes.to_string())?;
         for (name, value) in self.version.besides {
-            let path = self.path.join(name);
-            if path.exists() {
-                fs::write(&path, value).map_err(about(&path))?;
+            match self.write(name, value) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
         }
         Ok(())
     }
 
-    pub(super) fn add(&self, process: Pid) -> io::Result<()> {
-        let path = self.path.join("cgroup.procs");
-        fs::write(&path, process.as_raw_pid().to_string()).map_err(about(&path))
+    fn write(&self, name: &str, value: &str) -> io::Result<()> {
+        self.open(name)?.write_all(value.as_bytes()).map_err(about(name))
+    }
+
+    /// Makes none: a group without a controller must not get a file of its name.
+    fn open(&self, name: &str) -> io::Result<fs::File> {
+        let path = self.path.join(name);
+        fs::File::options().write(true).open(&path).map_err(about(&path))
     }
 
     /// Whether the kernel has ended a process of the group for its memory.

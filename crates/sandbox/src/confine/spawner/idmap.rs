@@ -10,6 +10,7 @@ use rustix::fs::fstat;
 use rustix::process::{WaitOptions, waitpid};
 
 use super::clone::{Side, in_user_namespace};
+use crate::confine::fork::exit;
 use crate::confine::layer::Layer;
 use crate::confine::mount;
 
@@ -51,7 +52,7 @@ fn namespace((uid, gid, user): Owners) -> io::Result<OwnedFd> {
             drop(go);
             // The end of the pipe is all that it waits for.
             let _ = wait.read(&mut [0]);
-            std::process::exit(0)
+            exit(0)
         }
         Side::Parent { child, .. } => {
             let of_child = |file: &str| format!("/proc/{}/{file}", child.as_raw_pid());

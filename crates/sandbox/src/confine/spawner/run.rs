@@ -1,7 +1,7 @@
 //! `Run`: one program, from the packet that asks for it until nothing is left of it.
 
 use std::collections::HashSet;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -15,6 +15,7 @@ use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
 use super::run_user::as_user;
 use super::{Spawner, run_user};
+use crate::confine::fork::exit;
 use crate::confine::init as inside;
 use crate::confine::init::given::Init;
 use crate::confine::layer::Layer;
@@ -22,7 +23,7 @@ use crate::confine::limits::Limit;
 use crate::confine::mount;
 use crate::confine::order::{Order, OrderedMount};
 use crate::confine::packet::Packet;
-use crate::confine::report::{MemoryKeeper, Report};
+use crate::confine::report::Report;
 
 pub(super) struct Run {
     init: Pid,
@@ -43,7 +44,8 @@ struct Prepared {
     user: Option<u32>,
     mounts: Option<Vec<OwnedFd>>,
     placeholders: Vec<Placeholder>,
-    group: Option<ControlGroup>,
+    /// With the way into it.
+    group: Option<(ControlGroup, OwnedFd)>,
 }
 
 impl Run {
@@ -53,7 +55,6 @@ impl Run {
         // Asked before there is a child, which could not say.
         let ourselves = (getuid().as_raw(), getgid().as_raw());
         let prepared = Prepared::new(spawner, order)?;
-        let (wait, go) = io::pipe().map_err(|error| Report::missing(Layer::Spawner, error))?;
         let (side, without) = match clone_init(&prepared) {
             Ok(made) => made,
             Err(why) => {
@@ -62,30 +63,18 @@ impl Run {
             }
         };
         let Prepared { order, user, mounts, placeholders, group } = prepared;
+        let (group, way_in) = group.unzip();
         match side {
             Side::Parent { child, handle } => {
-                if let Some(Err(error)) = group.as_ref().map(|group| group.add(child)) {
-                    Report::missing(Layer::Memory, error).write(&report);
-                    // It has not begun, and this keeps it from that; it is tidied up as any other.
-                    let _ = pidfd_send_signal(&handle, Signal::KILL);
-                }
-                drop(go);
                 let lifeline = Some(lifeline);
                 Ok(Run { init: child, handle, lifeline, report, group, placeholders, user, is_over: false })
             }
             Side::Child => {
                 let outside = user.map_or(ourselves, |user| (user, user));
                 let filters = spawner.let_go();
-                let memory = match group {
-                    Some(_) => MemoryKeeper::ControlGroup,
-                    None => MemoryKeeper::Watchdog,
-                };
-                // What it starts must be in its group, so it must be there first. The end of the pipe says so.
-                drop(go);
-                let _ = (&wait).read(&mut [0]);
                 let init = Init {
                     order,
-                    memory,
+                    group: way_in,
                     outside,
                     mounts,
                     doors,
@@ -97,7 +86,7 @@ impl Run {
                 };
                 // What unwinds here would go on as a second spawner.
                 let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
-                std::process::exit(ended.unwrap_or(1))
+                exit(ended.unwrap_or(1))
             }
         }
     }
@@ -187,7 +176,7 @@ impl Prepared {
     fn undo(self, spawner: &mut Spawner) {
         let held = spawner.held();
         self.placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
-        if let Some(group) = self.group {
+        if let Some((group, _)) = self.group {
             group.close();
         }
         if let (Some(users), Some(user)) = (&mut spawner.users, self.user) {
