@@ -47,7 +47,7 @@ fn main() {
     for Case { name, times, .. } in cases {
         let median = median(times);
         let ratio = median.as_secs_f64() / bare.get_or_insert(median).as_secs_f64();
-        println!("{ratio:5.2}  {median:10.0?}  {name}");
+        println!("{ratio:5.2} {:6} µs  {name}", median.as_micros());
     }
 }
 

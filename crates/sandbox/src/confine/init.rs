@@ -5,7 +5,6 @@
 
 mod children;
 mod descriptors;
-mod device;
 pub(super) mod filters;
 pub(super) mod given;
 pub(super) mod landlock;
@@ -15,6 +14,7 @@ mod payload;
 mod privileges;
 mod protect;
 mod root;
+pub(super) mod system;
 mod user;
 mod watch;
 

@@ -1,13 +1,13 @@
 //! Mounts as handles: taken, given attributes and put in place, so that no path is looked up twice.
 
-use std::ffi::OsStr;
+use std::ffi::{CStr, OsStr};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::mount::{
-    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
     fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
@@ -42,7 +42,26 @@ pub(super) fn put(mount: impl AsFd, place: impl AsFd) -> io::Result<()> {
     Ok(move_mount(mount, c"", place, c"", flags)?)
 }
 
-/// A new file system of this kind.
+/// The same of what is at `path`, which is absolute; if it is a link, of the link itself.
+pub(super) fn copy_of(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_SYMLINK_NOFOLLOW
+        | OpenTreeFlags::AT_RECURSIVE;
+    Ok(open_tree(CWD, path, flags)?)
+}
+
+/// Puts the mount at `path`, to which no link must lead.
+pub(super) fn put_at(mount: impl AsFd, path: &Path) -> io::Result<()> {
+    Ok(move_mount(mount, c"", CWD, path, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)?)
+}
+
+/// A new file system of this kind at `path`, to which no link must lead.
+pub(super) fn make(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
+    Ok(rustix::mount::mount(kind, path, kind, MountFlags::NOSUID | MountFlags::NODEV, options)?)
+}
+
+/// A new file system of this kind, which is nowhere yet.
 pub(super) fn new(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (name, value) in options {

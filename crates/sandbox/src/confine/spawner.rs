@@ -19,6 +19,7 @@ use rustix::process::{getuid, setsid};
 use rustix::stdio::{dup2_stdin, stdin};
 
 use super::init::filters::Filters;
+use super::init::system::System;
 use super::mount::about;
 use super::packet::Packet;
 use control_group::ControlGroups;
@@ -32,6 +33,7 @@ struct Spawner {
     /// Gone once nobody can ask any more.
     socket: Option<OwnedFd>,
     filters: Arc<Filters>,
+    system: Arc<System>,
     /// Only when we are root.
     users: Option<RunUsers>,
     maps: OwnerMaps,
@@ -54,10 +56,11 @@ fn spawn() -> io::Result<()> {
     let null = std::fs::File::open("/dev/null")?;
     dup2_stdin(&null)?;
     let users = if getuid().is_root() { Some(RunUsers::new()?) } else { None };
-    let filters = Arc::new(Filters::new());
+    let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
     let groups = ControlGroups::find();
-    let mut spawner = Spawner { socket: Some(socket), filters, users, maps, groups, runs: Vec::new() };
+    let mut spawner =
+        Spawner { socket: Some(socket), filters, system, users, maps, groups, runs: Vec::new() };
     while spawner.socket.is_some() || !spawner.runs.is_empty() {
         let is_asked = spawner.wait()?;
         spawner.tidy_up();
@@ -107,11 +110,11 @@ impl Spawner {
     }
 
     /// In a child: lets go of what is none of its business. What other programs wait for must end with us, not with it.
-    fn let_go(&mut self) -> Arc<Filters> {
+    fn let_go(&mut self) -> (Arc<Filters>, Arc<System>) {
         self.socket = None;
         self.runs.clear();
         self.maps = OwnerMaps::default();
-        self.filters.clone()
+        (self.filters.clone(), self.system.clone())
     }
 
     fn start(&mut self, packet: Packet) {

@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::filters::Filters;
+use super::system::System;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 use crate::confine::report::MemoryKeeper;
@@ -30,6 +31,7 @@ pub(crate) struct Init {
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,
     pub(crate) filters: Arc<Filters>,
+    pub(crate) system: Arc<System>,
     /// Layers that are missing and waived.
     pub(crate) without: Vec<Layer>,
 }

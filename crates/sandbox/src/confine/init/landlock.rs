@@ -9,8 +9,8 @@ use landlock::{
     RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, Scope,
 };
 
-use super::device::DEVICES;
 use super::given::{HOME, Init};
+use super::system::DEVICES_FOLDER;
 use crate::confine::profile::Sockets;
 
 /// What a kernel must know: with it, no file can be cut short that may not be written.
@@ -70,9 +70,7 @@ fn enforce(init: &Init, abi: ABI, rules: RulesetCreated) -> io::Result<()> {
         let access = if path.is_dir() { all } else { AccessFs::from_file(abi) };
         rules = allow(rules, path, access)?;
     }
-    for device in DEVICES {
-        rules = allow(rules, Path::new(device), AccessFs::from_file(abi) & !AccessFs::Execute)?;
-    }
+    rules = allow(rules, Path::new(DEVICES_FOLDER), AccessFs::from_file(abi) & !AccessFs::Execute)?;
     rules.restrict_self().map(drop).map_err(io::Error::other)
 }
 

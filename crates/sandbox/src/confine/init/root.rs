@@ -1,33 +1,18 @@
 //! The root folder: little, and nothing of it can be written.
 
+use std::ffi::CString;
 use std::fs::{self, create_dir_all};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{FileType, fstat};
 use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
 use rustix::process::{fchdir, pivot_root};
 
-use super::device;
 use super::given::{HOME, Init, USER};
 use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
-
-/// What programs consist of. Those that are links outside are links inside.
-const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
-
-/// What programs look up of the machine; nothing here is secret, and nothing is about its users. Each is a mount, and each
-/// mount takes some fifty microseconds, so this is what programs fail without.
-const SETTINGS: [&str; 7] = [
-    "/etc/alternatives",
-    "/etc/ld.so.cache",
-    "/etc/localtime",
-    "/etc/os-release",
-    "/etc/pki",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-];
 
 /// Files of our own in its place.
 const WRITTEN: [(&str, &str); 4] = [
@@ -56,34 +41,28 @@ pub(super) fn part_from_host(_: &Init) -> io::Result<()> {
 
 /// Makes the new root the working folder, with all in it but `/proc` and what the order shows.
 pub(super) fn build(init: &Init) -> io::Result<()> {
-    let all = PROGRAMS.iter().chain(&SETTINGS).map(Path::new);
-    let found: Vec<Found> = all.map(Found::look).filter_map(Result::transpose).collect::<io::Result<_>>()?;
-    let devices = device::take()?;
+    let taken = init.system.take()?;
     let root = mount::new("tmpfs", &[("mode", "0755"), ("size", ROOT_BYTES_MAX)])?;
     mount::put(&root, mount::place(None, Path::new(SITE))?)?;
     fchdir(&root)?;
-    for found in found {
-        found.put()?;
-    }
+    init.system.put(taken)?;
     let for_network = WRITTEN_FOR_NETWORK.iter().filter(|_| init.order.sockets.has_network());
     for (path, text) in WRITTEN.iter().chain(for_network) {
         fs::write(path, text).map_err(about(path))?;
     }
-    device::put(devices)?;
-    let size = init.order.limits.scratch_bytes.to_string();
+    let size = init.order.limits.scratch_bytes;
+    let scratch = CString::new(format!("mode=0700,size={size},uid={USER},gid={USER}"))?;
     let home = Some(HOME).filter(|home| init.order.mounts.iter().all(|mount| mount.at != *home));
     for folder in std::iter::once("tmp").chain(home.map(inside)) {
         create_dir_all(folder)?;
-        let owner = USER.to_string();
-        let options = [("mode", "0700"), ("size", &*size), ("uid", &*owner), ("gid", &*owner)];
-        put_at(Path::new(folder), &mount::new("tmpfs", &options)?)?;
+        mount::make("tmpfs", folder, &scratch).map_err(about(folder))?;
     }
     Ok(())
 }
 
 pub(super) fn add_proc(_: &Init) -> io::Result<()> {
-    create_dir_all("proc")?;
-    put_at(Path::new("proc"), &mount::new("proc", &[])?)
+    fs::create_dir("proc")?;
+    mount::make("proc", "proc", c"").map_err(about("proc"))
 }
 
 /// Puts what the order shows of the machine's files in its place.
@@ -99,10 +78,8 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
                 &taken
             }
         };
-        mount::set(mounted, NO_SUID | NO_DEVICES)?;
-        if !ordered.is_writable {
-            mount::set(mounted, READ_ONLY)?;
-        }
+        let read_only = if ordered.is_writable { 0 } else { READ_ONLY };
+        mount::set(mounted, NO_SUID | NO_DEVICES | read_only)?;
         let is_folder = FileType::from_raw_mode(fstat(mounted)?.st_mode) == FileType::Directory;
         stand(inside_path(at), is_folder).map_err(about(at))?;
         put_at(inside_path(at), mounted)?;
@@ -146,42 +123,6 @@ pub(super) fn enter(init: &Init) -> io::Result<()> {
     std::env::set_current_dir("/")?;
     let cwd = Path::new(&init.order.cwd);
     std::env::set_current_dir(cwd).map_err(about(cwd))
-}
-
-/// Something of the old root that is to be in the new one.
-enum Found<'a> {
-    Link { path: &'a Path, to: PathBuf },
-    Mounted { path: &'a Path, is_folder: bool, mount: std::os::fd::OwnedFd },
-}
-
-impl<'a> Found<'a> {
-    fn look(path: &'a Path) -> io::Result<Option<Found<'a>>> {
-        let Ok(kind) = fs::symlink_metadata(path).map(|meta| meta.file_type()) else { return Ok(None) };
-        if kind.is_symlink() {
-            let to = fs::read_link(path)?;
-            return Ok(Some(Found::Link { path, to }));
-        }
-        // Below a folder that is a link: it comes with that.
-        let Ok(place) = mount::place(None, path) else { return Ok(None) };
-        let mount = mount::copy(place).map_err(about(path))?;
-        mount::set(&mount, READ_ONLY | NO_SUID | NO_DEVICES).map_err(about(path))?;
-        Ok(Some(Found::Mounted { path, is_folder: kind.is_dir(), mount }))
-    }
-
-    fn put(self) -> io::Result<()> {
-        let (Found::Link { path, .. } | Found::Mounted { path, .. }) = &self;
-        let here = PathBuf::from(inside_path(path));
-        if let Some(parent) = here.parent() {
-            create_dir_all(parent)?;
-        }
-        match self {
-            Found::Link { to, .. } => symlink(to, here),
-            Found::Mounted { is_folder, mount, .. } => {
-                stand(&here, is_folder)?;
-                put_at(&here, &mount)
-            }
-        }
-    }
 }
 
 /// `path`, which is absolute, below the working folder.

@@ -71,7 +71,7 @@ impl Run {
             }
             Side::Child => {
                 let outside = user.map_or(ourselves, |user| (user, user));
-                let filters = spawner.let_go();
+                let (filters, system) = spawner.let_go();
                 let init = Init {
                     order,
                     group: way_in,
@@ -82,6 +82,7 @@ impl Run {
                     lifeline,
                     report,
                     filters,
+                    system,
                     without,
                 };
                 // What unwinds here would go on as a second spawner.
