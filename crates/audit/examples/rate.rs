@@ -55,6 +55,8 @@ fn record(id: &Arc<str>) -> Record {
         ]),
         decisions: vec![Decided { by: "policy", rule: id.clone(), effect: Cow::Borrowed("allow") }],
         approval: None,
+        profile: None,
+        degraded: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

@@ -129,6 +129,8 @@ mod tests {
         record.decisions = vec![decided.clone(), Decided { by: "ai_rules", ..decided }];
         record.approval =
             Some(Approved { id: "a1".into(), by: "ann".into(), through: "terminal", answer: "denied" });
+        record.profile = Some("write");
+        record.degraded = vec!["landlock", "memory"];
         record.redactions = 3;
         record.outcome = Outcome::ToolError;
         record.code = Some("timeout".into());
@@ -141,7 +143,8 @@ mod tests {
                 r#""{hash}","trace_id":"0af7","verdicts":[["policy","refuse"]],"decisions":[{{"by":"policy","#
             )[1..],
             r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
-            r#","by":"ann","through":"terminal","answer":"denied"},"redactions":3,"outcome":"tool_error","#,
+            r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","#,
+            r#","degraded":["landlock","memory"],"redactions":3,"outcome":"tool_error","#,
             r#","code":"timeout","duration_us":12,"result_bytes":34,"hash":""#,
         ];
         let mut at = 0;

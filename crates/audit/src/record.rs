@@ -101,6 +101,12 @@ pub struct Record {
     /// What a person answered, if one was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
+    /// The profile of the sandbox that the call's programs had, if it ran some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<&'static str>,
+    /// Layers of the sandbox that these ran without, or with a weaker form of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub degraded: Vec<&'static str>,
     /// How many places were struck out of the result.
     #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
@@ -231,6 +237,8 @@ pub(crate) mod tests {
             verdicts,
             decisions: Vec::new(),
             approval: None,
+            profile: None,
+            degraded: Vec::new(),
             redactions: 0,
             outcome: Outcome::Result,
             code: None,

@@ -43,6 +43,9 @@ type ToolLabel = [(&'static str, Arc<str>); 1];
 
 type RefusalLabels = [(&'static str, &'static str); 2];
 
+/// One word of a fixed list.
+type WordLabel = [(&'static str, &'static str); 1];
+
 /// All figures of one process. Counting takes no lock that a scrape holds for long.
 pub struct Metrics {
     registry: Registry,
@@ -51,9 +54,18 @@ pub struct Metrics {
     refusals: Family<RefusalLabels, Counter>,
     redactions: Counter,
     running: Gauge,
+    confined: Confined,
     meters: Mutex<HashMap<Arc<str>, Arc<Meter>>>,
     other: Arc<Meter>,
     reader: Arc<OnceLock<Box<dyn Fn() -> Readings + Send + Sync>>>,
+}
+
+/// The figures of programs that ran for calls, or were to.
+#[derive(Default)]
+struct Confined {
+    starts: Family<WordLabel, Counter>,
+    kills: Family<WordLabel, Counter>,
+    missing: Family<WordLabel, Counter>,
 }
 
 /// The figures of one tool. Whoever calls it often keeps the meter.
@@ -96,11 +108,12 @@ impl Metrics {
         registry.register("refusals", "Calls that were not let through, by step and code", refusals.clone());
         registry.register("redactions", "Places that were struck out of results", redactions.clone());
         registry.register("calls_running", "Calls on their way", running.clone());
+        let confined = Confined::registered(&mut registry);
         let reader = Arc::new(OnceLock::new());
         registry.register_collector(Box::new(Scraped(reader.clone())));
         let other = Arc::new(Meter::of(&calls, &durations, OTHER.into()));
         let meters = Mutex::default();
-        Metrics { registry, calls, durations, refusals, redactions, running, meters, other, reader }
+        Metrics { registry, calls, durations, refusals, redactions, running, confined, meters, other, reader }
     }
 
     /// What is asked for at every scrape, besides what is counted here. Told once.
@@ -138,6 +151,21 @@ impl Metrics {
         self.redactions.inc_by(u64::from(places));
     }
 
+    /// Counts a program that was started confined, by the name of its profile.
+    pub fn confined(&self, profile: &'static str) {
+        self.confined.starts.get_or_create(&[("profile", profile)]).inc();
+    }
+
+    /// Counts a program that a limit has ended, by the limit's name.
+    pub fn confined_killed(&self, limit: &'static str) {
+        self.confined.kills.get_or_create(&[("limit", limit)]).inc();
+    }
+
+    /// Counts a program that was not run because a layer of the sandbox is missing, by the layer's name.
+    pub fn confinement_missing(&self, layer: &'static str) {
+        self.confined.missing.get_or_create(&[("layer", layer)]).inc();
+    }
+
     /// Counts a call that has come.
     pub fn began(&self) {
         self.running.inc();
@@ -153,6 +181,21 @@ impl Metrics {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("memory takes every byte");
         text
+    }
+}
+
+impl Confined {
+    fn registered(registry: &mut Registry) -> Confined {
+        let confined = Confined::default();
+        let Confined { starts, kills, missing } = &confined;
+        registry.register("programs", "Programs that were started confined, by profile", starts.clone());
+        registry.register("programs_killed", "Programs that a limit has ended, by limit", kills.clone());
+        registry.register(
+            "programs_refused",
+            "Programs that were not run because a layer of the sandbox is missing, by layer",
+            missing.clone(),
+        );
+        confined
     }
 }
 
@@ -213,6 +256,25 @@ mod tests {
                 toolcrib_calls_total{tool="other",outcome="result"} 0
                 toolcrib_redactions_total 3
                 toolcrib_refusals_total{check="policy",code="policy_denied"} 1"#]],
+        );
+    }
+
+    #[test]
+    fn programs_are_counted_by_profile_limit_and_layer() {
+        let metrics = Metrics::new("1");
+        metrics.confined("shell");
+        metrics.confined("write");
+        metrics.confined("shell");
+        metrics.confined_killed("time");
+        metrics.confinement_missing("landlock");
+        check(
+            &metrics,
+            &["programs"],
+            expect![[r#"
+                toolcrib_programs_killed_total{limit="time"} 1
+                toolcrib_programs_refused_total{layer="landlock"} 1
+                toolcrib_programs_total{profile="shell"} 2
+                toolcrib_programs_total{profile="write"} 1"#]],
         );
     }
 

@@ -37,6 +37,8 @@ pub(crate) fn record(call_id: &str) -> Record {
         verdicts: Cow::Borrowed(&[("scope", "pass")]),
         decisions: Vec::new(),
         approval: None,
+        profile: None,
+        degraded: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,
