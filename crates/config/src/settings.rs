@@ -42,6 +42,8 @@ pub struct Settings {
     pub writable: sandbox::Writable,
     /// How programs are confined.
     pub sandbox: crate::confinement::Confinement,
+    /// The variables by which the programs of tools know language and time zone.
+    pub locale: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     /// An absolute path.
     pub state: PathBuf,
     /// The files it was read from, as absolute paths.
@@ -142,6 +144,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 too_wide,
                 writable,
                 sandbox,
+                locale: surroundings.locale(),
                 state,
                 files,
                 secret_files,

@@ -11,6 +11,10 @@ use std::sync::{Arc, Mutex};
 /// The program's folder within each of the platform's own.
 const FOLDER: &str = "toolcrib";
 
+/// What says a language or a time zone, by name and by the beginning of one.
+const LOCALE: [&str; 2] = ["LANG", "TZ"];
+const LOCALE_PREFIX: &str = "LC_";
+
 /// The process's surroundings. Tests make their own.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
@@ -68,6 +72,15 @@ impl Surroundings {
         variables.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    /// The variables by which programs know language and time zone.
+    pub(crate) fn locale(&self) -> Vec<(OsString, OsString)> {
+        let is_of_it = |name: &OsStr| {
+            name.to_str().is_some_and(|name| LOCALE.contains(&name) || name.starts_with(LOCALE_PREFIX))
+        };
+        let variables = self.variables.iter().filter(|(name, _)| is_of_it(name));
+        variables.map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
     /// Where the user's own configuration lies, if they have a home.
     pub fn config_folder(&self) -> Option<PathBuf> {
         Some(self.user_folder("XDG_CONFIG_HOME", ".config")?.join(FOLDER))
@@ -118,6 +131,15 @@ mod tests {
         let units = config.map(|config| PathBuf::from(config).with_file_name("systemd/user"));
         assert_eq!(surroundings.units_folder(), units);
         assert_eq!(surroundings.data_folder(), data.map(PathBuf::from));
+    }
+
+    #[test]
+    fn a_program_is_told_language_and_time_zone_and_nothing_else() {
+        let variables = ["HOME", "LANG", "LC_ALL", "LC", "LANGUAGE_X", "TOKEN", "TZ"];
+        let variables = variables.map(|name| (name.into(), "x".into())).into();
+        let surroundings = Surroundings { variables, ..Surroundings::default() };
+        let told: Vec<_> = surroundings.locale().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(told, ["LANG", "LC_ALL", "TZ"]);
     }
 
     #[test]

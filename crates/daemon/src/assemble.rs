@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use config::Settings;
-use gate::{Catalog, Gate, Parts, Ruleset};
+use config::{Confinement, Settings};
+use gate::{Catalog, Gate, Parts, ProgramSettings, Ruleset};
 use rules::Rules;
 use sandbox::{Access, ProtectedPaths, Root, ServerFiles};
 use server::Instructions;
@@ -60,7 +60,8 @@ impl Shared {
     /// # Errors
     /// If the system gives no randomness.
     pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
-        let Shared { sealed, servers, redactor, approvals, audit_log, results, observing, .. } = self.clone();
+        let Shared { sealed, servers, confiner, redactor, approvals, audit_log, results, observing, .. } =
+            self.clone();
         let catalog = Catalog::new(tools::all(&settings.tools, settings.budgets));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
@@ -73,6 +74,7 @@ impl Shared {
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
         let gate =
             gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed).with_results(results);
+        let gate = gate.with_confiner(confiner);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
     }
@@ -91,11 +93,19 @@ pub fn identity(settings: &Settings) -> Arc<Identity> {
 
 /// What decides about calls by these settings.
 pub fn ruleset(settings: Settings) -> Ruleset {
+    let programs = Arc::new(programs(&settings));
     Ruleset {
         approvals: settings.approvals,
+        programs,
         rules: Arc::new(Rules::new(settings.rules)),
         ..Ruleset::new(settings.policy, settings.rates)
     }
+}
+
+/// What the programs of calls may use by these settings.
+fn programs(settings: &Settings) -> ProgramSettings {
+    let Confinement { waived, read, limits } = settings.sandbox.clone();
+    ProgramSettings { limits, waived, read, surroundings: settings.locale.clone() }
 }
 
 /// The folder that the tools of our own work in.

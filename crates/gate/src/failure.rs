@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_api::{ArgumentsFault, CallId, ToolError};
+use tool_api::{ArgumentsFault, CallId, Sandboxed, ToolError};
 
 use crate::clock::time;
 use crate::schema::Violation;
@@ -203,6 +203,14 @@ impl Failure {
             Failure::Refused(refusal) => refusal.code(),
             Failure::Tool(error) => error.code(),
             Failure::Internal(_) => "internal",
+        }
+    }
+
+    /// How the programs of the call ran, if some did.
+    pub fn sandboxed(&self) -> Option<&Sandboxed> {
+        match self {
+            Failure::Tool(error) => error.sandboxed(),
+            Failure::Refused(_) | Failure::Internal(_) => None,
         }
     }
 

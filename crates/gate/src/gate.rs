@@ -10,6 +10,7 @@ use bytes::Bytes;
 use policy::Caller;
 use redact::Redactor;
 use sandbox::Root;
+use sandbox::confine::Confiner;
 use store::Secrets;
 use telemetry::Telemetry;
 use tool_api::Action;
@@ -58,6 +59,7 @@ pub struct Gate {
     refusals: Arc<RefusalLimit>,
     large: Large,
     results: Arc<ResultCache>,
+    confiner: Option<Arc<Confiner>>,
 }
 
 impl Gate {
@@ -80,6 +82,7 @@ impl Gate {
             refusals: Arc::default(),
             large: Large::default(),
             results: Arc::default(),
+            confiner: None,
         })
     }
 
@@ -99,6 +102,12 @@ impl Gate {
     #[must_use]
     pub fn with_results(self, results: Arc<ResultCache>) -> Gate {
         Gate { results, ..self }
+    }
+
+    /// The same gate, whose tools run programs, started by this. Without it none does.
+    #[must_use]
+    pub fn with_confiner(self, confiner: Arc<Confiner>) -> Gate {
+        Gate { confiner: Some(confiner), ..self }
     }
 
     /// What the gate counts into.

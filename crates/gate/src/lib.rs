@@ -14,6 +14,7 @@ mod deadline;
 mod failure;
 mod find;
 mod gate;
+mod hands;
 mod key_ring;
 pub mod keys;
 mod large;
@@ -46,6 +47,7 @@ pub use checks::{
     LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
 };
 pub use gate::{Gate, Parts};
+pub use hands::ProgramSettings;
 pub use meta::meta_keys;
 pub use request::{Call, HeaderCheck};
 pub use result::RESULT_BYTES_MAX;
@@ -55,5 +57,5 @@ pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
     Abilities, Action, Block, Cancel, Client, Definition, Effect, Event, Features, Hold, Input, Item,
-    Listener, Listing, Outcome, Payload, Progress, Protocol, ToolError,
+    Listener, Listing, Outcome, Payload, Progress, Protocol, Sandboxed, ToolError,
 };

@@ -12,12 +12,13 @@ use bytes::Bytes;
 use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
 use telemetry::Telemetry;
-use tool_api::{CallId, Effect, Outcome};
+use tool_api::{CallId, Effect, Outcome, Sandboxed};
 
 use crate::call_span::{self, CallSpan};
 use crate::checks::Findings;
 use crate::clock::now_ms;
 use crate::failure::{Failure, Refusal};
+use crate::hands::Notes;
 use crate::offer::Offered;
 use crate::request::Call;
 
@@ -53,6 +54,8 @@ pub(crate) struct RecordScope<'b> {
     since: Instant,
     method: &'static str,
     span: CallSpan<'b>,
+    /// How the programs of the call run; nothing for a tool that runs none.
+    notes: Option<Arc<Notes>>,
 }
 
 impl<'b> RecordScope<'b> {
@@ -98,6 +101,7 @@ impl<'b> RecordScope<'b> {
             since: Instant::now(),
             method: call.target.method(),
             span,
+            notes: None,
         })
     }
 
@@ -215,8 +219,29 @@ impl<'b> RecordScope<'b> {
         Ok(())
     }
 
+    /// Where the hands of the call note how its programs run.
+    pub(crate) fn notes(&mut self) -> Arc<Notes> {
+        self.notes.get_or_insert_default().clone()
+    }
+
+    /// What came of the call, with how its programs ran.
+    pub(crate) fn told(&self, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+        let Some(sandboxed) = self.notes.as_ref().and_then(|notes| notes.sandboxed()) else { return result };
+        let sandboxed = Some(Box::new(sandboxed));
+        match result {
+            Ok(outcome) => Ok(Outcome { sandboxed, ..outcome }),
+            Err(Failure::Tool(error)) => Err(error.with_sandboxed(sandboxed).into()),
+            Err(failure @ (Failure::Refused(_) | Failure::Internal(_))) => Err(failure),
+        }
+    }
+
     /// Closes the record with what came of the call.
     pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
+        let sandboxed = match result {
+            Ok(outcome) => outcome.sandboxed.as_deref(),
+            Err(failure) => failure.sandboxed(),
+        };
+        sandboxed.into_iter().for_each(|sandboxed| self.ran(sandboxed));
         let (outcome, code, bytes) = match result {
             Ok(outcome) if self.ended_with_a_question() => {
                 (audit::Outcome::Asked, None, outcome.payload.bytes())
@@ -232,9 +257,17 @@ impl<'b> RecordScope<'b> {
         self.write(outcome, code, bytes);
     }
 
+    fn ran(&mut self, sandboxed: &Sandboxed) {
+        self.record.profile = Some(sandboxed.profile);
+        self.record.degraded = sandboxed.degraded.clone();
+    }
+
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
+        }
+        if let Some(sandboxed) = self.notes.take().and_then(|notes| notes.sandboxed()) {
+            self.ran(&sandboxed);
         }
         let record = std::mem::take(&mut self.record);
         let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());

@@ -17,7 +17,9 @@ pub(crate) fn strike(
 ) -> (Result<Outcome, Failure>, u32) {
     let mut striking = Striking { redactor, count: 0 };
     let result = match result {
-        Ok(Outcome { payload, is_error }) => Ok(Outcome { payload: striking.payload(payload), is_error }),
+        Ok(Outcome { payload, is_error, sandboxed }) => {
+            Ok(Outcome { payload: striking.payload(payload), is_error, sandboxed })
+        }
         Err(Failure::Tool(error)) => Err(Failure::Tool(striking.error(error))),
         Err(Failure::Refused(refusal)) => Err(Failure::Refused(striking.refusal(refusal))),
         // It says nothing but the number of the call.

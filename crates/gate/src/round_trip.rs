@@ -91,7 +91,7 @@ impl RoundTrips {
         let state = text(&RoundState::Question(question.clone()));
         let state = self.seal_for(caller, (target.recorded(), target.name()), arguments, &state).await?;
         let payload = Payload::InputRequired { requests: Some(requests), state: Some(state), hold: None };
-        Some(Outcome { payload, is_error: false })
+        Some(Outcome::of(payload))
     }
 
     /// Seals what the tool wants back, and gives a task the name its caller knows it by.

@@ -7,6 +7,7 @@ use rules::Rules;
 
 use crate::approvals;
 use crate::checks::Rates;
+use crate::hands::ProgramSettings;
 
 /// All that decides about calls, at one moment.
 #[derive(Clone)]
@@ -19,6 +20,8 @@ pub struct Ruleset {
     pub rates: Arc<Rates>,
     /// How people are asked.
     pub approvals: approvals::Config,
+    /// What the programs of calls may use.
+    pub programs: Arc<ProgramSettings>,
 }
 
 impl Ruleset {
@@ -29,6 +32,7 @@ impl Ruleset {
             rules: Arc::new(Rules::none()),
             rates: Arc::new(rates.into()),
             approvals: approvals::Config::default(),
+            programs: Arc::default(),
         }
     }
 }

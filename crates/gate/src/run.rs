@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use redact::Redactor;
-use sandbox::{Access, Root};
+use sandbox::Access;
 use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, Results, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::checks;
 use crate::deadline::Deadline;
 use crate::failure::{Failure, Internal};
+use crate::hands::Hands;
 use crate::{large, redaction};
 
 /// The caller's side of a call that runs.
@@ -26,12 +27,18 @@ pub(crate) struct Live {
 
 /// Runs the call. `results` are those that its tool reads on in, if it is the one that does.
 pub(crate) async fn run(
-    files: &Root,
+    hands: Hands<'_>,
     redactor: &Redactor,
     results: Option<Arc<dyn Results>>,
     admitted: Admitted,
     live: Live,
 ) -> Ran {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "every check has passed; this is the one place that admits"
+    )]
+    let permit = Permit::issue(admitted.identity.id);
+    let processes = hands.processes(&permit, &admitted);
     let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
@@ -44,13 +51,8 @@ pub(crate) async fn run(
         live.listener.map(clean),
     );
 
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "every check has passed; this is the one place that admits"
-    )]
-    let permit = Permit::issue(identity.id);
     // What is in `obeyed` a person was asked about, or the call would not be here.
-    let files = files.narrowed(access(definition.effect)).agreeing(&obeyed);
+    let files = hands.files.narrowed(access(definition.effect)).agreeing(&obeyed);
     let cx = Context {
         meta,
         client: live.client,
@@ -58,6 +60,7 @@ pub(crate) async fn run(
         key,
         secrets: Some(redaction::secrets(redactor)),
         results,
+        processes,
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

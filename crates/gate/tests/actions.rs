@@ -44,7 +44,7 @@ impl AnyTool for Scripted {
             "works" => Payload::Task { result: Bytes::from_static(b"{}"), id: "t1".into() },
             _ => Payload::Relayed { result: heard.into(), structured: None },
         };
-        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+        async move { Ok(Outcome::of(payload)) }.boxed()
     }
 }
 

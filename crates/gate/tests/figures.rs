@@ -31,11 +31,7 @@ impl AnyTool for Tool {
     fn run<'a>(&'a self, arguments: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         let fails = arguments.bytes().starts_with(b"{\"fails\"");
         let payload = Payload::Relayed { result: arguments.bytes(), structured: None };
-        let done = if fails {
-            Err(ToolError::gone("`a` has gone"))
-        } else {
-            Ok(Outcome { payload, is_error: false })
-        };
+        let done = if fails { Err(ToolError::gone("`a` has gone")) } else { Ok(Outcome::of(payload)) };
         async move { done }.boxed()
     }
 }

@@ -41,7 +41,7 @@ impl AnyTool for Tool {
             }
             None => {
                 let payload = Payload::Relayed { result: arguments.bytes(), structured: None };
-                Ok(Outcome { payload, is_error: false })
+                Ok(Outcome::of(payload))
             }
         };
         async move { done }.boxed()

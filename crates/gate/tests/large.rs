@@ -31,7 +31,7 @@ impl AnyTool for Letters {
         let count = usize::try_from(arguments.value()["count"].as_u64().unwrap_or(1)).unwrap();
         let result = Bytes::from(format!("\"{}\"", "x".repeat(count)));
         let payload = Payload::Relayed { result, structured: None };
-        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+        async move { Ok(Outcome::of(payload)) }.boxed()
     }
 }
 

@@ -31,6 +31,7 @@ impl Tool for Keep {
         effect: Effect::Writes,
         arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
         scopes: &["write_workspace"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(5),

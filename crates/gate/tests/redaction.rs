@@ -86,7 +86,7 @@ impl AnyTool for Leaky {
                 return async move { Err(error) }.boxed();
             }
         };
-        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+        async move { Ok(Outcome::of(payload)) }.boxed()
     }
 }
 

@@ -3,6 +3,7 @@
 mod facts;
 mod failure;
 mod modern;
+mod sandbox;
 
 use bytes::Bytes;
 use gate::{Block, Failure, Outcome, Payload};
@@ -31,7 +32,9 @@ pub(crate) fn answer(facts: &RequestFacts, id: &Id, result: Result<Outcome, Fail
                 write::error(&mut frame, Some(id), &error);
             }
             Ok(details) => write::result_by(&mut frame, id, |out| {
+                let start = out.len();
                 failure::write_result(out, facts.revision, &failure, details);
+                sandbox::add(out, start, failure.sandboxed());
             }),
         },
     }
@@ -47,6 +50,12 @@ pub fn outcome_json(revision: Revision, outcome: &Outcome) -> Vec<u8> {
 }
 
 fn outcome_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
+    let start = out.len();
+    payload_text(out, facts, outcome);
+    sandbox::add(out, start, outcome.sandboxed.as_deref());
+}
+
+fn payload_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
     match &outcome.payload {
         Payload::Ours { blocks, structured } => {
             let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
@@ -326,7 +335,7 @@ mod tests {
         let result: &[u8] = br#"{ "content":[ ],"x":1.0,"_meta":{"y":1e3} }"#;
         let payload = Payload::Relayed { result: bytes::Bytes::from_static(result), structured: None };
         check(
-            Ok(Outcome { payload, is_error: false }),
+            Ok(Outcome::of(payload)),
             expect![[r#"{"jsonrpc":"2.0","id":1,"result":{ "content":[ ],"x":1.0,"_meta":{"y":1e3} }}"#]],
         );
     }

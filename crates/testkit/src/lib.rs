@@ -7,6 +7,7 @@ mod catalogue;
 mod run;
 mod sample_gate;
 mod sample_pins;
+mod sample_programs;
 mod sample_source;
 mod sample_walk;
 mod schema;
@@ -17,6 +18,7 @@ pub use catalogue::check_catalogue;
 pub use run::{call, call_in, call_with, check_call, check_tool, keep_secret};
 pub use sample_gate::SampleGate;
 pub use sample_pins::SamplePins;
+pub use sample_programs::program_tools;
 pub use sample_source::{
     SAMPLE_SOURCE, Watched, many_tools, offer_burning_source, offer_large_source, offer_sample_source,
 };

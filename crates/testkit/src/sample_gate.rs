@@ -1,16 +1,21 @@
 //! A gate over a few sample tools, for the tests of what stands before it.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Approvals, Catalog, Gate, Parts, RateConfig, Redactor, Ruleset, approvals};
+use gate::{Approvals, Catalog, Gate, Parts, ProgramSettings, RateConfig, Redactor, Ruleset, approvals};
+use sandbox::confine::Confiner;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_api::{
-    About, Access, Block, Context, Document, Effect, Progress, Root, Structured, Tool, ToolError, builtin,
+    About, Access, AnyTool, Block, Context, Document, Effect, Progress, Root, Structured, Tool, ToolError,
+    builtin,
 };
+
+use crate::sample_programs::program_tools;
 
 /// A gate with the tools `echo`, `shout`, `steps`, `wait` and `fail`, and folders that go with it.
 pub struct SampleGate {
@@ -28,14 +33,29 @@ impl SampleGate {
 
     /// The same with a rate limit.
     pub fn with_rate(rate: RateConfig) -> SampleGate {
+        SampleGate::with(rate, Arc::default(), Vec::new())
+    }
+
+    /// The same with the tools that run programs (see [`program_tools`]), which this starts by these settings.
+    pub fn with_programs(confiner: Arc<Confiner>, programs: ProgramSettings) -> SampleGate {
+        let rate = RateConfig { per_second: 0, burst: 1 };
+        let sample = SampleGate::with(rate, Arc::new(programs), program_tools());
+        let SampleGate { gate, audit_log, folders } = sample;
+        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_confiner(confiner);
+        SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
+    fn with(rate: RateConfig, programs: Arc<ProgramSettings>, more: Vec<Arc<dyn AnyTool>>) -> SampleGate {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder can be made"));
-        let tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
+        let mut tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
+        tools.extend(more);
         let audit_log = Arc::new(audit::AuditLog::at(folders[0].path(), || 0));
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
             ruleset: Ruleset {
                 // No test waits for a person.
                 approvals: approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() },
+                programs,
                 ..Ruleset::new(
                     policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
                     rate,
@@ -52,14 +72,23 @@ impl SampleGate {
 
     /// What the records of the last calls say: of which tool, with which outcome and code.
     pub fn records(&self, calls_max: usize) -> Vec<String> {
-        self.audit_log.flush().expect("the disk has room");
-        let lines = audit::tail(self.folders[0].path(), calls_max).expect("it was just written");
-        let record = |line: &String| -> Value { serde_json::from_str(line).expect("a record is JSON") };
         let words = |record: Value| {
             let words = ["tool", "outcome", "code"].map(|key| record[key].as_str().unwrap_or("-").to_owned());
             words.join(" ")
         };
-        lines.iter().map(record).map(words).collect()
+        self.whole_records(calls_max).into_iter().map(words).collect()
+    }
+
+    /// The same records, whole.
+    pub fn whole_records(&self, calls_max: usize) -> Vec<Value> {
+        self.audit_log.flush().expect("the disk has room");
+        let lines = audit::tail(self.folders[0].path(), calls_max).expect("it was just written");
+        lines.iter().map(|line| serde_json::from_str(line).expect("a record is JSON")).collect()
+    }
+
+    /// The folder that its tools work in.
+    pub fn workspace(&self) -> &Path {
+        self.folders[1].path()
     }
 
     /// Has the gate know these secrets, in whose place it shows `[REDACTED:PLANTED]`.
@@ -83,6 +112,7 @@ const fn about(name: &'static str) -> About {
         effect: Effect::Reads,
         arguments: tool_api::ArgumentRoles { paths: &["path"], ..tool_api::ArgumentRoles::NONE },
         scopes: &["read_workspace"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(60),

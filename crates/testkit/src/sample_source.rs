@@ -169,7 +169,7 @@ impl AnyTool for Scripted {
 
 #[expect(clippy::unnecessary_wraps, reason = "the scripts are told apart by their results")]
 fn done(payload: Payload) -> Result<Outcome, ToolError> {
-    Ok(Outcome { payload, is_error: false })
+    Ok(Outcome::of(payload))
 }
 
 fn relayed(result: &Value) -> Result<Outcome, ToolError> {

@@ -93,10 +93,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
 
 fn text(text: &str) -> Outcome {
     let result = json!({ "content": [{ "type": "text", "text": text }] });
-    Outcome {
-        payload: Payload::Relayed { result: Bytes::from(result.to_string()), structured: None },
-        is_error: false,
-    }
+    Outcome::of(Payload::Relayed { result: Bytes::from(result.to_string()), structured: None })
 }
 
 struct Walker {

@@ -32,6 +32,16 @@ impl Effect {
     }
 }
 
+/// A hand that a tool has beside its files. It has no other. What it may do with it follows from the tool's effect and from
+/// what its caller may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Programs that look at the workspace, or change it: `Context::process`.
+    Process,
+    /// Programs that compute with what they are sent, and see no workspace: `Context::process`.
+    Worker,
+}
+
 /// What the arguments of a tool are, by their names, as the rules, the policy and the gate read it: nobody guesses it by what
 /// they are called. One that stands in no list is none of this.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +81,8 @@ pub struct About {
     pub arguments: ArgumentRoles,
     /// What a caller must have been given to see it.
     pub scopes: &'static [&'static str],
+    /// What it needs beside its files.
+    pub needs: &'static [Need],
     /// True if a second identical call changes nothing more.
     pub idempotent: bool,
     /// True if it reaches beyond this machine.
@@ -79,4 +91,57 @@ pub struct About {
     pub timeout: Duration,
     /// Sample calls.
     pub examples: &'static [Example],
+}
+
+impl About {
+    /// Why no tool can be like this; nothing if one can.
+    pub const fn fault(&self) -> Option<&'static str> {
+        let (mut programs, mut nth) = (0, 0);
+        while nth < self.needs.len() {
+            match self.needs[nth] {
+                Need::Process | Need::Worker => programs += 1,
+            }
+            nth += 1;
+        }
+        match (self.effect, programs) {
+            (_, 2..) => Some("a tool needs programs of one kind, and says so once"),
+            (Effect::Executes, 0) => Some("a tool that executes needs programs"),
+            (Effect::Reads | Effect::Writes | Effect::Destroys | Effect::Executes, _) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(effect: Effect, needs: &'static [Need], fault: Option<&str>) {
+        let about = About {
+            name: "sample",
+            title: "Sample",
+            summary: "a sample",
+            effect,
+            arguments: ArgumentRoles::NONE,
+            scopes: &["read_workspace"],
+            needs,
+            idempotent: true,
+            open_world: false,
+            timeout: Duration::from_secs(1),
+            examples: &[],
+        };
+        assert_eq!(about.fault(), fault, "{effect:?} {needs:?}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_no_tool() {
+        let several = Some("a tool needs programs of one kind, and says so once");
+        check(Effect::Reads, &[], None);
+        check(Effect::Reads, &[Need::Process], None);
+        check(Effect::Writes, &[Need::Worker], None);
+        check(Effect::Executes, &[Need::Process], None);
+        check(Effect::Executes, &[], Some("a tool that executes needs programs"));
+        check(Effect::Executes, &[Need::Process, Need::Worker], several);
+        check(Effect::Reads, &[Need::Process, Need::Process], several);
+    }
 }

@@ -10,6 +10,7 @@ use crate::client::{Client, Input};
 use crate::failure::ToolError;
 use crate::long_result::Results;
 use crate::permit::Permit;
+use crate::process::Processes;
 use crate::secrets::Secrets;
 
 /// How far a call has come.
@@ -60,6 +61,8 @@ pub struct Context {
     pub secrets: Option<Arc<dyn Secrets>>,
     /// The caller's results that were too long for one answer; for the tool that reads on in them alone.
     pub results: Option<Arc<dyn Results>>,
+    /// What starts programs; for tools that say that they need it alone.
+    pub processes: Option<Box<dyn Processes>>,
 }
 
 impl Context {
@@ -77,7 +80,22 @@ impl Context {
             key: None,
             secrets: None,
             results: None,
+            processes: None,
         }
+    }
+
+    /// What starts programs confined.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs it.
+    pub fn process(&self) -> Result<&dyn Processes, ToolError> {
+        let without = || {
+            ToolError::new(
+                "no_hand",
+                "this tool runs no programs: its `ABOUT` does not say that it needs them",
+            )
+        };
+        self.processes.as_deref().ok_or_else(without)
     }
 
     /// The caller's `_meta`, as text.

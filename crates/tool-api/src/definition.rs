@@ -8,7 +8,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::about::{About, Effect};
+use crate::about::{About, Effect, Need};
 
 /// Longest tool name, in characters: the bound of the model providers.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -63,6 +63,14 @@ impl Listing {
         match self {
             Listing::Ours(about) => Some(about.arguments.paths),
             Listing::Relayed(_) => None,
+        }
+    }
+
+    /// What the tool needs beside its files; what lives elsewhere has its own hands.
+    pub fn needs(&self) -> &'static [Need] {
+        match self {
+            Listing::Ours(about) => about.needs,
+            Listing::Relayed(_) => &[],
         }
     }
 }

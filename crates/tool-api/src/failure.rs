@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use crate::sandboxed::Sandboxed;
+
 /// A tool could not do its work. The message is for the model and says what to try.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -13,6 +15,7 @@ pub struct ToolError {
     details: Option<Value>,
     protocol: Option<Box<Protocol>>,
     is_protocol_told: bool,
+    sandboxed: Option<Box<Sandboxed>>,
     #[source]
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
@@ -44,6 +47,7 @@ impl ToolError {
             details: None,
             protocol: None,
             is_protocol_told: false,
+            sandboxed: None,
             source: None,
         }
     }
@@ -87,6 +91,17 @@ impl ToolError {
     /// The error of the protocol that stands behind this one.
     pub fn protocol(&self) -> Option<&Protocol> {
         self.protocol.as_deref()
+    }
+
+    /// Adds how the programs of the call ran.
+    #[must_use]
+    pub fn with_sandboxed(self, sandboxed: Option<Box<Sandboxed>>) -> ToolError {
+        ToolError { sandboxed, ..self }
+    }
+
+    /// How the programs of the call ran, if some did.
+    pub fn sandboxed(&self) -> Option<&Sandboxed> {
+        self.sandboxed.as_deref()
     }
 
     /// Adds the private cause, for operators.

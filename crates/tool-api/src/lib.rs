@@ -14,10 +14,12 @@ mod hold;
 mod long_result;
 mod outcome;
 pub mod permit;
+mod process;
+mod sandboxed;
 mod secrets;
 mod tool;
 
-pub use about::{About, ArgumentRoles, Effect, Example};
+pub use about::{About, ArgumentRoles, Effect, Example, Need};
 pub use arguments::{Arguments, ArgumentsFault};
 pub use cancel::Cancel;
 pub use client::{Client, Input};
@@ -29,7 +31,12 @@ pub use hold::Hold;
 pub use long_result::{LongResult, RESULT_READ, Results};
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
+pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
+pub use sandboxed::Sandboxed;
 pub use secrets::Secrets;
-// What a tool meets when it uses `Context::files`.
+// What a tool meets when it uses `Context::process`.
+pub use sandbox::Exit;
+pub use sandbox::confine::Limit;
+// And `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
 pub use tool::{AnyTool, Tool, builtin};

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::hold::Hold;
+use crate::sandboxed::Sandboxed;
 
 /// A piece of content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +59,15 @@ pub struct Outcome {
     pub payload: Payload,
     /// True if the tool itself says that it failed.
     pub is_error: bool,
+    /// How the programs of the call ran, if some did. The gate says it.
+    pub sandboxed: Option<Box<Sandboxed>>,
+}
+
+impl Outcome {
+    /// Of a tool that did its work.
+    pub fn of(payload: Payload) -> Outcome {
+        Outcome { payload, is_error: false, sandboxed: None }
+    }
 }
 
 /// Content, ours or somebody else's.
@@ -131,7 +141,7 @@ impl Output for Document {
     }
 
     fn into_outcome(self) -> Outcome {
-        Outcome { payload: Payload::Ours { blocks: self.0, structured: None }, is_error: false }
+        Outcome::of(Payload::Ours { blocks: self.0, structured: None })
     }
 }
 
@@ -147,7 +157,6 @@ impl<T: Serialize + JsonSchema + std::fmt::Display + Send> Output for Structured
     fn into_outcome(self) -> Outcome {
         let structured = serde_json::to_vec(&self.0).expect("outputs have string keys and no failing parts");
         let blocks = vec![Block::Text(self.0.to_string())];
-        let payload = Payload::Ours { blocks, structured: Some(structured.into()) };
-        Outcome { payload, is_error: false }
+        Outcome::of(Payload::Ours { blocks, structured: Some(structured.into()) })
     }
 }

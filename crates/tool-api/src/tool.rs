@@ -46,7 +46,15 @@ pub fn builtin<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
     let input =
         schema_text(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T::Input>());
     let output = <T::Output as Output>::schema().map(schema_text);
-    Arc::new(Builtin { definition: definition(const { &T::ABOUT }, input, output), tool })
+    Arc::new(Builtin { definition: definition(const { sound(&T::ABOUT) }, input, output), tool })
+}
+
+/// A tool that makes no sense is not even compiled.
+const fn sound(about: &'static About) -> &'static About {
+    match about.fault() {
+        None => about,
+        Some(fault) => panic!("{}", fault),
+    }
 }
 
 struct Builtin<T> {

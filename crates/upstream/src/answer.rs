@@ -127,10 +127,8 @@ impl Reader<'_> {
                 };
                 let structured = parts.structured.filter(|_| self.asked == Asked::Call);
                 let structured = structured.map(|value| result.slice(value).bytes());
-                Ok(Outcome {
-                    payload: Payload::Relayed { result: result.clone().bytes(), structured },
-                    is_error,
-                })
+                let payload = Payload::Relayed { result: result.clone().bytes(), structured };
+                Ok(Outcome { is_error, ..Outcome::of(payload) })
             }
             Some(Some("input_required")) if self.asked.may_ask_back() => {
                 self.input_required(&result, &parts, cx)
@@ -191,7 +189,7 @@ impl Reader<'_> {
             return Err(self.broken("the id of its task is too long"));
         }
         let payload = Payload::Task { result: result.bytes(), id: id.into() };
-        Ok(Outcome { payload, is_error: false })
+        Ok(Outcome::of(payload))
     }
 
     /// The result with the URIs offered here.
@@ -230,7 +228,7 @@ pub(crate) fn task_outward(map: &UriMap, task: &Text) -> Text {
 
 /// The client must answer first.
 fn required(requests: Option<Bytes>, state: Option<Arc<str>>, hold: Option<Hold>) -> Outcome {
-    Outcome { payload: Payload::InputRequired { requests, state, hold }, is_error: false }
+    Outcome::of(Payload::InputRequired { requests, state, hold })
 }
 
 /// True if the client of a call has declared with it that it knows tasks.

@@ -290,7 +290,7 @@ async fn unsubscribe(upstream: &Upstream, uri: &str) -> Outcome {
 }
 
 fn relayed(result: Bytes) -> Outcome {
-    Outcome { payload: Payload::Relayed { result, structured: None }, is_error: false }
+    Outcome::of(Payload::Relayed { result, structured: None })
 }
 
 impl AnyTool for RemoteAction {

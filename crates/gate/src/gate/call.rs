@@ -26,6 +26,7 @@ use crate::checks::{self, RATE};
 use crate::cut::{Cutting, Place};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
+use crate::hands::Hands;
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
@@ -83,8 +84,9 @@ impl Gate {
             let ruleset = self.ruleset.load_full();
             let result = match self.admit(id, caller, &mut call, &ruleset, &mut record).await {
                 Ok(Admission::Run(admitted)) => {
-                    let ran = self.run(*admitted, &mut call).await;
-                    self.finish(ran, &mut record).await
+                    let ran = self.run(*admitted, &mut call, &ruleset, &mut record).await;
+                    let result = self.finish(ran, &mut record).await;
+                    record.told(result)
                 }
                 Ok(Admission::AskClient(outcome)) => self.redact(Ok(outcome), &mut record),
                 Err(failure) => self.redact(Err(failure), &mut record),
@@ -171,7 +173,13 @@ impl Gate {
         })))
     }
 
-    async fn run(&self, admitted: Admitted, call: &mut Call<'_>) -> Ran {
+    async fn run(
+        &self,
+        admitted: Admitted,
+        call: &mut Call<'_>,
+        ruleset: &Ruleset,
+        record: &mut RecordScope<'_>,
+    ) -> Ran {
         let client = std::mem::take(&mut call.client);
         let live = Live {
             cancel: call.cancel.clone(),
@@ -182,7 +190,15 @@ impl Gate {
         let definition = admitted.identity.offered.definition();
         let reads_on = definition.origin == Origin::BuiltIn && definition.name.as_str() == RESULT_READ;
         let results = reads_on.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
-        run::run(&self.files, &self.redactor, results, admitted, live).await
+        let has_needs = !admitted.identity.offered.definition().listing.needs().is_empty();
+        let hands = Hands {
+            confiner: self.confiner.as_ref(),
+            settings: &ruleset.programs,
+            files: &self.files,
+            telemetry: &self.telemetry,
+            notes: has_needs.then(|| record.notes()),
+        };
+        run::run(hands, &self.redactor, results, admitted, live).await
     }
 
     async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {

@@ -35,6 +35,7 @@ const ABOUT: About = About {
     effect: Effect::Executes,
     arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"] },
     scopes: &[],
+    needs: &[tool_api::Need::Process],
     idempotent: true,
     open_world: false,
     timeout: Duration::from_secs(1),
@@ -59,7 +60,7 @@ impl AnyTool for Burn {
             let said = String::from_utf8_lossy(input.responses.as_deref().unwrap_or(b"-")).into_owned();
             Payload::Relayed { result: format!("burnt {said}").into(), structured: None }
         };
-        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+        async move { Ok(Outcome::of(payload)) }.boxed()
     }
 }
 

@@ -10,7 +10,7 @@ use gate::{Action, Block, Catalog, Definition, Features, Item, Outcome, Payload}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Structured, Tool, ToolError,
+    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Need, Structured, Tool, ToolError,
     Validate, builtin,
 };
 
@@ -45,6 +45,10 @@ const fn about(name: &'static str, effect: Effect) -> About {
         scopes: match effect {
             Effect::Reads => &["read_workspace"],
             Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
+        },
+        needs: match effect {
+            Effect::Reads | Effect::Writes | Effect::Destroys => &[],
+            Effect::Executes => &[Need::Process],
         },
         idempotent: true,
         open_world: false,
@@ -191,7 +195,7 @@ impl AnyTool for Far {
             _ => Payload::Relayed { result: heard(), structured: None },
         };
         let is_error = self.0.name.as_str() == "u_fails";
-        async move { Ok(Outcome { payload, is_error }) }.boxed()
+        async move { Ok(Outcome { is_error, ..Outcome::of(payload) }) }.boxed()
     }
 }
 

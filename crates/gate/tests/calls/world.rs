@@ -278,7 +278,7 @@ fn decided(line: &Value) -> impl Iterator<Item = String> {
 fn reply(result: &Result<Outcome, Failure>) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     match result {
-        Ok(Outcome { payload: Payload::Ours { blocks, structured }, is_error: false }) => {
+        Ok(Outcome { payload: Payload::Ours { blocks, structured }, is_error: false, .. }) => {
             let blocks: Vec<_> = blocks
                 .iter()
                 .map(|block| match block {
@@ -289,7 +289,7 @@ fn reply(result: &Result<Outcome, Failure>) -> String {
             let structured = structured.as_ref().map(|json| text(json));
             format!("{} {}", blocks.join(" "), structured.unwrap_or_default())
         }
-        Ok(Outcome { payload: Payload::Relayed { result, .. }, is_error }) => {
+        Ok(Outcome { payload: Payload::Relayed { result, .. }, is_error, .. }) => {
             format!("{}{}", if *is_error { "error: " } else { "" }, text(result))
         }
         Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. }) => {

@@ -54,7 +54,7 @@ impl AnyTool for Noting {
         }
         self.ran.lock().unwrap().push((format!("{} {}", self.definition.name, arguments.text()), call));
         let payload = Payload::Relayed { result: Bytes::from_static(b"{}"), structured: None };
-        async move { Ok(Outcome { payload, is_error: false }) }.boxed()
+        async move { Ok(Outcome::of(payload)) }.boxed()
     }
 }
 

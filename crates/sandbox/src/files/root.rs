@@ -80,6 +80,11 @@ impl Root {
         self.protection.replace(&self.opened.canonical, paths);
     }
 
+    /// What is protected now, as paths without links: what programs leave alone that run in this folder.
+    pub fn protected(&self) -> Arc<ProtectedPaths> {
+        self.protection.now()
+    }
+
     /// The same folder with at most `access`; a narrowed handle never widens again.
     pub fn narrowed(&self, access: Access) -> Root {
         let access = self.access.min(access);

@@ -309,9 +309,8 @@ impl Job {
     }
 
     /// What the client may be given of it: only what it has declared.
-    fn fitting(&self, outcome: Outcome) -> Result<Outcome, WireError> {
-        let Outcome { mut payload, is_error } = outcome;
-        match &mut payload {
+    fn fitting(&self, mut outcome: Outcome) -> Result<Outcome, WireError> {
+        match &mut outcome.payload {
             Payload::InputRequired { requests, hold, .. } => {
                 if let Some(all) = requests {
                     *all = rounds::for_modern(all, &self.capabilities)?;
@@ -325,7 +324,7 @@ impl Job {
             Payload::Task { .. } => abilities::check_tasks("{}")?,
             Payload::Ours { .. } | Payload::Relayed { .. } => {}
         }
-        Ok(Outcome { payload, is_error })
+        Ok(outcome)
     }
 }
 

@@ -37,6 +37,7 @@ impl Tool for Read {
         arguments: ArgumentRoles::NONE,
         // Whoever may call servers may read what they answer.
         scopes: &["upstream:call"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(30),

@@ -60,6 +60,7 @@ impl Tool for List {
         effect: Effect::Reads,
         arguments: ArgumentRoles { paths: &["path", "glob", "after"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(30),

@@ -59,6 +59,7 @@ impl Tool for Read {
         effect: Effect::Reads,
         arguments: ArgumentRoles { paths: &["path"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(30),

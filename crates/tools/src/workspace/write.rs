@@ -85,6 +85,7 @@ impl Tool for Write {
         effect: Effect::Writes,
         arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
         scopes: &["write_workspace"],
+        needs: &[],
         idempotent: true,
         open_world: false,
         timeout: Duration::from_secs(30),

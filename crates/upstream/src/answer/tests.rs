@@ -27,7 +27,7 @@ fn shown(outcome: Result<Outcome, ToolError>) -> String {
     let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     match outcome {
         Err(error) => format!("{}: {error}", error.code()),
-        Ok(Outcome { payload, is_error }) => match payload {
+        Ok(Outcome { payload, is_error, .. }) => match payload {
             Payload::Relayed { result, structured } => {
                 let failed = if is_error { "failed " } else { "" };
                 format!("{failed}{} structured {:?}", text(&result), structured.as_ref().map(text))

@@ -59,7 +59,7 @@ pub(crate) fn begin(
     let begun = upstream.bridged_tasks.begin(connection, id, task.clone(), cx.client.clone());
     let outcome = begun.and_then(|key| {
         let payload = Payload::Task { result: shown(&key)?.into(), id: key };
-        Some(Outcome { payload, is_error: false })
+        Some(Outcome::of(payload))
     });
     Ok(outcome)
 }

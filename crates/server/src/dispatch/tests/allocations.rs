@@ -45,7 +45,7 @@ fn call(buffers: &mut Buffers, frame: &str, result: &Bytes) {
     assert!(&*params.name == "everything_echo" && params.extras.progress_token.is_some());
     let asked = RequestFacts { revision, about: About::Tool(params.name), has_state: false };
     let payload = Payload::Relayed { result: result.clone(), structured: None };
-    let reply = reply::answer(&asked, &id, Ok(Outcome { payload, is_error: false }));
+    let reply = reply::answer(&asked, &id, Ok(Outcome::of(payload)));
     buffers.output.extend_from_slice(&reply.frame);
     end_line(&mut buffers.output, 0);
     buffers.output.clear();

@@ -1,0 +1,58 @@
+//! What a result says of the sandbox that the programs of its call ran in.
+
+use gate::Sandboxed;
+use serde_json::json;
+use wire::{Object, patch};
+
+/// The member of `_meta` that says it.
+const SANDBOX_KEY: &str = "toolcrib/sandbox";
+
+/// Adds it to the result object that stands behind `start`, if programs ran.
+pub(super) fn add(out: &mut Vec<u8>, start: usize, sandboxed: Option<&Sandboxed>) {
+    let Some(sandboxed) = sandboxed else { return };
+    let Some(with) = std::str::from_utf8(&out[start..]).ok().and_then(|result| added(result, sandboxed))
+    else {
+        return;
+    };
+    out.truncate(start);
+    out.extend_from_slice(with.as_bytes());
+}
+
+fn added(result: &str, sandboxed: &Sandboxed) -> Option<String> {
+    let result = Object::parse(result)?;
+    let Sandboxed { profile, degraded } = sandboxed;
+    let mut value = json!({ "profile": profile });
+    if !degraded.is_empty() {
+        value["degraded"] = json!(degraded);
+    }
+    let value = value.to_string();
+    let meta = match result.object("_meta") {
+        Some(meta) => patch::set(meta, SANDBOX_KEY, &value),
+        None => format!("{{\"{SANDBOX_KEY}\":{value}}}"),
+    };
+    Some(patch::set(result, "_meta", &meta))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(result: &str, degraded: &[&'static str], expected: &str) {
+        let mut out = [b"head ", result.as_bytes()].concat();
+        add(&mut out, 5, None);
+        assert_eq!(out, [b"head ", result.as_bytes()].concat(), "no program ran");
+        add(&mut out, 5, Some(&Sandboxed { profile: "shell", degraded: degraded.to_vec() }));
+        assert_eq!(String::from_utf8(out).expect("text"), format!("head {expected}"));
+    }
+
+    #[test]
+    fn a_result_keeps_its_bytes_and_says_how_its_programs_ran() {
+        check(r#"{ "a":1.0}"#, &[], r#"{"_meta":{"toolcrib/sandbox":{"profile":"shell"}}, "a":1.0}"#);
+        check(
+            r#"{"_meta":{"x":1e3},"content":[]}"#,
+            &["memory", "landlock"],
+            r#"{"_meta":{"toolcrib/sandbox":{"degraded":["memory","landlock"],"profile":"shell"},"x":1e3},"content":[]}"#,
+        );
+    }
+}

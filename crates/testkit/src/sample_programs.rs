@@ -1,0 +1,146 @@
+//! Tools that run programs, for the tests of what is between them and the programs.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_api::{
+    About, AnyTool, ArgumentRoles, Chunk, Command, Context, Effect, Ended, Exit, Need, Progress, Structured,
+    Tool, ToolError, builtin,
+};
+
+/// What is kept of each stream; the rest is counted.
+const KEPT_BYTES_MAX: usize = 64 * 1024;
+
+/// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_compute` one that sees none,
+/// and `sh_beg` tries without having said that it needs programs.
+pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
+    vec![builtin(Run), builtin(Look), builtin(Compute), builtin(Beg)]
+}
+
+/// What they take.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Script {
+    /// For `sh`.
+    script: String,
+    /// What it reads.
+    #[serde(default)]
+    input: String,
+    /// Instead of `sh`.
+    #[serde(default)]
+    program: Option<String>,
+}
+
+/// What they give.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Ran {
+    stdout: String,
+    stderr: String,
+    exit: String,
+    limit: Option<&'static str>,
+    written: Vec<String>,
+    degraded: Vec<&'static str>,
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}{}", self.stdout, self.stderr, self.exit)
+    }
+}
+
+impl Ran {
+    fn of(stdout: &[u8], stderr: &[u8], ended: Ended) -> Structured<Ran> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Structured(Ran {
+            stdout: text(stdout),
+            stderr: text(stderr),
+            exit: match ended.exit {
+                Exit::Code(code) => format!("code {code}"),
+                Exit::Signal(signal) => format!("signal {signal}"),
+                Exit::Lost => "lost".to_owned(),
+            },
+            limit: ended.limit.map(|limit| limit.name()),
+            written: ended.written.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            degraded: ended.degraded,
+        })
+    }
+}
+
+const fn about(name: &'static str, effect: Effect, needs: &'static [Need]) -> About {
+    About {
+        name,
+        title: "Sample",
+        summary: "a sample",
+        effect,
+        arguments: ArgumentRoles::NONE,
+        scopes: match effect {
+            Effect::Reads => &["read_workspace"],
+            Effect::Writes | Effect::Destroys | Effect::Executes => &["run_tests"],
+        },
+        needs,
+        idempotent: false,
+        open_world: false,
+        timeout: Duration::from_secs(60),
+        examples: &[],
+    }
+}
+
+fn command(script: Script) -> Command {
+    let args = vec!["-c".into(), script.script.into()];
+    let program = script.program.map_or_else(|| "sh".into(), Into::into);
+    let env = vec![("SAMPLE".into(), "of its own".into())];
+    Command { program, args, env, input: script.input.into(), time_max: None }
+}
+
+struct Run;
+
+impl Tool for Run {
+    const ABOUT: About = about("sh_run", Effect::Executes, &[Need::Process]);
+    type Input = Script;
+    type Output = Structured<Ran>;
+
+    /// Says what comes as it comes.
+    async fn run(&self, script: Script, cx: &Context) -> Result<Structured<Ran>, ToolError> {
+        let mut process = cx.process()?.start(command(script)).await?;
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        while let Ok(Some(chunk)) = process.next().await {
+            let (kept, bytes) = match chunk {
+                Chunk::Stdout(bytes) => (&mut stdout, bytes),
+                Chunk::Stderr(bytes) => (&mut stderr, bytes),
+            };
+            let message = Some(String::from_utf8_lossy(&bytes).into_owned());
+            cx.report(Progress::Step { done: 1.0, total: None, message });
+            kept.extend_from_slice(&bytes[..bytes.len().min(KEPT_BYTES_MAX - kept.len())]);
+        }
+        Ok(Ran::of(&stdout, &stderr, process.wait().await))
+    }
+}
+
+/// A script, all of whose output comes at its end.
+async fn printed(script: Script, cx: &Context) -> Result<Structured<Ran>, ToolError> {
+    let process = cx.process()?.start(command(script)).await?;
+    let printed = process.printed(KEPT_BYTES_MAX).await;
+    Ok(Ran::of(&printed.stdout, &printed.stderr, printed.ended))
+}
+
+/// A tool that runs scripts in this way.
+macro_rules! prints {
+    ($kind:ident, $about:expr) => {
+        struct $kind;
+        impl Tool for $kind {
+            const ABOUT: About = $about;
+            type Input = Script;
+            type Output = Structured<Ran>;
+            async fn run(&self, script: Script, cx: &Context) -> Result<Structured<Ran>, ToolError> {
+                printed(script, cx).await
+            }
+        }
+    };
+}
+
+prints!(Look, about("sh_look", Effect::Reads, &[Need::Process]));
+prints!(Compute, about("sh_compute", Effect::Executes, &[Need::Worker]));
+prints!(Beg, about("sh_beg", Effect::Reads, &[]));

@@ -1,0 +1,198 @@
+//! The hand of tools that run programs: what they may say of a program, and what they hear of it. What it may touch is not
+//! for a tool to say.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::future::BoxFuture;
+use sandbox::Exit;
+use sandbox::confine::{Limit, Output, Running, RunningIo};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+use crate::failure::ToolError;
+
+/// The most that one piece of output holds: what a pipe holds is four of them.
+const CHUNK_BYTES_MAX: usize = 16 * 1024;
+
+/// A program that a tool wants run.
+#[derive(Debug, Clone, Default)]
+pub struct Command {
+    /// A name to look up in the sandbox, or a path as the sandbox shows it.
+    pub program: OsString,
+    /// Its arguments; no shell reads them.
+    pub args: Vec<OsString>,
+    /// Variables of its own, beside the few that every program gets.
+    pub env: Vec<(OsString, OsString)>,
+    /// What it reads on stdin. Then its stdin ends.
+    pub input: Bytes,
+    /// How long it may take; never longer than an operator lets programs take.
+    pub time_max: Option<Duration>,
+}
+
+/// Starts programs for one call. A tool gets it if its `ABOUT` says that it needs it.
+pub trait Processes: Send + Sync {
+    /// Starts a program confined, or not at all. It ends with the call at the latest, and with everything it has started.
+    fn start(&self, command: Command) -> BoxFuture<'_, Result<Process<'_>, ToolError>>;
+
+    /// Hears how a program has ended, if its tool has waited for that.
+    fn ended(&self, ended: &Ended);
+}
+
+/// A program that runs, with everything it has started. Dropping it ends all of it; the call that it belongs to cannot
+/// leave it behind.
+pub struct Process<'c> {
+    running: Running,
+    input: Option<Input>,
+    stdout: Stream,
+    stderr: Stream,
+    degraded: Vec<&'static str>,
+    starter: &'c dyn Processes,
+}
+
+/// What is still to be written.
+struct Input {
+    pipe: tokio::net::unix::pipe::Sender,
+    left: Bytes,
+}
+
+/// One of the two streams; nothing once it has ended.
+struct Stream {
+    output: Option<Output>,
+    buffer: BytesMut,
+}
+
+/// A piece of what a program prints.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Chunk {
+    /// On stdout.
+    Stdout(Bytes),
+    /// On stderr.
+    Stderr(Bytes),
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Its code or signal.
+    pub exit: Exit,
+    /// The limit that ended it.
+    pub limit: Option<Limit>,
+    /// Protected files, below the workspace, that have changed while it ran. People should look at them before anything
+    /// obeys them.
+    pub written: Vec<PathBuf>,
+    /// Layers of the sandbox that it ran without, or with a weaker form of.
+    pub degraded: Vec<&'static str>,
+}
+
+/// All of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed {
+    /// The beginning of what it printed on stdout.
+    pub stdout: Bytes,
+    /// The beginning of what it printed on stderr.
+    pub stderr: Bytes,
+    /// How much it printed on both together, which may be more.
+    pub bytes: u64,
+    /// How it ended.
+    pub ended: Ended,
+}
+
+impl<'c> Process<'c> {
+    /// A program that `starter` has just started; nothing if its streams have been taken from it.
+    pub fn new(
+        mut running: Running,
+        input: Bytes,
+        degraded: Vec<&'static str>,
+        starter: &'c dyn Processes,
+    ) -> Option<Process<'c>> {
+        let RunningIo { stdin, stdout, stderr } = running.take_io()?;
+        let input = (!input.is_empty()).then_some(Input { pipe: stdin, left: input });
+        let (stdout, stderr) = (Stream::of(stdout), Stream::of(stderr));
+        Some(Process { running, input, stdout, stderr, degraded, starter })
+    }
+
+    /// What it prints next, as soon as it does; nothing once both streams have ended. Meanwhile it is given its input. May
+    /// be dropped and called again.
+    pub async fn next(&mut self) -> io::Result<Option<Chunk>> {
+        loop {
+            if self.stdout.output.is_none() && self.stderr.output.is_none() {
+                return Ok(None);
+            }
+            tokio::select! {
+                chunk = self.stdout.next() => if let Some(bytes) = chunk? { return Ok(Some(Chunk::Stdout(bytes))) },
+                chunk = self.stderr.next() => if let Some(bytes) = chunk? { return Ok(Some(Chunk::Stderr(bytes))) },
+                () = give(&mut self.input) => {}
+            }
+        }
+    }
+
+    /// Passes over what is left of its output, and waits until it has ended and nothing of it is left.
+    pub async fn wait(mut self) -> Ended {
+        // An output that cannot be read is one that has ended.
+        while let Ok(Some(_)) = self.next().await {}
+        let Process { mut running, degraded, starter, .. } = self;
+        let sandbox::confine::Outcome { exit, limit, without: _, written } = running.wait().await;
+        let ended = Ended { exit, limit, written, degraded };
+        starter.ended(&ended);
+        ended
+    }
+
+    /// Waits for its end, and keeps at most so much of each stream. It may print more, up to its limit.
+    pub async fn printed(mut self, bytes_max: usize) -> Printed {
+        let (mut stdout, mut stderr, mut bytes) = (BytesMut::new(), BytesMut::new(), 0);
+        while let Ok(Some(chunk)) = self.next().await {
+            let (kept, piece) = match chunk {
+                Chunk::Stdout(piece) => (&mut stdout, piece),
+                Chunk::Stderr(piece) => (&mut stderr, piece),
+            };
+            bytes += piece.len() as u64;
+            let room = bytes_max.saturating_sub(kept.len());
+            kept.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+        let ended = self.wait().await;
+        Printed { stdout: stdout.freeze(), stderr: stderr.freeze(), bytes, ended }
+    }
+}
+
+impl fmt::Debug for Process<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Process").field("running", &self.running).finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    fn of(output: Output) -> Stream {
+        Stream { output: Some(output), buffer: BytesMut::new() }
+    }
+
+    /// The next piece; nothing at the end, and never again after it.
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        let Some(output) = &mut self.output else { return std::future::pending().await };
+        self.buffer.reserve(CHUNK_BYTES_MAX);
+        match (&mut *output).take(CHUNK_BYTES_MAX as u64).read_buf(&mut self.buffer).await {
+            Ok(0) => {
+                self.output = None;
+                Ok(None)
+            }
+            Ok(_) => Ok(Some(self.buffer.split().freeze())),
+            Err(error) => {
+                self.output = None;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Writes what is left, and closes the pipe behind it. Never done where there is nothing to write.
+async fn give(input: &mut Option<Input>) {
+    let Some(Input { pipe, left }) = input else { return std::future::pending().await };
+    match pipe.write(left).await {
+        Ok(bytes) if bytes < left.len() => *left = left.slice(bytes..),
+        // All is written, or the program reads no more of it.
+        Ok(_) | Err(_) => *input = None,
+    }
+}
