@@ -16,6 +16,7 @@
 
 mod access;
 mod address;
+mod client;
 mod dial;
 mod direct;
 mod hello;
@@ -40,6 +41,7 @@ use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::task::JoinSet;
 
 pub use address::Kind;
+pub use client::{HostClient, NoAnswer};
 pub use host::{Destination, HOST_BYTES_MAX, Host, HostError};
 pub use journal::{Attempt, ENTRIES_MAX, Entry, Journal, Outcome};
 pub use names::NamesNet;

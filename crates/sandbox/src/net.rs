@@ -19,14 +19,16 @@ use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
 use tokio::sync::OnceCell;
 
 pub(crate) use company::NoTunnel;
 pub use company::{CompanyProxy, CompanyProxyError};
 pub use connect::{CONNECT_TIMEOUT, connect_unix};
+pub(crate) use connect::{NoConnection, addresses, to_any};
 use connect::{Tcp, Timed};
-pub(crate) use connect::{addresses, to_any};
 pub use error::NetError;
+pub(crate) use error::causes;
 use error::destination;
 use reach::Reach;
 pub use reach::is_public;
@@ -51,6 +53,8 @@ pub struct Client {
     plain: Plain,
     /// Made at the first https request: reading the machine's certificates takes milliseconds, and
     /// many runs never need them.
+    tls: Arc<OnceCell<ClientConfig>>,
+    /// Made from it.
     secure: Arc<OnceCell<Secure>>,
     connect_timeout: Duration,
     reach: Reach,
@@ -68,7 +72,8 @@ impl Client {
 
     fn with(connect_timeout: Duration, reach: Reach) -> Client {
         let plain = pooled(Timed::new(connect::tcp(connect_timeout, reach), connect_timeout, reach));
-        Client { plain, secure: Arc::default(), connect_timeout, reach, public: Arc::default() }
+        let (tls, secure, public) = (Arc::default(), Arc::default(), Arc::default());
+        Client { plain, tls, secure, connect_timeout, reach, public }
     }
 
     /// A client with the same limits that connects to addresses of the open internet only, whatever a name leads
@@ -112,16 +117,21 @@ impl Client {
     }
 
     async fn secure(&self) -> &Secure {
-        self.secure.get_or_init(|| async { self.trusting(connect::machine_roots().await) }).await
+        self.secure.get_or_init(|| async { self.speaking(self.tls().await.clone()) }).await
     }
 
-    fn trusting(&self, roots: rustls::RootCertStore) -> Secure {
-        let tls = connect::tls(connect::tcp(self.connect_timeout, self.reach), roots);
+    /// How TLS is spoken, also over connections that are made elsewhere.
+    pub(crate) async fn tls(&self) -> &ClientConfig {
+        self.tls.get_or_init(|| async { connect::tls_config(connect::machine_roots().await) }).await
+    }
+
+    fn speaking(&self, config: ClientConfig) -> Secure {
+        let tls = connect::tls(connect::tcp(self.connect_timeout, self.reach), config);
         pooled(Timed::new(tls, self.connect_timeout, self.reach))
     }
 }
 
-fn pooled<C>(connector: C) -> legacy::Client<C, Full<Bytes>>
+pub(crate) fn pooled<C>(connector: C) -> legacy::Client<C, Full<Bytes>>
 where
     C: legacy::connect::Connect + Clone,
 {

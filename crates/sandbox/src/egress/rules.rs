@@ -26,6 +26,8 @@ pub struct HostRules {
     rules: Vec<Rule>,
     /// What has to allow a destination as well.
     within: Option<Box<HostRules>>,
+    /// What allows a destination besides.
+    others: Vec<HostRules>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,7 +106,7 @@ impl HostRules {
     /// Every host of the open internet.
     pub fn public() -> HostRules {
         let rules = vec![Rule { to: To::Internet, port: None }];
-        HostRules { words: vec!["public".to_owned()], rules, within: None }
+        HostRules { words: vec!["public".to_owned()], rules, ..HostRules::default() }
     }
 
     /// Reads rules: `public`, `example.com`, `*.example.com`, `10.0.0.5`, `[fd00::1]`, each but the first with a port if
@@ -122,8 +124,9 @@ impl HostRules {
             return Err(HostRuleError::TooMany(words.len()));
         }
         let rules = words.iter().map(|word| read(word)).collect::<Result<Vec<_>, _>>()?;
-        let rules = HostRules { words, rules, within: None };
-        match rules.ports().len() {
+        let rules = HostRules { words, rules, ..HostRules::default() };
+        let ports: BTreeSet<_> = USUAL_PORTS.into_iter().chain(rules.named_ports()).collect();
+        match ports.len() {
             count if count > PORTS_MAX => Err(HostRuleError::TooManyPorts(count)),
             _ => Ok(rules),
         }
@@ -133,25 +136,43 @@ impl HostRules {
     /// nothing.
     #[must_use]
     pub fn within(self, outer: HostRules) -> HostRules {
+        let others = self.others.into_iter().map(|other| other.within(outer.clone())).collect();
         let outer = match self.within {
             Some(within) => within.within(outer),
             None => outer,
         };
-        HostRules { within: Some(Box::new(outer)), ..self }
+        HostRules { within: Some(Box::new(outer)), others, ..self }
+    }
+
+    /// These rules, and what `more` allows besides.
+    #[must_use]
+    pub fn or(mut self, more: HostRules) -> HostRules {
+        self.words.extend_from_slice(&more.words);
+        self.others.push(more);
+        self
+    }
+
+    fn allows_own(&self) -> bool {
+        !self.rules.is_empty() && self.within.as_ref().is_none_or(|outer| !outer.is_none())
     }
 
     /// True if no host can be reached.
     pub fn is_none(&self) -> bool {
-        self.rules.is_empty() || self.within.as_ref().is_some_and(|outer| outer.is_none())
+        !self.allows_own() && self.others.iter().all(HostRules::is_none)
     }
 
-    /// The ports that can be reached without the proxy, sorted: 80, 443, and each that a rule names. The others, which
-    /// `public` allows as well, take the proxy.
+    /// The ports that can be reached without the proxy, sorted: 80, 443, and each that a rule names, at most
+    /// [`PORTS_MAX`]. The others take the proxy.
     pub fn ports(&self) -> Vec<u16> {
         let mut ports = BTreeSet::from(USUAL_PORTS);
-        ports.extend(self.rules.iter().filter_map(|rule| rule.port));
+        ports.extend(self.named_ports());
         ports.remove(&PROXY_PORT);
-        ports.into_iter().collect()
+        ports.into_iter().take(PORTS_MAX).collect()
+    }
+
+    fn named_ports(&self) -> impl Iterator<Item = u16> {
+        let own = self.rules.iter().filter_map(|rule| rule.port);
+        own.chain(self.others.iter().flat_map(|other| other.named_ports().collect::<Vec<_>>()))
     }
 
     /// The rules as they were written.
@@ -161,6 +182,11 @@ impl HostRules {
 
     /// To which addresses this destination may lead; nothing if no rule allows it.
     pub fn grant(&self, to: &Destination) -> Option<Grant> {
+        let others = self.others.iter().filter_map(|other| other.grant(to));
+        self.own_grant(to).into_iter().chain(others).max()
+    }
+
+    fn own_grant(&self, to: &Destination) -> Option<Grant> {
         let allows_port = |rule: &&Rule| match (rule.port, &rule.to) {
             (Some(port), _) => port == to.port,
             (None, To::Internet) => true,
@@ -175,14 +201,16 @@ impl HostRules {
 
     /// True if all of the open internet is allowed.
     pub(super) fn allows_internet(&self) -> bool {
-        self.rules.iter().any(|rule| rule.to == To::Internet)
-            && self.within.as_ref().is_none_or(|outer| outer.allows_internet())
+        let does_own = self.rules.iter().any(|rule| rule.to == To::Internet)
+            && self.within.as_ref().is_none_or(|outer| outer.allows_internet());
+        does_own || self.others.iter().any(HostRules::allows_internet)
     }
 
     /// True if a rule allows a port of this host.
     pub fn knows(&self, host: &Host) -> bool {
-        self.rules.iter().any(|rule| rule.to.grant(host).is_some())
-            && self.within.as_ref().is_none_or(|outer| outer.knows(host))
+        let is_own = self.rules.iter().any(|rule| rule.to.grant(host).is_some())
+            && self.within.as_ref().is_none_or(|outer| outer.knows(host));
+        is_own || self.others.iter().any(|other| other.knows(host))
     }
 }
 

@@ -49,13 +49,17 @@ fn connector<R>(resolver: R, connect_timeout: Duration) -> HttpConnector<R> {
     tcp
 }
 
-/// TLS 1.2 and 1.3 over `tcp`, trusting `roots`.
-pub(super) fn tls(tcp: Tcp, roots: RootCertStore) -> HttpsConnector<Tcp> {
-    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+/// TLS 1.2 and 1.3, trusting `roots`.
+pub(super) fn tls_config(roots: RootCertStore) -> ClientConfig {
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
         .with_safe_default_protocol_versions()
         .expect("ring offers the default versions")
         .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_no_client_auth()
+}
+
+/// The same over `tcp`.
+pub(super) fn tls(tcp: Tcp, config: ClientConfig) -> HttpsConnector<Tcp> {
     HttpsConnectorBuilder::new().with_tls_config(config).https_only().enable_http1().wrap_connector(tcp)
 }
 
@@ -74,7 +78,7 @@ pub(super) async fn machine_roots() -> RootCertStore {
 
 /// Why there is no connection, as far as we decide that and not the system.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoConnection {
+pub(crate) enum NoConnection {
     #[error("the name could not be resolved")]
     UnknownName(#[source] io::Error),
     #[error("the address is private")]

@@ -42,7 +42,7 @@ pub enum NetError {
 
 impl NetError {
     /// Names the failure of a request to `uri`.
-    pub(super) fn of(uri: &Uri, source: legacy::Error) -> NetError {
+    pub(crate) fn of(uri: &Uri, source: legacy::Error) -> NetError {
         let (host, port) = destination(uri);
         let server = format!("{host}:{port}");
         // Only before the request was sent do these mean that it was not.
@@ -125,10 +125,10 @@ fn kind(cause: &Cause) -> Option<Kind> {
     }
 }
 
-type Cause = dyn Error + 'static;
+pub(crate) type Cause = dyn Error + 'static;
 
 /// An error and what caused it, one after the other.
-fn causes(error: &Cause) -> impl Iterator<Item = &Cause> {
+pub(crate) fn causes(error: &Cause) -> impl Iterator<Item = &Cause> {
     std::iter::successors(Some(error), next_cause)
 }
 

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::reach::Reach;
-use super::{Client, NetError};
+use super::{Client, NetError, connect};
 
 /// Long enough for any loopback connection, and for a resolver to find nothing, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -126,7 +126,7 @@ async fn a_redirect_is_an_answer() {
 async fn speaks_tls_to_a_trusted_server() {
     let (address, roots) = tls_server().await;
     let client = Client::new();
-    client.secure.set(client.trusting(roots)).expect("not used yet");
+    client.tls.set(connect::tls_config(roots)).expect("not used yet");
     let address = format!("https://localhost:{}/a", address.port());
     assert_eq!(outcome(&client, &address).await, "200 /a hello");
 }
@@ -140,7 +140,7 @@ async fn refuses_a_server_it_does_not_trust() {
     assert!(sentence.ends_with("or name its file in SSL_CERT_FILE"), "{sentence}");
     assert!(!sentence.contains("secret"), "{sentence}");
     let client = Client::new();
-    client.secure.set(client.trusting(roots)).expect("not used yet");
+    client.tls.set(connect::tls_config(roots)).expect("not used yet");
     let sentence = outcome(&client, &address.replace("localhost", "127.0.0.1")).await;
     assert!(sentence.contains("not valid for name"), "{sentence}");
     assert!(sentence.ends_with("; use a host name that is in its certificate"), "{sentence}");

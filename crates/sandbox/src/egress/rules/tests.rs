@@ -236,3 +236,31 @@ fn what_is_no_rule_is_told_with_what_to_write() {
     };
     assert_eq!(word.chars().count(), SHOWN_CHARS_MAX);
 }
+
+#[test]
+fn what_is_allowed_besides_widens_and_an_outer_list_holds_for_all() {
+    let parse = |words: &[&str]| HostRules::parse(words).expect("rules");
+    let folder = parse(&["public"]).within(parse(&["a.test"]));
+    let both = HostRules::none().or(folder).or(parse(&["b.test", "*.c.test:8443"]));
+    let held = both.clone().within(parse(&["b.test"]));
+    for (to, wide, narrow) in [
+        ("a.test:443", PUBLIC, None),
+        ("b.test:443", NAMED, NAMED),
+        ("x.c.test:8443", PUBLIC, None),
+        ("x.c.test:443", None, None),
+        ("d.test:443", None, None),
+    ] {
+        let destination = Destination::parse(to, None).expect("a destination");
+        assert_eq!((both.grant(&destination), held.grant(&destination)), (wide, narrow), "{to}");
+        assert_eq!(both.knows(&destination.host), to != "d.test:443", "{to}");
+    }
+    assert_eq!(both.ports(), [80, 443, 8443]);
+    assert_eq!(both.words(), ["public", "b.test", "*.c.test:8443"]);
+    assert!(!both.allows_internet() && !both.is_none());
+    let none = HostRules::none().or(HostRules::none()).or(parse(&["a.test"]).within(HostRules::none()));
+    assert!(none.is_none());
+    // Each list has as many ports as one may have; together they have no more.
+    let many =
+        |from: u16| HostRules::parse((from..from + 14).map(|port| format!("a.test:{port}"))).expect("rules");
+    assert_eq!(many(1000).or(many(2000)).ports().len(), PORTS_MAX);
+}
