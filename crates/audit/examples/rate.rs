@@ -57,6 +57,8 @@ fn record(id: &Arc<str>) -> Record {
         approval: None,
         profile: None,
         degraded: Vec::new(),
+        hosts: Vec::new(),
+        hosts_more: 0,
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

@@ -95,6 +95,8 @@ pub use key::{KEY_FILE, PublicKey};
 pub use limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX};
 pub use loss::Loss;
 pub use read::{Reader, tail};
-pub use record::{Approved, DECISIONS_MAX, Decided, Opening, Outcome, Record, TEXT_BYTES_MAX};
+pub use record::{
+    Approved, DECISIONS_MAX, Decided, HOSTS_MAX, Opening, Outcome, Reached, Record, TEXT_BYTES_MAX,
+};
 pub use segments::FILE;
 pub use verify::{Trust, Verified, VerifyError, Why, verify};

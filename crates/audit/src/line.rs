@@ -95,7 +95,7 @@ mod tests {
     use std::{borrow::Cow, sync::Arc};
 
     use super::*;
-    use crate::record::{Approved, Decided, Outcome, tests::sample};
+    use crate::record::{Approved, Decided, Outcome, Reached, tests::sample};
 
     fn written(record: &Record) -> String {
         let mut line = Vec::new();
@@ -131,6 +131,15 @@ mod tests {
             Some(Approved { id: "a1".into(), by: "ann".into(), through: "terminal", answer: "denied" });
         record.profile = Some("write");
         record.degraded = vec!["landlock", "memory"];
+        let reached = Reached {
+            host: "a.test:443".into(),
+            blocked: None,
+            connections: 2,
+            sent_bytes: 7,
+            received_bytes: 8,
+        };
+        let blocked = Reached { blocked: Some("no rule".into()), ..reached.clone() };
+        (record.hosts, record.hosts_more) = (vec![reached, blocked], 4);
         record.redactions = 3;
         record.outcome = Outcome::ToolError;
         record.code = Some("timeout".into());
@@ -144,7 +153,9 @@ mod tests {
             )[1..],
             r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
             r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","#,
-            r#","degraded":["landlock","memory"],"redactions":3,"outcome":"tool_error","#,
+            r#","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
+            r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","connections":2,"#,
+            r#"}],"hosts_more":4,"redactions":3,"outcome":"tool_error","#,
             r#","code":"timeout","duration_us":12,"result_bytes":34,"hash":""#,
         ];
         let mut at = 0;

@@ -13,6 +13,9 @@ pub const TEXT_BYTES_MAX: usize = 256;
 /// Rules that a record names. More than a few have a say in no call.
 pub const DECISIONS_MAX: usize = 16;
 
+/// Hosts that a record names. A program that reaches more is told in sum.
+pub const HOSTS_MAX: usize = 32;
+
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
@@ -87,6 +90,22 @@ pub struct Approved {
     pub answer: &'static str,
 }
 
+/// One host that a call reached or was refused.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Reached {
+    /// Its name or address, with the port.
+    pub host: Arc<str>,
+    /// Why it was refused, if it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<Cow<'static, str>>,
+    /// How often.
+    pub connections: u64,
+    /// Bytes to the host.
+    pub sent_bytes: u64,
+    /// Bytes from the host.
+    pub received_bytes: u64,
+}
+
 /// One finished call. In its line the members of the opening come first. By default one that nobody waited for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Record {
@@ -107,6 +126,12 @@ pub struct Record {
     /// Layers of the sandbox that these ran without, or with a weaker form of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<&'static str>,
+    /// The hosts that the call's programs and its tool reached, and those that they were refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<Reached>,
+    /// How many more there were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub hosts_more: u32,
     /// How many places were struck out of the result.
     #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
@@ -178,6 +203,13 @@ impl Record {
             cut_text(&mut decided.rule, TEXT_BYTES_MAX);
             cut_word(&mut decided.effect, TEXT_BYTES_MAX);
         }
+        let hosts_left = u32::try_from(self.hosts.len().saturating_sub(HOSTS_MAX)).unwrap_or(u32::MAX);
+        self.hosts_more = self.hosts_more.saturating_add(hosts_left);
+        self.hosts.truncate(HOSTS_MAX);
+        for reached in &mut self.hosts {
+            cut_text(&mut reached.host, TEXT_BYTES_MAX);
+            reached.blocked.iter_mut().for_each(|why| cut_word(why, TEXT_BYTES_MAX));
+        }
         if let Some(approved) = &mut self.approval {
             cut_text(&mut approved.id, TEXT_BYTES_MAX);
             cut_text(&mut approved.by, TEXT_BYTES_MAX);
@@ -239,6 +271,8 @@ pub(crate) mod tests {
             approval: None,
             profile: None,
             degraded: Vec::new(),
+            hosts: Vec::new(),
+            hosts_more: 0,
             redactions: 0,
             outcome: Outcome::Result,
             code: None,
@@ -256,8 +290,19 @@ pub(crate) mod tests {
         record.code = Some(Cow::Owned(format!("{}é", "c".repeat(255))));
         let decided = Decided { by: "policy", rule: Arc::from("r".repeat(300)), effect: "deny".into() };
         record.decisions = vec![decided; DECISIONS_MAX + 1];
+        let reached = Reached {
+            host: Arc::from("h".repeat(300)),
+            blocked: Some("b".repeat(300).into()),
+            connections: 1,
+            sent_bytes: 0,
+            received_bytes: 0,
+        };
+        record.hosts = vec![reached; HOSTS_MAX + 3];
         record.cut();
         assert_eq!(record.decisions.len(), DECISIONS_MAX);
+        assert_eq!((record.hosts.len(), record.hosts_more), (HOSTS_MAX, 3));
+        assert_eq!(&*record.hosts[0].host, "h".repeat(256));
+        assert_eq!(record.hosts[0].blocked.as_deref(), Some(&*"b".repeat(256)));
         assert_eq!(&*record.decisions[0].rule, "r".repeat(256));
         assert_eq!(&*record.opening.tool, "é".repeat(128));
         assert_eq!(record.opening.upstream.as_deref(), Some(&*"x".repeat(256)));

@@ -66,6 +66,7 @@ struct Confined {
     starts: Family<WordLabel, Counter>,
     kills: Family<WordLabel, Counter>,
     missing: Family<WordLabel, Counter>,
+    blocked: Counter,
 }
 
 /// The figures of one tool. Whoever calls it often keeps the meter.
@@ -166,6 +167,11 @@ impl Metrics {
         self.confined.missing.get_or_create(&[("layer", layer)]).inc();
     }
 
+    /// Counts hosts that the programs of a call, or its tool, were refused. Which, its record says.
+    pub fn hosts_blocked(&self, hosts: u64) {
+        self.confined.blocked.inc_by(hosts);
+    }
+
     /// Counts a call that has come.
     pub fn began(&self) {
         self.running.inc();
@@ -187,7 +193,7 @@ impl Metrics {
 impl Confined {
     fn registered(registry: &mut Registry) -> Confined {
         let confined = Confined::default();
-        let Confined { starts, kills, missing } = &confined;
+        let Confined { starts, kills, missing, blocked } = &confined;
         registry.register("programs", "Programs that were started confined, by profile", starts.clone());
         registry.register("programs_killed", "Programs that a limit has ended, by limit", kills.clone());
         registry.register(
@@ -195,6 +201,7 @@ impl Confined {
             "Programs that were not run because a layer of the sandbox is missing, by layer",
             missing.clone(),
         );
+        registry.register("hosts_blocked", "Hosts that programs and tools were refused", blocked.clone());
         confined
     }
 }
@@ -267,10 +274,12 @@ mod tests {
         metrics.confined("shell");
         metrics.confined_killed("time");
         metrics.confinement_missing("landlock");
+        metrics.hosts_blocked(2);
         check(
             &metrics,
-            &["programs"],
+            &["programs", "hosts"],
             expect![[r#"
+                toolcrib_hosts_blocked_total 2
                 toolcrib_programs_killed_total{limit="time"} 1
                 toolcrib_programs_refused_total{layer="landlock"} 1
                 toolcrib_programs_total{profile="shell"} 2

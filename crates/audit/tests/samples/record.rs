@@ -39,6 +39,8 @@ pub(crate) fn record(call_id: &str) -> Record {
         approval: None,
         profile: None,
         degraded: Vec::new(),
+        hosts: Vec::new(),
+        hosts_more: 0,
         redactions: 0,
         outcome: Outcome::Result,
         code: None,
