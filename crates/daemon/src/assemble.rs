@@ -60,8 +60,18 @@ impl Shared {
     /// # Errors
     /// If the system gives no randomness.
     pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
-        let Shared { sealed, servers, confiner, redactor, approvals, audit_log, results, observing, .. } =
-            self.clone();
+        let Shared {
+            sealed,
+            servers,
+            confiner,
+            client,
+            redactor,
+            approvals,
+            audit_log,
+            results,
+            observing,
+            ..
+        } = self.clone();
         let catalog = Catalog::new(tools::all(&settings.tools, settings.budgets));
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
@@ -74,7 +84,7 @@ impl Shared {
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
         let gate =
             gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed).with_results(results);
-        let gate = gate.with_confiner(confiner);
+        let gate = gate.with_sandbox(confiner, client);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
     }
@@ -104,8 +114,8 @@ pub fn ruleset(settings: Settings) -> Ruleset {
 
 /// What the programs of calls may use by these settings.
 fn programs(settings: &Settings) -> ProgramSettings {
-    let Confinement { waived, read, limits } = settings.sandbox.clone();
-    ProgramSettings { limits, waived, read, surroundings: settings.locale.clone() }
+    let Confinement { waived, read, write, hosts, proxy, limits } = settings.sandbox.clone();
+    ProgramSettings { limits, waived, read, write, hosts, proxy, surroundings: settings.locale.clone() }
 }
 
 /// The folder that the tools of our own work in.

@@ -8,8 +8,8 @@ use config::{Learner, Loaded, Settings};
 use gate::{Approvals, ResultCache};
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
-use sandbox::Launcher;
 use sandbox::confine::Confiner;
+use sandbox::{Client, Launcher};
 use store::{Secrets, SqliteStore, Store};
 use terminal::Trouble;
 use terminal::times::now_ms;
@@ -46,6 +46,8 @@ pub struct Shared {
     pub launcher: Launcher,
     /// What starts programs confined.
     pub confiner: Arc<Confiner>,
+    /// What asks servers over HTTP.
+    pub client: Client,
     /// Shared by all workspaces that mean the same by one.
     pub servers: Arc<Servers>,
     /// Strikes out the secrets of all workspaces for all of them.
@@ -82,6 +84,7 @@ impl Shared {
             sealed,
             launcher: world.launcher.clone(),
             confiner: world.confiner.clone(),
+            client: world.client.clone(),
             servers: Servers::new(world, servers_store),
             approvals,
             audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
@@ -167,7 +170,7 @@ pub fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Troubl
     Ok(upstream::World {
         launcher,
         confiner,
-        client: sandbox::Client::new(),
+        client: Client::new(),
         ourselves,
         keeper,
         pins: None,

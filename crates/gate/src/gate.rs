@@ -9,8 +9,8 @@ use audit::AuditLog;
 use bytes::Bytes;
 use policy::Caller;
 use redact::Redactor;
-use sandbox::Root;
 use sandbox::confine::Confiner;
+use sandbox::{Client, Root};
 use store::Secrets;
 use telemetry::Telemetry;
 use tool_api::Action;
@@ -20,6 +20,7 @@ use crate::catalog::Catalog;
 use crate::checks::{self, Quotas, Rate};
 use crate::failure::Refusal;
 use crate::find;
+use crate::hands::Sandbox;
 use crate::large::Large;
 use crate::offer::{Offered, Source};
 use crate::refusal_limit::RefusalLimit;
@@ -59,7 +60,7 @@ pub struct Gate {
     refusals: Arc<RefusalLimit>,
     large: Large,
     results: Arc<ResultCache>,
-    confiner: Option<Arc<Confiner>>,
+    sandbox: Option<Sandbox>,
 }
 
 impl Gate {
@@ -82,7 +83,7 @@ impl Gate {
             refusals: Arc::default(),
             large: Large::default(),
             results: Arc::default(),
-            confiner: None,
+            sandbox: None,
         })
     }
 
@@ -104,10 +105,10 @@ impl Gate {
         Gate { results, ..self }
     }
 
-    /// The same gate, whose tools run programs, started by this. Without it none does.
+    /// The same gate, whose tools run programs and ask servers by these. Without them none does.
     #[must_use]
-    pub fn with_confiner(self, confiner: Arc<Confiner>) -> Gate {
-        Gate { confiner: Some(confiner), ..self }
+    pub fn with_sandbox(self, confiner: Arc<Confiner>, client: Client) -> Gate {
+        Gate { sandbox: Some(Sandbox { confiner, client }), ..self }
     }
 
     /// What the gate counts into.

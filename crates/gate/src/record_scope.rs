@@ -11,6 +11,7 @@ use audit::{Approved, Arguments, AuditLog, Decided, Hash, IntentId, Opening, Pla
 use bytes::Bytes;
 use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
+use sandbox::egress::Outcome as Reach;
 use telemetry::Telemetry;
 use tool_api::{CallId, Effect, Outcome, Sandboxed};
 
@@ -18,7 +19,7 @@ use crate::call_span::{self, CallSpan};
 use crate::checks::Findings;
 use crate::clock::now_ms;
 use crate::failure::{Failure, Refusal};
-use crate::hands::Notes;
+use crate::hands::{Notes, reached};
 use crate::offer::Offered;
 use crate::request::Call;
 
@@ -37,6 +38,8 @@ const NO_CHECK: &str = "none";
 /// An open record.
 pub(crate) struct RecordScope<'b> {
     audit_log: &'b AuditLog,
+    telemetry: &'b Telemetry,
+    redactor: &'b Redactor,
     /// What is known so far. Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed,
     /// they are as much of `all_pass` as there were checks.
     record: Record,
@@ -66,7 +69,7 @@ impl<'b> RecordScope<'b> {
     pub(crate) fn open(
         audit_log: &'b AuditLog,
         telemetry: &'b Telemetry,
-        redactor: &Redactor,
+        redactor: &'b Redactor,
         all_pass: &'static [(&'static str, &'static str)],
         (id, caller, call): (CallId, &Caller, &Call<'_>),
     ) -> Result<RecordScope<'b>, Refusal> {
@@ -90,6 +93,8 @@ impl<'b> RecordScope<'b> {
         };
         Ok(RecordScope {
             audit_log,
+            telemetry,
+            redactor,
             record: Record { opening, ..Record::default() },
             is_closed: false,
             arguments: call.arguments.clone(),
@@ -257,6 +262,17 @@ impl<'b> RecordScope<'b> {
         self.write(outcome, code, bytes);
     }
 
+    fn noted(&mut self, notes: &Notes) {
+        notes.sandboxed().iter().for_each(|sandboxed| self.ran(sandboxed));
+        let hosts = notes.hosts();
+        // A program may put a secret into the name of a host.
+        let clean = |host: &str| kept_of(&self.redactor.text(host), self.redactor);
+        self.record.hosts = hosts.iter().take(audit::HOSTS_MAX).map(|entry| reached(entry, clean)).collect();
+        self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
+        let blocked = hosts.iter().filter(|entry| entry.outcome != Reach::Allowed).count();
+        self.telemetry.metrics.hosts_blocked(blocked as u64);
+    }
+
     fn ran(&mut self, sandboxed: &Sandboxed) {
         self.record.profile = Some(sandboxed.profile);
         self.record.degraded = sandboxed.degraded.clone();
@@ -266,8 +282,8 @@ impl<'b> RecordScope<'b> {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
         }
-        if let Some(sandboxed) = self.notes.take().and_then(|notes| notes.sandboxed()) {
-            self.ran(&sandboxed);
+        if let Some(notes) = self.notes.take() {
+            self.noted(&notes);
         }
         let record = std::mem::take(&mut self.record);
         let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());

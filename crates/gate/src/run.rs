@@ -38,7 +38,7 @@ pub(crate) async fn run(
         reason = "every check has passed; this is the one place that admits"
     )]
     let permit = Permit::issue(admitted.identity.id);
-    let processes = hands.processes(&permit, &admitted);
+    let given = hands.give(&permit, &admitted);
     let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
@@ -60,7 +60,8 @@ pub(crate) async fn run(
         key,
         secrets: Some(redaction::secrets(redactor)),
         results,
-        processes,
+        processes: given.processes,
+        net: given.net,
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

@@ -25,7 +25,9 @@ pub use files::{
 };
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
-pub use net::{CONNECT_TIMEOUT, Client, CompanyProxy, CompanyProxyError, NetError, connect_unix, is_public};
+pub use net::{
+    Body, CONNECT_TIMEOUT, Client, CompanyProxy, CompanyProxyError, NetError, connect_unix, is_public,
+};
 pub use notification::notify;
 pub use process::{
     END_TIMEOUT, Exit, InheritedNames, Lasting, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo,

@@ -22,6 +22,9 @@ use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 use tokio::sync::OnceCell;
 
+/// What comes behind the head of an answer, as it arrives.
+pub use hyper::body::Incoming as Body;
+
 pub(crate) use company::NoTunnel;
 pub use company::{CompanyProxy, CompanyProxyError};
 pub use connect::{CONNECT_TIMEOUT, connect_unix};

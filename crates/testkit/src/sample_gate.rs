@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use gate::{Approvals, Catalog, Gate, Parts, ProgramSettings, RateConfig, Redactor, Ruleset, approvals};
+use sandbox::Client;
 use sandbox::confine::Confiner;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,8 @@ impl SampleGate {
         let rate = RateConfig { per_second: 0, burst: 1 };
         let sample = SampleGate::with(rate, Arc::new(programs), program_tools());
         let SampleGate { gate, audit_log, folders } = sample;
-        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_confiner(confiner);
+        let gate =
+            Arc::into_inner(gate).expect("nobody else has it yet").with_sandbox(confiner, Client::new());
         SampleGate { gate: Arc::new(gate), audit_log, folders }
     }
 
@@ -49,6 +51,8 @@ impl SampleGate {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder can be made"));
         let mut tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
         tools.extend(more);
+        // A person would be asked about what reaches beyond the machine.
+        let policy = policy::Config { allow: vec!["host_ask".to_owned()], ..policy::Config::default() };
         let audit_log = Arc::new(audit::AuditLog::at(folders[0].path(), || 0));
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
@@ -56,10 +60,7 @@ impl SampleGate {
                 // No test waits for a person.
                 approvals: approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() },
                 programs,
-                ..Ruleset::new(
-                    policy::Policy::new(&policy::Config::default()).expect("the default is sound"),
-                    rate,
-                )
+                ..Ruleset::new(policy::Policy::new(&policy).expect("it is sound"), rate)
             },
             redactor: Redactor::new(&redact::Config::default()),
             approvals: Approvals::new(Arc::new(store::SqliteStore::at(folders[0].path()))),

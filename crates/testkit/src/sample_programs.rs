@@ -4,20 +4,26 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, ArgumentRoles, Chunk, Command, Context, Effect, Ended, Exit, Need, Progress, Structured,
-    Tool, ToolError, builtin,
+    About, AnyTool, ArgumentRoles, Block, Chunk, Command, Context, Document, Effect, Ended, Exit, Need,
+    Progress, Structured, Tool, ToolError, builtin,
 };
 
 /// What is kept of each stream; the rest is counted.
 const KEPT_BYTES_MAX: usize = 64 * 1024;
 
+/// The most that is read of an answer.
+const BODY_BYTES_MAX: usize = 64 * 1024;
+
 /// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_compute` one that sees none,
-/// and `sh_beg` tries without having said that it needs programs.
+/// and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
 pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
-    vec![builtin(Run), builtin(Look), builtin(Compute), builtin(Beg)]
+    let programs = [builtin(Run), builtin(Look), builtin(Compute), builtin(Beg)];
+    programs.into_iter().chain([builtin(Ask), builtin(BegHost)]).collect()
 }
 
 /// What they take.
@@ -144,3 +150,39 @@ macro_rules! prints {
 prints!(Look, about("sh_look", Effect::Reads, &[Need::Process]));
 prints!(Compute, about("sh_compute", Effect::Executes, &[Need::Worker]));
 prints!(Beg, about("sh_beg", Effect::Reads, &[]));
+
+/// What is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Address {
+    /// A whole one.
+    url: String,
+}
+
+async fn asked(address: Address, cx: &Context) -> Result<Document, ToolError> {
+    let unreadable = |error: http::Error| ToolError::new("bad_address", error.to_string());
+    let request = http::Request::get(address.url).body(Bytes::new()).map_err(unreadable)?;
+    let answer = cx.net()?.send(request).await?;
+    let status = answer.status();
+    let body = Limited::new(answer.into_body(), BODY_BYTES_MAX).collect().await;
+    let body = body.map_err(|error| ToolError::new("no_answer", error.to_string()))?.to_bytes();
+    Ok(Document(vec![Block::Text(format!("{} {}", status.as_u16(), String::from_utf8_lossy(&body)))]))
+}
+
+/// A tool that asks in this way.
+macro_rules! asks {
+    ($kind:ident, $about:expr) => {
+        struct $kind;
+        impl Tool for $kind {
+            const ABOUT: About = $about;
+            type Input = Address;
+            type Output = Document;
+            async fn run(&self, address: Address, cx: &Context) -> Result<Document, ToolError> {
+                asked(address, cx).await
+            }
+        }
+    };
+}
+
+asks!(Ask, About { open_world: true, ..about("host_ask", Effect::Reads, &[Need::Net(&[])]) });
+asks!(BegHost, about("host_beg", Effect::Reads, &[]));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use sandbox::egress::{HostRuleError, HostRules};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -40,6 +41,19 @@ pub enum Need {
     Process,
     /// Programs that compute with what they are sent, and see no workspace: `Context::process`.
     Worker,
+    /// These hosts, written as in `sandbox.hosts`, beside those that an operator names: `Context::net`, and the network of
+    /// its programs.
+    Net(&'static [&'static str]),
+}
+
+impl Need {
+    /// The hosts, if it is of them; by what the sandbox knows them.
+    pub fn hosts(&self) -> Option<Result<HostRules, HostRuleError>> {
+        match self {
+            Need::Net(hosts) => Some(HostRules::parse(*hosts)),
+            Need::Process | Need::Worker => None,
+        }
+    }
 }
 
 /// What the arguments of a tool are, by their names, as the rules, the policy and the gate read it: nobody guesses it by what
@@ -96,17 +110,22 @@ pub struct About {
 impl About {
     /// Why no tool can be like this; nothing if one can.
     pub const fn fault(&self) -> Option<&'static str> {
-        let (mut programs, mut nth) = (0, 0);
+        let (mut processes, mut workers, mut nets, mut nth) = (0, 0, 0, 0);
         while nth < self.needs.len() {
             match self.needs[nth] {
-                Need::Process | Need::Worker => programs += 1,
+                Need::Process => processes += 1,
+                Need::Worker => workers += 1,
+                Need::Net(_) => nets += 1,
             }
             nth += 1;
         }
-        match (self.effect, programs) {
-            (_, 2..) => Some("a tool needs programs of one kind, and says so once"),
-            (Effect::Executes, 0) => Some("a tool that executes needs programs"),
-            (Effect::Reads | Effect::Writes | Effect::Destroys | Effect::Executes, _) => None,
+        match (self.effect, processes + workers, nets) {
+            (_, 2.., _) => Some("a tool needs programs of one kind, and says so once"),
+            (_, _, 2..) => Some("a tool names its hosts once"),
+            (_, _, 1) if workers > 0 => Some("what computes with what it is sent reaches no host"),
+            (_, _, 1) if !self.open_world => Some("a tool that reaches hosts has an open world"),
+            (Effect::Executes, 0, _) => Some("a tool that executes needs programs"),
+            (Effect::Reads | Effect::Writes | Effect::Destroys | Effect::Executes, _, _) => None,
         }
     }
 }
@@ -117,6 +136,11 @@ mod tests {
 
     #[track_caller]
     fn check(effect: Effect, needs: &'static [Need], fault: Option<&str>) {
+        check_in(true, effect, needs, fault);
+    }
+
+    #[track_caller]
+    fn check_in(open_world: bool, effect: Effect, needs: &'static [Need], fault: Option<&str>) {
         let about = About {
             name: "sample",
             title: "Sample",
@@ -126,7 +150,7 @@ mod tests {
             scopes: &["read_workspace"],
             needs,
             idempotent: true,
-            open_world: false,
+            open_world,
             timeout: Duration::from_secs(1),
             examples: &[],
         };
@@ -143,5 +167,14 @@ mod tests {
         check(Effect::Executes, &[], Some("a tool that executes needs programs"));
         check(Effect::Executes, &[Need::Process, Need::Worker], several);
         check(Effect::Reads, &[Need::Process, Need::Process], several);
+        check(Effect::Reads, &[Need::Net(&["public"])], None);
+        check(Effect::Executes, &[Need::Net(&[]), Need::Process], None);
+        check(Effect::Executes, &[Need::Net(&[])], Some("a tool that executes needs programs"));
+        check(Effect::Reads, &[Need::Net(&[]), Need::Net(&[])], Some("a tool names its hosts once"));
+        let worker = Some("what computes with what it is sent reaches no host");
+        check(Effect::Executes, &[Need::Worker, Need::Net(&[])], worker);
+        let closed = Some("a tool that reaches hosts has an open world");
+        check_in(false, Effect::Reads, &[Need::Net(&[])], closed);
+        check_in(false, Effect::Reads, &[Need::Process], None);
     }
 }

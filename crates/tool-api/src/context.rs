@@ -9,6 +9,7 @@ use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::failure::ToolError;
 use crate::long_result::Results;
+use crate::net::Net;
 use crate::permit::Permit;
 use crate::process::Processes;
 use crate::secrets::Secrets;
@@ -63,6 +64,8 @@ pub struct Context {
     pub results: Option<Arc<dyn Results>>,
     /// What starts programs; for tools that say that they need it alone.
     pub processes: Option<Box<dyn Processes>>,
+    /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
+    pub net: Option<Box<dyn Net>>,
 }
 
 impl Context {
@@ -81,6 +84,7 @@ impl Context {
             secrets: None,
             results: None,
             processes: None,
+            net: None,
         }
     }
 
@@ -96,6 +100,21 @@ impl Context {
             )
         };
         self.processes.as_deref().ok_or_else(without)
+    }
+
+    /// What asks servers over HTTP.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs it, or its caller may not reach the network.
+    pub fn net(&self) -> Result<&dyn Net, ToolError> {
+        let without = || {
+            ToolError::new(
+                "no_hand",
+                "this call reaches no host: its tool does not say that it needs one, or its caller lacks the scope \
+                 `network`",
+            )
+        };
+        self.net.as_deref().ok_or_else(without)
     }
 
     /// The caller's `_meta`, as text.

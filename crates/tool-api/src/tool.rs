@@ -46,6 +46,9 @@ pub fn builtin<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
     let input =
         schema_text(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T::Input>());
     let output = <T::Output as Output>::schema().map(schema_text);
+    for hosts in T::ABOUT.needs.iter().filter_map(|need| need.hosts()) {
+        hosts.expect("a built-in tool's hosts can be read; the catalogue test checks it");
+    }
     Arc::new(Builtin { definition: definition(const { sound(&T::ABOUT) }, input, output), tool })
 }
 

@@ -192,7 +192,7 @@ impl Gate {
         let results = reads_on.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
         let has_needs = !admitted.identity.offered.definition().listing.needs().is_empty();
         let hands = Hands {
-            confiner: self.confiner.as_ref(),
+            sandbox: self.sandbox.as_ref(),
             settings: &ruleset.programs,
             files: &self.files,
             telemetry: &self.telemetry,

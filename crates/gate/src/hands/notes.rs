@@ -1,27 +1,76 @@
-//! `Notes`: how the programs of a call ran, kept beside the call so that its record has it however the call ends.
+//! `Notes`: how the programs of a call ran and what it reached, kept beside the call so that its record has it however the
+//! call ends.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
+use sandbox::egress::{Attempt, Entry, Journal, Outcome};
 use tool_api::Sandboxed;
 
 /// Shared by the hands of a call and its record.
-#[derive(Debug, Default)]
-pub(crate) struct Notes(Mutex<Option<Sandboxed>>);
+#[derive(Default)]
+pub(crate) struct Notes(Mutex<Noted>);
+
+#[derive(Default)]
+struct Noted {
+    sandboxed: Option<Sandboxed>,
+    /// One for each program, and one for the tool itself.
+    journals: Vec<Arc<Journal>>,
+}
 
 impl Notes {
     /// A program of this profile runs without these layers.
     pub(crate) fn ran(&self, profile: &'static str, degraded: &[&'static str]) {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let sandboxed = noted.get_or_insert(Sandboxed { profile, degraded: Vec::new() });
-        for layer in degraded {
-            if !sandboxed.degraded.contains(layer) {
-                sandboxed.degraded.push(layer);
+        self.with(|noted| {
+            let begun = || Sandboxed { profile, degraded: Vec::new() };
+            let sandboxed = noted.sandboxed.get_or_insert_with(begun);
+            for layer in degraded {
+                if !sandboxed.degraded.contains(layer) {
+                    sandboxed.degraded.push(layer);
+                }
             }
-        }
+        });
     }
 
-    /// What is known by now; nothing if no program ran.
+    /// Where hosts are noted that the call reaches.
+    pub(crate) fn journal(&self) -> Arc<Journal> {
+        let journal = Arc::new(Journal::new());
+        self.with(|noted| noted.journals.push(journal.clone()));
+        journal
+    }
+
+    /// How programs ran, as far as it is known by now; nothing if none ran.
     pub(crate) fn sandboxed(&self) -> Option<Sandboxed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.with(|noted| noted.sandboxed.clone())
+    }
+
+    /// What was reached or refused by now.
+    pub(crate) fn hosts(&self) -> Vec<Entry> {
+        self.with(|noted| noted.journals.iter().flat_map(|journal| journal.entries()).collect())
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut Noted) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// An entry as records tell it, but for secrets.
+pub(crate) fn reached(entry: &Entry, clean: impl Fn(&str) -> Arc<str>) -> audit::Reached {
+    let host = match &entry.attempt {
+        Attempt::Connect(to) => to.to_string(),
+        Attempt::LookUp(name) => name.clone(),
+        Attempt::Unreadable(text) => text.clone(),
+        Attempt::Unheard => "unknown".to_owned(),
+        Attempt::Others => "others".to_owned(),
+    };
+    let blocked = match entry.outcome {
+        Outcome::Allowed => None,
+        Outcome::Blocked(reason) => Some(reason.to_string().into()),
+    };
+    audit::Reached {
+        host: clean(&host),
+        blocked,
+        connections: entry.connections,
+        sent_bytes: entry.sent_bytes,
+        received_bytes: entry.received_bytes,
     }
 }

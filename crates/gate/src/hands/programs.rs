@@ -5,8 +5,9 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use sandbox::Root;
 use sandbox::confine::{
-    ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable,
+    ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable, WorkspaceAccess,
 };
+use sandbox::egress::HostRules;
 use serde_json::json;
 use telemetry::Telemetry;
 use tool_api::{Command, Ended, Process, Processes, ToolError};
@@ -17,6 +18,8 @@ use super::{Notes, ProgramSettings};
 pub(super) struct Programs {
     pub(super) confiner: Arc<Confiner>,
     pub(super) profile: Profile,
+    /// What they reach, if their profile has a network.
+    pub(super) hosts: HostRules,
     pub(super) settings: Arc<ProgramSettings>,
     /// The workspace, with what is protected in it.
     pub(super) files: Root,
@@ -51,12 +54,15 @@ impl Programs {
         if let Some(time_max) = time_max {
             profile.limits.time = profile.limits.time.min(time_max);
         }
+        let writes = profile.workspace == WorkspaceAccess::Writable;
         let confined = Confined {
             args,
             env,
             surroundings: self.settings.surroundings.iter().cloned().collect(),
             protected: (*self.files.protected()).clone(),
             read: self.settings.read.clone(),
+            write: if writes { self.settings.write.clone() } else { Vec::new() },
+            hosts: self.hosts.clone(),
             waived: self.settings.waived.clone(),
             ..Confined::new(profile, program, self.files.path())
         };

@@ -1,9 +1,12 @@
-//! The one function that makes the profiles of calls: what the programs of a tool may touch follows from what the tool is and
+//! The one function that makes the profiles of calls: what a tool and its programs may touch follows from what the tool is and
 //! from what its caller may do, and from nothing that either of them says in the call.
 
 use policy::{Obligations, Scopes};
-use sandbox::confine::{Limits, Profile, WorkspaceAccess};
+use sandbox::confine::{Profile, WorkspaceAccess};
+use sandbox::egress::HostRules;
 use tool_api::{Effect, Need};
+
+use super::ProgramSettings;
 
 /// What the caller must hold whose programs see the workspace.
 const READ: &str = "read_workspace";
@@ -11,7 +14,10 @@ const READ: &str = "read_workspace";
 /// The same for those that change it.
 const WRITE: &str = "write_workspace";
 
-/// What a profile follows from.
+/// The same for calls that reach hosts.
+const NETWORK: &str = "network";
+
+/// What it follows from.
 pub(super) struct Wanted<'c> {
     pub(super) effect: Effect,
     pub(super) needs: &'c [Need],
@@ -19,23 +25,38 @@ pub(super) struct Wanted<'c> {
     pub(super) scopes: &'c Scopes,
     /// Those of the rule that allows the call.
     pub(super) obligations: Option<&'c Obligations>,
-    /// What an operator lets every program use.
-    pub(super) limits: Limits,
+    /// What an operator lets every call have.
+    pub(super) settings: &'c ProgramSettings,
 }
 
-/// The profile of the programs that a call runs; nothing if its tool needs none.
-pub(super) fn profile(wanted: &Wanted<'_>) -> Option<Profile> {
+/// What one call may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Reach {
+    /// The profile of its programs; nothing for a tool that needs none.
+    pub(super) profile: Option<Profile>,
+    /// Which hosts it reaches; nothing for a tool that needs none, or a caller who may reach none.
+    pub(super) hosts: Option<HostRules>,
+}
+
+/// What a call may touch.
+pub(super) fn reach(wanted: &Wanted<'_>) -> Reach {
+    let hosts = hosts(wanted);
+    Reach { profile: profile(wanted, hosts.is_some()), hosts }
+}
+
+fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
     let need = wanted.needs.iter().find(|need| matches!(need, Need::Process | Need::Worker))?;
     let profile = match (need, access(wanted)) {
-        (Need::Worker, _) | (Need::Process, WorkspaceAccess::None) => Profile::worker(),
-        (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
         (Need::Process, WorkspaceAccess::Writable) => Profile::write(),
+        (Need::Process, WorkspaceAccess::ReadOnly) if has_network => Profile::net(),
+        (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
+        (Need::Process, WorkspaceAccess::None) | (Need::Worker | Need::Net(_), _) => Profile::worker(),
     };
-    let mut limits = wanted.limits;
+    let mut limits = wanted.settings.limits;
     if let Some(time) = wanted.obligations.and_then(|obligations| obligations.timeout_max) {
         limits.time = limits.time.min(time);
     }
-    Some(Profile { limits, ..profile })
+    Some(Profile { limits, ..profile.with_network(has_network) })
 }
 
 /// No more of the workspace than the caller has by other tools, and no more than this tool says that it does.
@@ -51,11 +72,20 @@ fn access(wanted: &Wanted<'_>) -> WorkspaceAccess {
     }
 }
 
+/// What the tool names and what an operator names, for a caller who may reach the network.
+fn hosts(wanted: &Wanted<'_>) -> Option<HostRules> {
+    let named = wanted.needs.iter().find_map(Need::hosts)?;
+    // Hosts that cannot be read are none; a tool with such is not even offered.
+    let rules = named.unwrap_or_default().or(wanted.settings.hosts.clone());
+    (wanted.scopes.contains(NETWORK) && !rules.is_none()).then_some(rules)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use policy::Scope;
+    use sandbox::confine::Limits;
 
     use super::*;
 
@@ -66,18 +96,19 @@ mod tests {
         (effect, needs): (Effect, &[Need]),
         held: Option<&[&str]>,
         time_max: Option<Duration>,
-        limits: Limits,
-    ) -> Option<Profile> {
+        settings: &ProgramSettings,
+    ) -> Reach {
         let parse = |name: &&str| Scope::parse(name).expect("a scope");
         let scopes = held.map_or_else(Scopes::all, |held| held.iter().map(parse).collect());
         let obligations = Obligations { timeout_max: time_max, ..Obligations::default() };
-        profile(&Wanted { effect, needs, scopes: &scopes, obligations: Some(&obligations), limits })
+        reach(&Wanted { effect, needs, scopes: &scopes, obligations: Some(&obligations), settings })
     }
 
     #[test]
     fn programs_get_what_their_tool_says_and_its_caller_may() {
         let (shell, write, worker) = (Profile::shell(), Profile::write(), Profile::worker());
-        let table: &[(Effect, &[Need], Option<&[&str]>, Option<Profile>)] = &[
+        type Row<'r> = (Effect, &'r [Need], Option<&'r [&'r str]>, Option<Profile>);
+        let table: &[Row<'_>] = &[
             // A tool that has not said so gets no programs, whatever it does and whoever calls.
             (Effect::Reads, &[], None, None),
             (Effect::Executes, &[], None, None),
@@ -97,10 +128,49 @@ mod tests {
             // What computes with what it is sent sees no workspace, whoever calls.
             (Effect::Executes, &[Need::Worker], None, Some(worker)),
             (Effect::Reads, &[Need::Worker], Some(BOTH), Some(worker)),
+            // The scope alone opens no network to programs whose tool names no host.
+            (Effect::Executes, PROGRAMS, Some(&[READ, NETWORK]), Some(shell)),
+            (Effect::Executes, &[Need::Worker], Some(&[READ, NETWORK]), Some(worker)),
         ];
-        for (effect, needs, held, expected) in table {
-            let found = made((*effect, needs), *held, None, Limits::default());
-            assert_eq!(found, *expected, "{effect:?} {needs:?} {held:?}");
+        let settings = ProgramSettings { hosts: HostRules::public(), ..ProgramSettings::default() };
+        for (effect, needs, held, profile) in table {
+            let found = made((*effect, needs), *held, None, &settings);
+            assert_eq!(found, Reach { profile: *profile, hosts: None }, "{effect:?} {needs:?} {held:?}");
+        }
+    }
+
+    #[test]
+    fn hosts_take_a_tool_that_names_them_or_an_operator_and_a_caller_who_may() {
+        const NET: &[Need] = &[Need::Process, Need::Net(&["a.test"])];
+        const ANY: &[Need] = &[Need::Net(&[])];
+        let write = Profile::write().with_network(true);
+        // The tool's needs, what an operator names, what the caller holds; its profile, and the words of its hosts.
+        type Row = (
+            &'static [Need],
+            &'static [&'static str],
+            Option<&'static [&'static str]>,
+            Option<Profile>,
+            Option<&'static [&'static str]>,
+        );
+        let table: &[Row] = &[
+            (NET, &[], None, Some(write), Some(&["a.test"])),
+            (NET, &["b.test"], None, Some(write), Some(&["a.test", "b.test"])),
+            (NET, &[], Some(&[READ, NETWORK]), Some(Profile::net()), Some(&["a.test"])),
+            (NET, &[], Some(&[NETWORK]), Some(Profile::worker().with_network(true)), Some(&["a.test"])),
+            (NET, &["public"], Some(BOTH), Some(Profile::write()), None),
+            (NET, &["public"], Some(&[READ]), Some(Profile::shell()), None),
+            (ANY, &["b.test"], Some(&[NETWORK]), None, Some(&["b.test"])),
+            (ANY, &["b.test"], Some(BOTH), None, None),
+            // Nobody has named any.
+            (ANY, &[], None, None, None),
+        ];
+        for (needs, named, held, profile, words) in table {
+            let hosts = HostRules::parse(*named).expect("hosts");
+            let settings = ProgramSettings { hosts, ..ProgramSettings::default() };
+            let found = made((Effect::Executes, needs), *held, None, &settings);
+            let told = found.hosts.as_ref().map(HostRules::words);
+            let words: Option<Vec<_>> = words.map(|words| words.iter().map(ToString::to_string).collect());
+            assert_eq!((found.profile, told), (*profile, words.as_deref()), "{needs:?} {named:?} {held:?}");
         }
     }
 
@@ -108,8 +178,9 @@ mod tests {
     fn a_rule_leaves_a_program_less_time_and_never_more() {
         let seconds = Duration::from_secs;
         let limits = Limits { time: seconds(60), processes: 7, ..Limits::default() };
+        let settings = ProgramSettings { limits, ..ProgramSettings::default() };
         for (time_max, time) in [(None, 60), (Some(seconds(5)), 5), (Some(seconds(600)), 60)] {
-            let found = made((Effect::Executes, PROGRAMS), None, time_max, limits);
+            let found = made((Effect::Executes, PROGRAMS), None, time_max, &settings).profile;
             let expected = Profile { limits: Limits { time: seconds(time), ..limits }, ..Profile::write() };
             assert_eq!(found, Some(expected), "{time_max:?}");
         }

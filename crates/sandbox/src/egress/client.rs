@@ -12,7 +12,6 @@ use std::task::{Context, Poll, ready};
 use bytes::Bytes;
 use http::{Request, Response, Uri, header};
 use http_body_util::Full;
-use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::client::legacy::connect::{Connected, Connection};
@@ -28,7 +27,7 @@ use super::host::Destination;
 use super::journal::{Attempt, Journal, Tally};
 use super::names::NamesNet;
 use super::reason::Reason;
-use crate::net::{Client, NetError, NoConnection, causes, pooled};
+use crate::net::{Body, Client, NetError, NoConnection, causes, pooled};
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -82,7 +81,7 @@ impl HostClient {
     ///
     /// # Errors
     /// The host may not be reached, or did not answer.
-    pub async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, NoAnswer> {
+    pub async fn send(&self, mut request: Request<Bytes>) -> Result<Response<Body>, NoAnswer> {
         let uri = request.uri().clone();
         if !matches!(uri.scheme_str(), Some("http" | "https")) {
             return Err(NetError::Address.into());
@@ -90,7 +89,7 @@ impl HostClient {
         let to = self.judged.destination(&uri)?;
         // The server behind an address picks one of its hosts by this header.
         request.headers_mut().remove(header::HOST);
-        self.client.request(request).await.map_err(|error| NoAnswer::of(&uri, to, error))
+        self.client.request(request.map(Full::new)).await.map_err(|error| NoAnswer::of(&uri, to, error))
     }
 }
 

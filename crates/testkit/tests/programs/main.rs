@@ -1,9 +1,13 @@
-//! Programs that tools run, through the whole gate: what they get and give, how they end, what is said of them where, and
-//! that none runs that should not.
+//! Programs that tools run and servers that they ask, through the whole gate: what they get and give, how they end, what is
+//! said of them where, and that nothing runs and nobody is asked that should not.
 
-#![expect(clippy::disallowed_methods, reason = "looks at the workspace and at /proc from outside")]
+#![expect(
+    clippy::disallowed_methods,
+    reason = "looks at the workspace and at /proc from outside, and is a server"
+)]
 
 mod ends;
+mod hosts;
 mod layers;
 mod runs;
 
@@ -74,8 +78,7 @@ fn recorded(sample: &SampleGate) -> (Value, Value) {
 /// A figure of operators.
 fn figure(sample: &SampleGate, line: &str) -> Option<u64> {
     let text = sample.gate.telemetry().metrics.text();
-    let found = text.lines().find_map(|counted| counted.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
-    found
+    text.lines().find_map(|counted| counted.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
 }
 
 /// What programs run without on this machine, whatever they are.

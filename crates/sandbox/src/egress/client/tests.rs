@@ -64,7 +64,7 @@ async fn check(words: &[&str], cases: &[(&str, &str)], noted: &[&str]) {
     let client = HostClient::new_in(&Client::new(), way, journal.clone(), Arc::new(Names)).await;
     for (address, expected) in cases {
         let request = Request::get(address.replace("PORT", &port)).header("host", "evil.test");
-        let answer = client.send(request.body(Full::default()).expect("a request")).await;
+        let answer = client.send(request.body(Bytes::new()).expect("a request")).await;
         let found = match answer {
             Ok(answer) => {
                 let status = answer.status().as_u16();

@@ -1,0 +1,101 @@
+//! What a tool asks servers for, and what is said of it.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+
+use gate::{Block, Caller, Cancel, Payload, ProgramSettings};
+use sandbox::egress::HostRules;
+use serde_json::{Value, json};
+use testkit::SampleGate;
+
+use super::{call, figure, holding, owner, sample};
+
+/// Answers one request, with a redirect. Its port.
+fn server() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("somebody asks");
+        let read = stream.read(&mut [0; 4096]).expect("a request");
+        assert!(read > 0);
+        let answer =
+            "HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 5\r\n\r\nhello";
+        stream.write_all(answer.as_bytes()).expect("it listens");
+    });
+    port
+}
+
+fn reaching(words: &[String]) -> SampleGate {
+    let hosts = HostRules::parse(words).expect("hosts");
+    sample(ProgramSettings { hosts, ..ProgramSettings::default() })
+}
+
+/// What comes of asking for an address: the answer, or the code of the refusal.
+async fn ask(sample: &SampleGate, caller: &Caller, tool: &str, url: &str) -> String {
+    let outcome = call(sample, caller, tool, &json!({ "url": url }), (Cancel::new(), None)).await;
+    match outcome.map(|outcome| outcome.payload) {
+        Ok(Payload::Ours { blocks, .. }) => match &blocks[..] {
+            [Block::Text(text)] => text.clone(),
+            other => panic!("{other:?}"),
+        },
+        Ok(other) => panic!("{other:?}"),
+        Err(failure) => failure.code().to_owned(),
+    }
+}
+
+fn hosts(sample: &SampleGate) -> Value {
+    sample.whole_records(1).remove(0)["hosts"].clone()
+}
+
+#[tokio::test]
+async fn a_tool_asks_where_it_may_and_its_record_says_whom() {
+    let port = server();
+    let sample = reaching(&[format!("localhost:{port}")]);
+    let address = format!("http://127.0.0.1:{port}/path?secret=1");
+    let caller = holding(&["read_workspace", "network"]);
+    assert_eq!(ask(&sample, &caller, "host_ask", &address).await, "302 hello");
+    let reached = &hosts(&sample)[0];
+    assert_eq!((&reached["host"], &reached["connections"]), (&json!(format!("localhost:{port}")), &json!(1)));
+    assert!(
+        reached["sent_bytes"].as_u64() > Some(0) && reached["received_bytes"].as_u64() > Some(0),
+        "{reached}"
+    );
+    // It is not followed, and whoever follows it asks in vain.
+    assert_eq!(ask(&sample, &caller, "host_ask", "http://169.254.169.254/").await, "host_blocked");
+    let blocked = &hosts(&sample)[0];
+    assert_eq!(
+        (&blocked["host"], &blocked["blocked"]),
+        (&json!("169.254.169.254:80"), &json!("no rule allows it"))
+    );
+    assert_eq!(figure(&sample, "toolcrib_hosts_blocked_total"), Some(1));
+}
+
+#[tokio::test]
+async fn nobody_is_asked_without_need_scope_or_rule() {
+    let words = ["public".to_owned()];
+    for (words, scopes, tool, expected) in [
+        (&words[..], &["read_workspace", "write_workspace"][..], "host_ask", "no_hand"),
+        (&words[..], &["read_workspace", "network"], "host_beg", "no_hand"),
+        (&[], &["read_workspace", "network"], "host_ask", "no_hand"),
+        (&words[..], &["network"], "host_ask", "unknown_tool"),
+        (&words[..], &["read_workspace", "network"], "host_ask", "host_blocked"),
+    ] {
+        let sample = reaching(words);
+        // An address of this machine: no rule but its own allows it.
+        let found = ask(&sample, &holding(scopes), tool, "http://127.0.0.1:9/").await;
+        assert_eq!(found, expected, "{words:?} {scopes:?} {tool}");
+        assert_eq!(hosts(&sample).is_null(), expected != "host_blocked", "{scopes:?} {tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_secret_in_the_name_of_a_host_is_in_no_record() {
+    let sample = reaching(&["a.test".to_owned()]);
+    sample.plant(&["planted-s3cret-01"]);
+    assert_eq!(
+        ask(&sample, &owner(), "host_ask", "http://planted-s3cret-01.evil.test/").await,
+        "host_blocked"
+    );
+    let record = sample.whole_records(1).remove(0).to_string();
+    assert!(!record.contains("s3cret") && record.contains("evil.test"), "{record}");
+}
