@@ -19,10 +19,15 @@ const ERAS: [&str; 2] = ["legacy", "modern"];
 const ABLE: &str = r#"{"elicitation":{},"sampling":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}"#;
 
 fn everything(habits: &[&str]) -> Arc<Upstream> {
+    everything_with(habits, "")
+}
+
+/// The same with more keys in its table.
+fn everything_with(habits: &[&str], keys: &str) -> Arc<Upstream> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/everything.py");
     let mut args = vec!["-S".to_owned(), "-u".to_owned(), script.display().to_string()];
     args.extend(habits.iter().map(|&habit| habit.to_owned()));
-    upstream(&format!("command = \"python3\"\nargs = {args:?}\nprefix = \"my_all\""))
+    upstream(&format!("command = \"python3\"\nargs = {args:?}\nprefix = \"my_all\"\n{keys}"))
 }
 
 async fn connected(habits: &[&str]) -> Arc<Upstream> {

@@ -11,7 +11,7 @@ use crate::world::*;
 
 /// The scripted server with these keys in its table, beside its command.
 fn server(keys: &str) -> std::sync::Arc<Upstream> {
-    upstream(&format!("{}\n{keys}", fixture_table(&[])))
+    upstream(&format!("{}\n{keys}", opened(&fixture_table(&[]))))
 }
 
 /// The states that were told, by their names.
@@ -162,7 +162,7 @@ async fn a_start_that_nobody_waits_for_counts_as_no_call_and_ends_with_its_proce
     let folder = tempfile::tempdir().expect("a folder");
     let named = folder.path().join("pid");
     let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000", named.display());
-    let it = upstream(&format!("command = \"sh\"\nargs = [\"-c\", {script:?}]"));
+    let it = upstream(&opened(&format!("command = \"sh\"\nargs = [\"-c\", {script:?}]")));
     assert!(tokio::time::timeout(Duration::from_millis(50), it.connect()).await.is_err());
     let read = || std::fs::read_to_string(&named);
     let process = tokio::time::timeout(PATIENCE, async {
@@ -207,7 +207,7 @@ async fn the_report_says_what_there_is_and_how_old_it_is() {
 #[tokio::test]
 async fn the_whole_tree_ends_whatever_it_ignores() {
     for habits in [&[] as &[&str], &["stubborn"]] {
-        let it = fixture(habits);
+        let it = open_fixture(habits);
         it.connect().await.expect("connected");
         let server = process(&it).await;
         let grandchild = path(&shown(call(&it, "it_spawn", "{}").await));
@@ -220,7 +220,7 @@ async fn the_whole_tree_ends_whatever_it_ignores() {
 
 #[tokio::test]
 async fn a_server_that_is_slow_to_start_or_to_list_has_the_time_of_its_table() {
-    let it = upstream("command = \"sleep\"\nargs = [\"1000\"]\nstart_timeout = \"1s\"");
+    let it = upstream(&opened("command = \"sleep\"\nargs = [\"1000\"]\nstart_timeout = \"1s\""));
     let error = it.connect().await.expect_err("silent");
     assert_eq!(error.to_string(), "it did not answer the handshake within 1 s");
     let it = upstream(&format!("{}\nlist_timeout = \"1s\"", fixture_table(&["mute"])));

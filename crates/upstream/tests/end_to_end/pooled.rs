@@ -32,7 +32,7 @@ async fn process_of(it: &Upstream, cx: &Context) -> PathBuf {
 }
 
 fn isolated(isolation: &str, more: &str) -> Arc<Upstream> {
-    upstream(&format!("{}\nisolation = \"{isolation}\"\n{more}", fixture_table(&[])))
+    upstream(&format!("{}\nisolation = \"{isolation}\"\n{more}", opened(&fixture_table(&[]))))
 }
 
 /// Which of these clients are answered by one process: a letter for each, in the order in which they come.

@@ -270,7 +270,7 @@ async fn a_revision_we_do_not_speak_is_named() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_server_is_given_up_after_its_time() {
-    let it = upstream("command = \"sleep\"\nargs = [\"1000\"]");
+    let it = upstream(&opened("command = \"sleep\"\nargs = [\"1000\"]"));
     let error = it.connect().await.expect_err("silent");
     assert_eq!(error.to_string(), "it did not answer the handshake within 30 s");
 }
@@ -300,7 +300,7 @@ async fn a_disabled_server_is_left_alone() {
 
 #[tokio::test]
 async fn an_upstream_that_is_dropped_is_gone() {
-    let it = fixture(&[]);
+    let it = open_fixture(&[]);
     it.connect().await.expect("connected");
     let process = process(&it).await;
     let (mut offers, echo) = (it.offers(), tool(&it, "it_echo"));
@@ -315,7 +315,7 @@ async fn an_upstream_that_is_dropped_is_gone() {
 
 #[tokio::test]
 async fn nothing_is_left_after_the_end() {
-    let it = fixture(&[]);
+    let it = open_fixture(&[]);
     it.connect().await.expect("connected");
     let process = process(&it).await;
     end(&it, &process).await;
@@ -323,7 +323,7 @@ async fn nothing_is_left_after_the_end() {
 
 #[tokio::test]
 async fn the_end_is_bounded_for_a_program_that_ignores_it() {
-    let it = fixture(&["stubborn"]);
+    let it = open_fixture(&["stubborn"]);
     it.connect().await.expect("connected");
     let process = process(&it).await;
     // The program would stay for ever.

@@ -42,6 +42,16 @@ pub(crate) fn fixture(habits: &[&str]) -> Arc<Upstream> {
     upstream(&fixture_table(habits))
 }
 
+/// The same with our rights, so that its process numbers are ours.
+pub(crate) fn open_fixture(habits: &[&str]) -> Arc<Upstream> {
+    upstream(&opened(&fixture_table(habits)))
+}
+
+/// A table of a server that is not confined.
+pub(crate) fn opened(table: &str) -> String {
+    format!("{table}\nsandbox.profile = \"open\"")
+}
+
 /// The table of the scripted server with these habits.
 pub(crate) fn fixture_table(habits: &[&str]) -> String {
     format!("{}\nenv = {{ KEY = {{ env = \"X\" }} }}", script_table("server.py", habits))

@@ -106,8 +106,10 @@ async fn a_state_that_names_no_call_is_said_in_the_protocol() {
 #[tokio::test]
 async fn a_call_that_is_lost_is_made_again_only_if_that_does_no_harm() {
     for era in ERAS {
-        let it = connected(&[era]).await;
         let folder = tempfile::tempdir().expect("a folder");
+        let written = format!("sandbox.write = [{:?}]", folder.path());
+        let it = everything_with(&[era], &written);
+        it.connect().await.expect("connected");
         let mark = |name| format!(r#"{{"mark":{:?}}}"#, folder.path().join(name));
         let said = common(call(&it, "my_all_dies_once", &mark("once")).await);
         assert_eq!(said, r#"{"content": [{"type": "text", "text": "alive"}]}"#, "it is idempotent");
