@@ -260,7 +260,7 @@ const parts = {
 
   "what a person agrees to in their client's form runs, and what has changed since does not": async () => {
     const own = (world, more = "") =>
-      `[mcp.own]\ncommand = "${world.at("node")}"\nargs = ["${world.at("mail.mjs")}", "--era", "legacy"${more}]\n[mcp.other]\ncommand = "${world.at("node")}"\n`;
+      `[mcp.own]\ncommand = "${world.at("node")}"\nargs = ["${world.at("server/mail.mjs")}", "--era", "legacy"${more}]\n[mcp.other]\ncommand = "${world.at("node")}"\n`;
     const world = await makeWorld({
       change: (made) => writeFileSync(path.join(made.checkout, "toolcrib.toml"), own(made)),
     });

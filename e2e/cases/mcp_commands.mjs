@@ -73,7 +73,7 @@ const parts = {
 
   "list tells what is remembered, and how it is doing where it runs": async () => {
     await expectExit(0, ["tools", "list", "--config", config.file], options);
-    checkHolds("the table", (await mcp(0, "list")).stdout, /odd +stdio +remembered, \d+ tools, new/);
+    checkHolds("the table", (await mcp(0, "list")).stdout, /odd +stdio +remembered, \d+ tools, new +confined/);
     const toolcrib = await serve(config, options);
     const listed = JSON.parse((await mcp(0, "list", "--json")).stdout).servers;
     checkSame("the process", toolcrib.child.pid, listed[1].running[0]?.pid);

@@ -25,7 +25,8 @@ writeFileSync(path.join(repository, "new.txt"), "new\n");
 const page = http.createServer((_, response) =>
   response.writeHead(200, { "Content-Type": "text/plain" }).end("a page of our own"),
 );
-const pageUrl = `http://127.0.0.1:${await listen(page)}/`;
+const pagePort = await listen(page);
+const pageUrl = `http://127.0.0.1:${pagePort}/`;
 atEnd(() => page.closeAllConnections());
 
 const [streamable, sse, dual] = [await freePort(), await freePort(), await freePort()];
@@ -44,7 +45,10 @@ const program = await serve(
       memory: marked(memory(path.join(FOLDER, "memory.json"))),
       git: marked(pythonServer("mcp_server_git", "--repository", repository)),
       time: marked(pythonServer("mcp_server_time", "--local-timezone=UTC")),
-      fetch: marked(pythonServer("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips")),
+      fetch: {
+        ...marked(pythonServer("mcp_server_fetch", "--ignore-robots-txt", "--allow-private-ips")),
+        sandbox: { network: [`localhost:${pagePort}`] },
+      },
     },
   }),
 );

@@ -53,14 +53,14 @@ export const makeWorld = async ({ uid = process.getuid(), change = () => {} } = 
   const program = at("toolcrib");
   cpSync(PROGRAM, program);
   cpSync(NODE, at("node"));
-  cpSync(fixture("plain_server.mjs"), at("mail.mjs"));
-  cpSync(fixture("matrix/revisions.mjs"), at("matrix/revisions.mjs"));
+  cpSync(fixture("plain_server.mjs"), at("server/mail.mjs"));
+  cpSync(fixture("matrix/revisions.mjs"), at("server/matrix/revisions.mjs"));
   mkdirSync(at("home/.config/toolcrib"), { recursive: true });
   mkdirSync(at("home/.ssh"), { mode: 0o700 });
   writeFileSync(at("home/.ssh/id_rsa"), SECRETS[2], { mode: 0o600 });
   writeFileSync(
     at("home/.config/toolcrib/toolcrib.toml"),
-    `[limits.rate]\nper_second = 0\n\n[server]\nbind = "127.0.0.1:0"\n\n[mcp.mail]\ncommand = ${JSON.stringify(at("node"))}\nargs = [${JSON.stringify(at("mail.mjs"))}, "--era", "legacy"]\n`,
+    `[limits.rate]\nper_second = 0\n\n[server]\nbind = "127.0.0.1:0"\n\n[mcp.mail]\ncommand = ${JSON.stringify(at("node"))}\nargs = [${JSON.stringify(at("server/mail.mjs"))}, "--era", "legacy"]\n`,
   );
   const clean = at("clean/sub/deeper");
   mkdirSync(clean, { recursive: true });

@@ -7,7 +7,7 @@
 // `<!-- not typed: WHY -->` that it cannot be typed here.
 
 import { spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, eventually, within } from "./check.mjs";
 import { CHECKOUT, FOLDER, NODE, PROGRAM, packageFile } from "./environment.mjs";
@@ -97,6 +97,22 @@ const runApart = async (args, { program, cwd, env, limit_ms }) => {
   return said;
 };
 
+/** What `npx` would fetch is installed: this starts it. It lies among the packages, as `npx` would put them. */
+const standInForNpx = () => {
+  const file = packageFile("", ".npx-stand-in.cjs");
+  const text = [
+    `#!${NODE}`,
+    `const words = process.argv.slice(2).filter((word) => word !== "-y");`,
+    "const file = require(\"node:path\").join(__dirname, words.shift(), \"dist/index.js\");",
+    "process.argv.splice(1, process.argv.length, file, ...words);",
+    "import(file);",
+  ].join("\n");
+  writeFileSync(`${file}.${process.pid}`, text);
+  chmodSync(`${file}.${process.pid}`, 0o755);
+  renameSync(`${file}.${process.pid}`, file);
+  return file;
+};
+
 /** A home with a `bin` folder first in its PATH; programs on the pages are links there. */
 const makeHome = (name, programs) => {
   const home = path.join(FOLDER, name);
@@ -104,14 +120,7 @@ const makeHome = (name, programs) => {
   mkdirSync(bin, { recursive: true });
   for (const [name, program] of Object.entries({ toolcrib: PROGRAM, node: NODE, ...programs }))
     symlinkSync(program, path.join(bin, name));
-  // What it would fetch is installed.
-  const npx = path.join(bin, "npx");
-  const installed = packageFile("", "");
-  writeFileSync(
-    npx,
-    `#!/bin/sh\n[ "$1" = -y ] && shift\np=$1; shift\nexec node "${installed}/$p/dist/index.js" "$@"\n`,
-  );
-  chmodSync(npx, 0o755);
+  symlinkSync(standInForNpx(), path.join(bin, "npx"));
   return { home, bin };
 };
 

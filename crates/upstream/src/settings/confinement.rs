@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sandbox::ProtectedPaths;
 use sandbox::confine::{Layer, Limits, ServerMay, names_something_in};
 use sandbox::egress::CompanyProxy;
+use sandbox::{ProtectedPaths, is_code};
 
 use super::checked::Settings;
 use super::endpoint::Endpoint;
@@ -70,6 +70,9 @@ impl Settings {
         write.extend(workspace.clone().filter(|_| self.workspace.first().is_some()));
         let mut protected = by.protected.clone();
         protected.unwritten.push(ours.to_owned());
+        // What it names belongs to it, and no other program writes it. It does itself, but for its code.
+        let own = self.server_files().named;
+        protected.servers.named.retain(|path| is_code(path) || !own.contains(path));
         let usual = by.limits.lasting();
         let limits = Limits {
             memory_bytes: sandbox.memory_bytes.unwrap_or(usual.memory_bytes),

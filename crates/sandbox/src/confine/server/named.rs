@@ -21,9 +21,9 @@ pub(super) fn look(program: &Program, seen: &mut Seen<'_>) {
     if let Some(cwd) = &program.cwd {
         seen.add(cwd);
     }
-    let folder = program.folder();
     for word in program.args.iter().chain(program.env.iter().map(|(_, value)| value)) {
-        word_of(word, folder, seen);
+        // What lies in a folder of its own it has anyway.
+        word_of(word, program.cwd.as_deref(), seen);
     }
     for value in program.inherited.iter().filter(|(name, _)| *name != "PATH" && *name != "SHELL") {
         let path = Path::new(value.1);
@@ -51,7 +51,7 @@ fn word_of(word: &str, folder: Option<&Path>, seen: &mut Seen<'_>) {
             places::packages(&path).iter().for_each(|packages| seen.add(packages));
         } else if path.exists() {
             file(&path, seen);
-        } else if path.is_absolute()
+        } else if Path::new(part).is_absolute()
             && path.parent().is_some_and(|above| above.parent().is_some() && above.is_dir())
         {
             seen.add_absent(&path);
