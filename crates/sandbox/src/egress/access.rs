@@ -3,7 +3,7 @@
 //! connection nothing is looked up again.
 
 use std::io;
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
@@ -111,6 +111,22 @@ impl Access {
     pub(super) fn block(&self, to: &Destination, reason: Reason) -> NoWay {
         self.journal.block(Attempt::Connect(to.clone()), reason);
         NoWay::Blocked(reason)
+    }
+
+    /// Where a program wants to go that has the address from our name server: to the name that it was made up for.
+    pub(super) fn meant(&self, to: Destination) -> Result<Destination, NoWay> {
+        let Host::Address(IpAddr::V4(address)) = to.host else {
+            return Ok(to);
+        };
+        let (is_made_up, name) = {
+            let mut names = self.names();
+            (names.contains(address), names.name(address))
+        };
+        match name {
+            Some(name) => Ok(Destination { host: Host::Name(name), ..to }),
+            None if is_made_up => Err(self.block(&to, Reason::UnknownAddress)),
+            None => Ok(to),
+        }
     }
 
     /// Judges a destination and connects to it. What is blocked has been noted when this returns.

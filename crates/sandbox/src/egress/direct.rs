@@ -2,7 +2,6 @@
 //! tells the name that was meant.
 
 use std::convert::Infallible;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use http::Request;
@@ -21,33 +20,13 @@ use super::relay;
 pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
     // A connection whose own end is unknown is gone already.
     let Ok(local) = stream.local_addr() else { return };
-    let Some(to) = destination(local, &access) else { return };
+    let unnamed = Destination { host: Host::of(local.ip()), port: local.port() };
+    let Ok(to) = access.meant(unnamed) else { return };
     if to.port == HTTP_PORT {
         return serve_http(stream, &to, &access).await;
     }
     if let Ok(opened) = access.open(&to).await {
         relay::run(stream, Vec::new(), opened, &to, &access).await;
-    }
-}
-
-/// Where the program wants to go, by the address that it connected to.
-fn destination(local: SocketAddr, access: &Access) -> Option<Destination> {
-    let (address, port) = (local.ip().to_canonical(), local.port());
-    let unnamed = Destination { host: Host::of(address), port };
-    let IpAddr::V4(made_up) = address else {
-        return Some(unnamed);
-    };
-    let (is_made_up, name) = {
-        let mut names = access.names();
-        (names.contains(made_up), names.name(made_up))
-    };
-    match name {
-        Some(name) => Some(Destination { host: Host::Name(name), port }),
-        None if is_made_up => {
-            access.block(&unnamed, Reason::UnknownAddress);
-            None
-        }
-        None => Some(unnamed),
     }
 }
 

@@ -58,7 +58,8 @@ pub(super) async fn pass_on(
     expected: Destination,
     access: &Arc<Access>,
 ) -> Result<Answer, Refusal> {
-    if host(request.headers())? != expected {
+    let named = access.meant(host(request.headers())?);
+    if !named.is_ok_and(|named| named == expected) {
         let no_way = access.block(&expected, Reason::OtherHost);
         return Err(Refusal::NoWay(expected, no_way));
     }

@@ -91,5 +91,6 @@ fn destination(
     access: &Access,
 ) -> Result<Destination, Refusal> {
     let authority = request.uri().authority().map_or("", |authority| authority.as_str());
-    Destination::parse(authority, port).map_err(|_| Refusal::unreadable(authority, access))
+    let to = Destination::parse(authority, port).map_err(|_| Refusal::unreadable(authority, access))?;
+    access.meant(to.clone()).map_err(|no_way| Refusal::NoWay(to, no_way))
 }

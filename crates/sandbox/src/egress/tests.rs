@@ -7,6 +7,7 @@
 
 mod company;
 mod direct;
+mod figures;
 mod limits;
 mod names;
 mod plain;

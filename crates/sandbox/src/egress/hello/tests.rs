@@ -133,3 +133,17 @@ fn what_is_tls_but_cannot_be_read_is_told_from_what_is_none() {
         check(what, &bytes, &expected);
     }
 }
+
+#[test]
+fn no_bytes_make_it_panic() {
+    let whole = hello(&[extension(16, b"\0\x03\x02h2"), server_name(b"example.com")].concat());
+    for length in 0..=whole.len() {
+        for at in 0..length {
+            for byte in 0..=255 {
+                let mut bytes = whole[..length].to_vec();
+                bytes[at] = byte;
+                read(&bytes);
+            }
+        }
+    }
+}

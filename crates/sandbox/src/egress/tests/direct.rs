@@ -55,6 +55,19 @@ async fn a_connection_goes_where_the_looked_up_name_leads() {
 }
 
 #[tokio::test]
+async fn a_looked_up_address_means_the_name_at_the_proxy_too() {
+    let port = host("127.1.0.1", web).await.port();
+    let program = Program::new(&[&format!("public.test:{port}")]);
+    let at = std::net::IpAddr::from(look_up(&program, "public.test").await);
+    assert!(program.tunnel(&format!("{at}:{port}")).await.is_ok());
+    let answer = program.ask(&format!("GET http://{at}:{port}/ HTTP/1.1\r\nHost: {at}:{port}\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert_eq!(program.lines(), [format!("connect public.test:{port}")]);
+    let head = program.tunnel(&format!("127.18.0.2:{port}")).await.expect_err("nobody has it");
+    assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
+}
+
+#[tokio::test]
 async fn the_programs_own_loopback_is_localhost() {
     let (program, port) = program(&["public"]).await;
     check(&program, [127, 0, 0, 1], port, b"x", r#""" connect localhost:PORT (no rule allows it)"#).await;

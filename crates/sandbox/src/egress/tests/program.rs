@@ -62,7 +62,7 @@ pub(super) const NET: NamesNet = NamesNet { base: Ipv4Addr::new(127, 18, 0, 0), 
 pub(super) struct Program {
     pub(super) egress: Option<Egress>,
     pub(super) journal: Arc<Journal>,
-    proxy: SocketAddr,
+    pub(super) proxy: SocketAddr,
     names: SocketAddr,
 }
 

@@ -68,6 +68,9 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     let text =
         format!("{} {} [{}] {}", parts.method, parts.uri, headers.join(" "), String::from_utf8_lossy(&body));
     let mut response = Response::new(Full::new(Bytes::from(text)));
+    if !parts.headers.contains_key("host") {
+        *response.status_mut() = http::StatusCode::BAD_REQUEST;
+    }
     let is_redirect = parts.uri.path() == "/redirect";
     let headers = response.headers_mut();
     headers.insert("connection", "x-private".parse().expect("a header"));

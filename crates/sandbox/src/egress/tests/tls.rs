@@ -95,17 +95,3 @@ async fn a_tls_handshake_names_the_host_that_was_allowed() {
         check_hello(rules, to, first, expected).await;
     }
 }
-
-#[tokio::test]
-async fn a_tls_handshake_without_end_is_cut_off() {
-    let endless = [&b"\x16\x03\x01\x40\0\x01\xff\xff\xff"[..], &[0; 16_380]].concat();
-    let endless = [&endless[..], b"\x16\x03\x01\x40\0", &[0; 16_384], b"\x16\x03\x01\x40\0"].concat();
-    let port = host("127.1.0.1", echo).await.port();
-    let program = Program::new(&["public"]);
-    let to = format!("public.test:{port}");
-    let mut stream = program.tunnel(&to).await.expect("a tunnel");
-    stream.write_all(&endless).await.expect("sent");
-    assert_eq!(read_to_end(&mut stream).await, "");
-    let expected = format!("connect {to} (the host in the TLS handshake cannot be read)");
-    assert_eq!(program.journal.blocked()[0].to_string(), expected);
-}
