@@ -121,6 +121,7 @@ impl From<NetError> for Failure {
             | NetError::Dns { .. }
             | NetError::Tls { .. }
             | NetError::Timeout { .. }
+            | NetError::Company { .. }
             | NetError::Closed { .. } => Reason::Unreachable,
             NetError::Address | NetError::Other { .. } => Reason::Other,
         };

@@ -8,6 +8,7 @@ mod company;
 mod connect;
 mod error;
 mod reach;
+mod route;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,14 +28,15 @@ pub use hyper::body::Incoming as Body;
 
 pub(crate) use company::NoTunnel;
 pub use company::{CompanyProxy, CompanyProxyError};
+use connect::Timed;
 pub use connect::{CONNECT_TIMEOUT, connect_unix};
 pub(crate) use connect::{NoConnection, addresses, to_any};
-use connect::{Tcp, Timed};
 pub use error::NetError;
 pub(crate) use error::causes;
 use error::destination;
 use reach::Reach;
 pub use reach::is_public;
+use route::Route;
 
 /// Connections kept open to one server while nobody uses them. As many as calls that are often under way at
 /// once; those in excess would be closed and dialled again with every wave.
@@ -44,8 +46,8 @@ const IDLE_PER_HOST_MAX: usize = 256;
 /// not meet a connection that is just being closed.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 
-type Plain = legacy::Client<Timed<Tcp>, Full<Bytes>>;
-type Secure = legacy::Client<Timed<HttpsConnector<Tcp>>, Full<Bytes>>;
+type Plain = legacy::Client<Timed<Route>, Full<Bytes>>;
+type Secure = legacy::Client<Timed<HttpsConnector<Route>>, Full<Bytes>>;
 
 /// An HTTP/1 client with pooled connections. Clones share the pool.
 ///
@@ -61,6 +63,7 @@ pub struct Client {
     secure: Arc<OnceCell<Secure>>,
     connect_timeout: Duration,
     reach: Reach,
+    company: Option<CompanyProxy>,
     /// The one with a smaller reach, once it was wanted. It has connections of its own: one that leads into a
     /// private network must not be found in its pool.
     public: Arc<OnceLock<Client>>,
@@ -70,13 +73,21 @@ impl Client {
     /// A client without connections; cheap, and needs no runtime yet.
     #[expect(clippy::new_without_default, reason = "a default for the way out should be written down")]
     pub fn new() -> Client {
-        Client::with(CONNECT_TIMEOUT, Reach::Any)
+        Client::with(CONNECT_TIMEOUT, Reach::Any, None)
     }
 
-    fn with(connect_timeout: Duration, reach: Reach) -> Client {
-        let plain = pooled(Timed::new(connect::tcp(connect_timeout, reach), connect_timeout, reach));
+    /// A client whose connections to the internet lead through the company's proxy, http and https alike. This machine
+    /// and private addresses are reached without it. [`Client::public`] of such a client still wants to know where a
+    /// name leads to, and so reaches only names that can be looked up here.
+    pub fn through(company: CompanyProxy) -> Client {
+        Client::with(CONNECT_TIMEOUT, Reach::Any, Some(company))
+    }
+
+    fn with(connect_timeout: Duration, reach: Reach, company: Option<CompanyProxy>) -> Client {
+        let route = Route::new(connect::tcp(connect_timeout, reach), company.clone(), reach);
+        let plain = pooled(Timed::new(route, connect_timeout, reach));
         let (tls, secure, public) = (Arc::default(), Arc::default(), Arc::default());
-        Client { plain, tls, secure, connect_timeout, reach, public }
+        Client { plain, tls, secure, connect_timeout, reach, company, public }
     }
 
     /// A client with the same limits that connects to addresses of the open internet only, whatever a name leads
@@ -85,7 +96,8 @@ impl Client {
         match self.reach {
             Reach::Public => self.clone(),
             Reach::Any => {
-                self.public.get_or_init(|| Client::with(self.connect_timeout, Reach::Public)).clone()
+                let public = || Client::with(self.connect_timeout, Reach::Public, self.company.clone());
+                self.public.get_or_init(public).clone()
             }
         }
     }
@@ -129,7 +141,8 @@ impl Client {
     }
 
     fn speaking(&self, config: ClientConfig) -> Secure {
-        let tls = connect::tls(connect::tcp(self.connect_timeout, self.reach), config);
+        let tcp = connect::tcp(self.connect_timeout, self.reach);
+        let tls = connect::tls(Route::new(tcp, self.company.clone(), self.reach), config);
         pooled(Timed::new(tls, self.connect_timeout, self.reach))
     }
 }

@@ -184,7 +184,7 @@ impl Obstacle {
             NetError::Timeout { .. } => Obstacle::Time,
             NetError::Closed { .. } => Obstacle::Closed,
             NetError::Private { .. } => Obstacle::Private,
-            NetError::Address | NetError::Other { .. } => Obstacle::Other,
+            NetError::Address | NetError::Company { .. } | NetError::Other { .. } => Obstacle::Other,
         }
     }
 }

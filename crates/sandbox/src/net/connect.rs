@@ -59,7 +59,7 @@ pub(super) fn tls_config(roots: RootCertStore) -> ClientConfig {
 }
 
 /// The same over `tcp`.
-pub(super) fn tls(tcp: Tcp, config: ClientConfig) -> HttpsConnector<Tcp> {
+pub(super) fn tls<T>(tcp: T, config: ClientConfig) -> HttpsConnector<T> {
     HttpsConnectorBuilder::new().with_tls_config(config).https_only().enable_http1().wrap_connector(tcp)
 }
 

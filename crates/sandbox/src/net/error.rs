@@ -9,6 +9,7 @@ use hyper_util::client::legacy;
 
 use rustls::CertificateError;
 
+use super::company::NoTunnel;
 use super::connect::NoConnection;
 
 /// Why a request got no answer: the host that was asked, mostly with its port, and what was noticed.
@@ -32,6 +33,9 @@ pub enum NetError {
     /// The connection was not ready within `CONNECT_TIMEOUT`.
     #[error("{0} could not be reached in time")]
     Timeout(String),
+    /// The proxy of the company did not lead there; nothing was sent.
+    #[error("{0} cannot be reached: {1}; check the address of the proxy and what it allows")]
+    Company(String, String),
     /// The server closed the connection before it had answered; the request may have had its effect.
     #[error("{0} closed the connection without an answer")]
     Closed(String, #[source] legacy::Error),
@@ -54,6 +58,7 @@ impl NetError {
             Some(Kind::Private) => NetError::Private(host),
             Some(Kind::Tls(reason)) => NetError::Tls(server, reason),
             Some(Kind::Timeout) => NetError::Timeout(server),
+            Some(Kind::Company(why)) => NetError::Company(server, why),
             Some(Kind::Closed) => NetError::Closed(server, source),
             None => NetError::Other(server, source),
         }
@@ -95,6 +100,7 @@ enum Kind {
     Private,
     Tls(rustls::Error),
     Timeout,
+    Company(String),
     Closed,
 }
 
@@ -106,6 +112,9 @@ fn kind(cause: &Cause) -> Option<Kind> {
             NoConnection::OutOfReach => Kind::Private,
             NoConnection::TooSlow => Kind::Timeout,
         });
+    }
+    if let Some(reason) = cause.downcast_ref::<NoTunnel>() {
+        return Some(Kind::Company(reason.to_string()));
     }
     if let Some(reason) = cause.downcast_ref::<rustls::Error>() {
         return Some(Kind::Tls(reason.clone()));

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
 use super::reach::Reach;
-use super::{Client, NetError, connect};
+use super::{Client, CompanyProxy, NetError, connect};
 
 /// Long enough for any loopback connection, and for a resolver to find nothing, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -184,7 +184,7 @@ async fn a_private_server_may_name_its_neighbours() {
 #[tokio::test]
 async fn says_what_is_wrong_and_no_secret() {
     let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port").local_addr().expect("bound");
-    let client = Client::with(PATIENCE, Reach::Any);
+    let client = Client::with(PATIENCE, Reach::Any, None);
     for (address, expected) in [
         (
             format!("http://u:secret@{closed}/p?key=secret"),
@@ -240,8 +240,71 @@ async fn a_bad_server_is_named() {
 async fn a_silent_server_does_not_hold_us() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("bound");
-    let client = Client::with(IMPATIENCE, Reach::Any);
+    let client = Client::with(IMPATIENCE, Reach::Any, None);
     let sent = client.send(post(&format!("https://{address}/")));
     let result = tokio::time::timeout(PATIENCE, sent).await.expect("not held");
     assert!(matches!(result, Err(NetError::Timeout { .. })), "{result:?}");
+}
+
+/// A proxy that leads every tunnel to `server`, and says what it was asked for.
+async fn company(server: SocketAddr) -> (Client, tokio::sync::mpsc::Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let at = listener.local_addr().expect("bound");
+    let (asked, targets) = tokio::sync::mpsc::channel(8);
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                head.push(stream.read_u8().await.expect("a request"));
+            }
+            let head = String::from_utf8(head).expect("text");
+            let target = head.split(' ').nth(1).expect("a target").to_owned();
+            let refused = target.starts_with("refused");
+            asked.send(target).await.expect("somebody listens");
+            let answer: &[u8] =
+                if refused { b"HTTP/1.1 403 No\r\n\r\n" } else { b"HTTP/1.1 200 Fine\r\n\r\n" };
+            stream.write_all(answer).await.expect("someone listens");
+            if !refused {
+                let mut server = tokio::net::TcpStream::connect(server).await.expect("a server");
+                tokio::spawn(async move { tokio::io::copy_bidirectional(&mut stream, &mut server).await });
+            }
+        }
+    });
+    let proxy = CompanyProxy::parse(&format!("http://me:secret@{at}")).expect("a proxy");
+    (Client::through(proxy), targets)
+}
+
+#[tokio::test]
+async fn a_company_s_proxy_leads_to_the_internet_alone() {
+    let (server, _) = server().await;
+    let (client, mut targets) = company(server).await;
+    for (client, address, target, expected) in [
+        (&client, "http://name.invalid/a", Some("name.invalid:80"), "200 /a hello"),
+        (&client, "http://1.1.1.1:81/a", Some("1.1.1.1:81"), "200 /a hello"),
+        (&client.public(), "http://1.1.1.1:82/a", Some("1.1.1.1:82"), "200 /a hello"),
+        (&client.public(), "http://name.invalid/a", None, "the name name.invalid could not be resolved"),
+        (&client, &format!("http://{server}/a"), None, "200 /a hello"),
+        (&client, &format!("http://localhost:{}/a", server.port()), None, "200 /a hello"),
+        (
+            &client,
+            "http://refused.invalid/?key=secret",
+            Some("refused.invalid:80"),
+            "refused.invalid:80 cannot be reached: the proxy of the company refuses it with status 403; check the \
+             address of the proxy and what it allows",
+        ),
+    ] {
+        assert_eq!(outcome(client, address).await, expected, "{address}");
+        assert_eq!(targets.try_recv().ok().as_deref(), target, "{address}");
+    }
+    assert!(!format!("{client:?}").contains("secret"));
+}
+
+#[tokio::test]
+async fn tls_goes_through_a_company_s_proxy() {
+    let (address, roots) = tls_server().await;
+    let (client, mut targets) = company(address).await;
+    client.tls.set(connect::tls_config(roots)).expect("not used yet");
+    let sentence = outcome(&client, "https://name.invalid/a").await;
+    assert!(sentence.contains("not valid for name"), "{sentence}");
+    assert_eq!(targets.try_recv().ok().as_deref(), Some("name.invalid:443"));
 }

@@ -120,7 +120,8 @@ fn not_answered(error: &NetError) -> Fault {
         | NetError::Dns { .. }
         | NetError::Private { .. }
         | NetError::Tls { .. }
-        | NetError::Timeout { .. } => Fault::NotSent(error.to_string()),
+        | NetError::Timeout { .. }
+        | NetError::Company { .. } => Fault::NotSent(error.to_string()),
         NetError::Closed { .. } | NetError::Other { .. } => {
             Fault::Gone("closed the connection without an answer".to_owned())
         }
