@@ -17,6 +17,7 @@
 mod access;
 mod address;
 mod client;
+mod counted;
 mod dial;
 mod direct;
 mod hello;

@@ -4,29 +4,27 @@
 //! It follows no redirect: a 3xx is an answer like any other, and where it leads is judged when it is asked for.
 
 use std::error::Error;
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response, Uri, header};
 use http_body_util::Full;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
-use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tower_service::Service;
 
-use super::WayOut;
-use super::access::{Access, NoWay, Opened};
+use super::access::{Access, NoWay};
+use super::counted::Counted;
 use super::dial::{Machine, Network};
 use super::host::Destination;
-use super::journal::{Attempt, Journal, Tally};
+use super::journal::{Attempt, Journal};
 use super::names::NamesNet;
 use super::reason::Reason;
+use super::way::WayOut;
 use crate::net::{Body, Client, NetError, NoConnection, causes, pooled};
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -145,10 +143,8 @@ impl Service<Uri> for Judged {
         let judged = self.clone();
         Box::pin(async move {
             let to = judged.destination(&uri)?;
-            let Opened { stream, tally, .. } = judged.0.open(&to).await.map_err(no_connection)?;
-            // Requests are small and wait for their answers. A connection that cannot be told so is gone already.
-            let _ = stream.set_nodelay(true);
-            Ok(TokioIo::new(Counted { stream, tally }))
+            let opened = judged.0.open(&to).await.map_err(no_connection)?;
+            Ok(TokioIo::new(Counted::new(opened)))
         })
     }
 }
@@ -160,62 +156,6 @@ fn no_connection(no_way: NoWay) -> BoxError {
         NoWay::TooSlow => NoConnection::TooSlow.into(),
         NoWay::Unreachable(error) => error.into(),
         other @ (NoWay::Proxy(_) | NoWay::NoAnswer) => other.into(),
-    }
-}
-
-/// A connection whose bytes are counted.
-#[derive(Debug)]
-struct Counted {
-    stream: TcpStream,
-    tally: Tally,
-}
-
-impl Connection for Counted {
-    fn connected(&self) -> Connected {
-        self.stream.connected()
-    }
-}
-
-impl AsyncRead for Counted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.tally.received(buf.filled().len() - before);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Counted {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, buf))?;
-        self.tally.sent(written);
-        Poll::Ready(Ok(written))
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bufs: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, bufs))?;
-        self.tally.sent(written);
-        Poll::Ready(Ok(written))
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 

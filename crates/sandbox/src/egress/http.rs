@@ -13,10 +13,10 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
 
 use super::access::{Access, NoWay};
+use super::counted::Counted;
 use super::host::Destination;
 use super::journal::Attempt;
 use super::reason::Reason;
-use super::relay::Counted;
 use super::task::Task;
 
 /// The head of a request or an answer. Programs that sign in with tickets have some dozen KiB.

@@ -2,18 +2,15 @@
 //! looked at: where they begin a TLS connection, it must be to that host.
 
 use std::io;
-use std::pin::Pin;
-use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::access::{Access, Opened, TlsName};
 use super::hello::{self, Hello};
 use super::host::{Destination, Host};
-use super::journal::Tally;
 use super::reason::Reason;
 
 /// What is read at once, for each direction of each connection.
@@ -134,48 +131,6 @@ impl TlsName {
                 Err(Reason::UnreadableHello)
             }
         }
-    }
-}
-
-/// A connection to a host whose bytes are counted.
-#[derive(Debug)]
-pub(super) struct Counted {
-    stream: TcpStream,
-    tally: Tally,
-}
-
-impl Counted {
-    pub(super) fn new(opened: Opened) -> Counted {
-        Counted { stream: opened.stream, tally: opened.tally }
-    }
-}
-
-impl AsyncRead for Counted {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(cx, buf))?;
-        self.tally.received(buf.filled().len() - before);
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl AsyncWrite for Counted {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
-        self.tally.sent(written);
-        Poll::Ready(Ok(written))
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }
 
