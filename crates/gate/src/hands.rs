@@ -4,14 +4,13 @@ mod hosts;
 mod notes;
 mod programs;
 mod reach;
+mod settings;
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use sandbox::confine::{Confiner, Layer, Limits};
-use sandbox::egress::{HostRules, WayOut};
-use sandbox::{Client, CompanyProxy, Root};
+use sandbox::confine::Confiner;
+use sandbox::egress::{Journal, WayOut};
+use sandbox::{Client, Root};
 use telemetry::Telemetry;
 use tool_api::{Net, Permit, Processes};
 
@@ -19,27 +18,9 @@ use hosts::Hosts;
 pub(crate) use notes::{Notes, reached};
 use programs::Programs;
 use reach::{Reach, Wanted, reach};
+pub use settings::ProgramSettings;
 
 use crate::admitted::Admitted;
-
-/// What an operator says of the programs that calls run, and of what calls reach.
-#[derive(Debug, Clone, Default)]
-pub struct ProgramSettings {
-    /// How much programs may use.
-    pub limits: Limits,
-    /// Layers of the sandbox that they do without where those are missing.
-    pub waived: Vec<Layer>,
-    /// What they read beside the system and the workspace, as absolute paths.
-    pub read: Vec<PathBuf>,
-    /// What they write beside the workspace, if they may write that.
-    pub write: Vec<PathBuf>,
-    /// The variables by which they know language and time zone.
-    pub surroundings: Vec<(OsString, OsString)>,
-    /// What calls reach that may reach something, beside what their tools name.
-    pub hosts: HostRules,
-    /// The proxy that leads there, if this network has one.
-    pub proxy: Option<CompanyProxy>,
-}
 
 /// What starts programs and asks servers.
 pub(crate) struct Sandbox {
@@ -88,7 +69,9 @@ impl Hands<'_> {
         });
         let hosts = hosts.map(|rules| {
             let way = WayOut { rules, company: self.settings.proxy.clone() };
-            Hosts::new(sandbox.client.clone(), way, notes.journal())
+            let journal = Arc::new(Journal::new());
+            notes.reaches(journal.clone());
+            Hosts::new(sandbox.client.clone(), way, journal)
         });
         Given {
             processes: programs.map(|programs| Box::new(programs) as Box<dyn Processes>),

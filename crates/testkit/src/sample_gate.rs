@@ -52,7 +52,10 @@ impl SampleGate {
         let mut tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
         tools.extend(more);
         // A person would be asked about what reaches beyond the machine.
-        let policy = policy::Config { allow: vec!["host_ask".to_owned()], ..policy::Config::default() };
+        let policy = policy::Config {
+            allow: vec!["host_ask".to_owned(), "sh_fetch".to_owned()],
+            ..policy::Config::default()
+        };
         let audit_log = Arc::new(audit::AuditLog::at(folders[0].path(), || 0));
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),

@@ -19,10 +19,10 @@ const KEPT_BYTES_MAX: usize = 64 * 1024;
 /// The most that is read of an answer.
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
-/// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_compute` one that sees none,
-/// and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
+/// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_fetch` one that reaches hosts,
+/// `sh_compute` one that sees no workspace, and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
 pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
-    let programs = [builtin(Run), builtin(Look), builtin(Compute), builtin(Beg)];
+    let programs = [builtin(Run), builtin(Look), builtin(Fetch), builtin(Compute), builtin(Beg)];
     programs.into_iter().chain([builtin(Ask), builtin(BegHost)]).collect()
 }
 
@@ -148,6 +148,10 @@ macro_rules! prints {
 }
 
 prints!(Look, about("sh_look", Effect::Reads, &[Need::Process]));
+prints!(
+    Fetch,
+    About { open_world: true, ..about("sh_fetch", Effect::Executes, &[Need::Process, Need::Net(&[])]) }
+);
 prints!(Compute, about("sh_compute", Effect::Executes, &[Need::Worker]));
 prints!(Beg, about("sh_beg", Effect::Reads, &[]));
 

@@ -31,11 +31,9 @@ impl Notes {
         });
     }
 
-    /// Where hosts are noted that the call reaches.
-    pub(crate) fn journal(&self) -> Arc<Journal> {
-        let journal = Arc::new(Journal::new());
-        self.with(|noted| noted.journals.push(journal.clone()));
-        journal
+    /// The call reaches hosts, and they are noted here.
+    pub(crate) fn reaches(&self, journal: Arc<Journal>) {
+        self.with(|noted| noted.journals.push(journal));
     }
 
     /// How programs ran, as far as it is known by now; nothing if none ran.

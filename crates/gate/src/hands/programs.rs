@@ -12,7 +12,8 @@ use serde_json::json;
 use telemetry::Telemetry;
 use tool_api::{Command, Ended, Process, Processes, ToolError};
 
-use super::{Notes, ProgramSettings};
+use super::notes::Notes;
+use super::settings::ProgramSettings;
 
 /// The hand of one call.
 pub(super) struct Programs {
@@ -34,6 +35,7 @@ impl Processes for Programs {
             let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
             let degraded = degraded(&running);
             self.notes.ran(self.profile.name, &degraded);
+            self.notes.reaches(running.journal().clone());
             self.telemetry.metrics.confined(self.profile.name);
             let process = Process::new(running, input, degraded, self);
             Ok(process.expect("it has just been started, and nobody has taken its streams"))
@@ -63,6 +65,7 @@ impl Programs {
             read: self.settings.read.clone(),
             write: if writes { self.settings.write.clone() } else { Vec::new() },
             hosts: self.hosts.clone(),
+            company: self.settings.proxy.clone(),
             waived: self.settings.waived.clone(),
             ..Confined::new(profile, program, self.files.path())
         };

@@ -6,7 +6,7 @@ use sandbox::confine::{Profile, WorkspaceAccess};
 use sandbox::egress::HostRules;
 use tool_api::{Effect, Need};
 
-use super::ProgramSettings;
+use super::settings::ProgramSettings;
 
 /// What the caller must hold whose programs see the workspace.
 const READ: &str = "read_workspace";

@@ -8,7 +8,7 @@ use sandbox::egress::HostRules;
 use serde_json::{Value, json};
 use testkit::SampleGate;
 
-use super::{call, figure, holding, owner, sample};
+use super::{call, figure, holding, owner, recorded, run, sample};
 
 /// Answers one request, with a redirect. Its port.
 fn server() -> u16 {
@@ -98,4 +98,35 @@ async fn a_secret_in_the_name_of_a_host_is_in_no_record() {
     );
     let record = sample.whole_records(1).remove(0).to_string();
     assert!(!record.contains("s3cret") && record.contains("evil.test"), "{record}");
+}
+
+#[tokio::test]
+async fn what_a_program_reaches_is_in_the_record_of_its_call() {
+    let port = server();
+    let sample = reaching(&[format!("localhost:{port}")]);
+    let script = |port: u16| {
+        format!(
+            "python3 -c 'import http.client as c; h = c.HTTPConnection(\"localhost\", {port}, timeout=9); \
+             h.request(\"GET\", \"/\"); print(h.getresponse().status)' 2>/dev/null || echo refused"
+        )
+    };
+    let cases: [(&[&str], &str, u16, &str, &str); 4] = [
+        // Neither the scope alone nor the need alone opens a network.
+        (&["read_workspace", "run_tests"], "sh_fetch", port, "refused\n", "shell"),
+        (&["read_workspace", "run_tests", "network"], "sh_run", port, "refused\n", "shell"),
+        (&["read_workspace", "run_tests", "network"], "sh_fetch", 9, "refused\n", "net"),
+        (&["read_workspace", "run_tests", "network"], "sh_fetch", port, "302\n", "net"),
+    ];
+    for (scopes, tool, port, printed, profile) in cases {
+        let ran = run(&sample, &holding(scopes), tool, &script(port)).await.expect("it ran");
+        assert_eq!(
+            (&ran["stdout"], recorded(&sample).0),
+            (&json!(printed), json!(profile)),
+            "{scopes:?} {tool}"
+        );
+    }
+    let reached = hosts(&sample);
+    let [reached] = &reached.as_array().expect("a list")[..] else { panic!("{reached}") };
+    assert_eq!((&reached["host"], &reached["blocked"]), (&json!(format!("localhost:{port}")), &Value::Null));
+    assert!(reached["received_bytes"].as_u64() > Some(0), "{reached}");
 }
