@@ -229,6 +229,13 @@ impl<'b> RecordScope<'b> {
         self.notes.get_or_insert_default().clone()
     }
 
+    /// Notes that the tool lives in a program which is confined more weakly than it should be.
+    pub(crate) fn lives_in(&mut self, sandboxed: Option<Sandboxed>) {
+        if let Some(Sandboxed { profile, degraded }) = sandboxed {
+            self.notes().ran(profile, &degraded);
+        }
+    }
+
     /// What came of the call, with how its programs ran.
     pub(crate) fn told(&self, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
         let Some(sandboxed) = self.notes.as_ref().and_then(|notes| notes.sandboxed()) else { return result };
@@ -242,11 +249,6 @@ impl<'b> RecordScope<'b> {
 
     /// Closes the record with what came of the call.
     pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
-        let sandboxed = match result {
-            Ok(outcome) => outcome.sandboxed.as_deref(),
-            Err(failure) => failure.sandboxed(),
-        };
-        sandboxed.into_iter().for_each(|sandboxed| self.ran(sandboxed));
         let (outcome, code, bytes) = match result {
             Ok(outcome) if self.ended_with_a_question() => {
                 (audit::Outcome::Asked, None, outcome.payload.bytes())
@@ -263,7 +265,10 @@ impl<'b> RecordScope<'b> {
     }
 
     fn noted(&mut self, notes: &Notes) {
-        notes.sandboxed().iter().for_each(|sandboxed| self.ran(sandboxed));
+        if let Some(Sandboxed { profile, degraded }) = notes.sandboxed() {
+            self.record.profile = Some(profile);
+            self.record.degraded = degraded;
+        }
         let hosts = notes.hosts();
         // A program may put a secret into the name of a host.
         let clean = |host: &str| kept_of(&self.redactor.text(host), self.redactor);
@@ -271,11 +276,6 @@ impl<'b> RecordScope<'b> {
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
         let blocked = hosts.iter().filter(|entry| entry.outcome != Reach::Allowed).count();
         self.telemetry.metrics.hosts_blocked(blocked as u64);
-    }
-
-    fn ran(&mut self, sandboxed: &Sandboxed) {
-        self.record.profile = Some(sandboxed.profile);
-        self.record.degraded = sandboxed.degraded.clone();
     }
 
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {

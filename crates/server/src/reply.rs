@@ -125,7 +125,7 @@ pub(crate) fn no_completions(facts: &RequestFacts, id: &Id) -> Reply {
 mod tests {
     use expect_test::{Expect, expect};
     use gate::schema::Violation;
-    use gate::{Protocol, Refusal, Ruling, ToolError};
+    use gate::{Protocol, Refusal, Ruling, Sandboxed, ToolError};
 
     use super::*;
 
@@ -326,6 +326,24 @@ mod tests {
             Err(Failure::Tool(ToolError::new("not_found", "there is no file a.txt"))),
             expect![[
                 r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"there is no file a.txt"}],"_meta":{"toolcrib/error":{"code":"not_found","message":"there is no file a.txt"}},"isError":true}}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn a_result_says_how_its_programs_ran() {
+        let sandboxed = || Some(Box::new(Sandboxed { profile: "write", degraded: vec!["landlock"] }));
+        let payload = Payload::Ours { blocks: vec![Block::Text("x".into())], structured: None };
+        check(
+            Ok(Outcome { sandboxed: sandboxed(), ..Outcome::of(payload) }),
+            expect![[
+                r#"{"jsonrpc":"2.0","id":1,"result":{"_meta":{"toolcrib/sandbox":{"degraded":["landlock"],"profile":"write"}},"content":[{"type":"text","text":"x"}],"isError":false}}"#
+            ]],
+        );
+        check(
+            Err(ToolError::new("timeout", "slow").with_sandboxed(sandboxed()).into()),
+            expect![[
+                r#"{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"slow"}],"_meta":{"toolcrib/sandbox":{"degraded":["landlock"],"profile":"write"},"toolcrib/error":{"code":"timeout","message":"slow"}},"isError":true}}"#
             ]],
         );
     }

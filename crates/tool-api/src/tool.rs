@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::definition::{Definition, Listing, Origin, ToolName, Validate};
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
+use crate::sandboxed::Sandboxed;
 
 /// What the author of a built-in tool writes.
 pub trait Tool: Send + Sync + 'static {
@@ -39,6 +40,12 @@ pub trait AnyTool: Send + Sync {
 
     /// Does the work with arguments that have passed the input schema.
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>>;
+
+    /// How the program that it lives in is confined right now, if that is weaker than it should be. What it runs by its
+    /// hands is not meant.
+    fn sandboxed(&self) -> Option<Sandboxed> {
+        None
+    }
 }
 
 /// Makes a typed tool one that the gate can run.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use tool_api::{Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, ToolError};
+use tool_api::{
+    Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, Sandboxed, ToolError,
+};
 use wire::completion::{self, Reference};
 use wire::message::Text;
 use wire::string::literal;
@@ -306,5 +308,9 @@ impl AnyTool for RemoteAction {
             let done = self.act(&upstream, &arguments, cx).await;
             done.map_err(|error| error.reworded(|text| upstream.settings.masked(text)))
         })
+    }
+
+    fn sandboxed(&self) -> Option<Sandboxed> {
+        self.target.upstream.upgrade()?.sandboxed()
     }
 }

@@ -11,7 +11,8 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, ToolError, ToolName,
+    AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, Sandboxed, ToolError,
+    ToolName,
 };
 use wire::message::Text;
 use wire::param_headers::ParamHeaders;
@@ -333,5 +334,9 @@ impl AnyTool for RemoteTool {
             let done = self.call(&upstream, arguments, cx).await;
             done.map_err(|error| error.reworded(|text| upstream.settings.masked(text)))
         })
+    }
+
+    fn sandboxed(&self) -> Option<Sandboxed> {
+        self.upstream.upgrade()?.sandboxed()
     }
 }

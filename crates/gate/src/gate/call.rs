@@ -190,6 +190,8 @@ impl Gate {
         let definition = admitted.identity.offered.definition();
         let reads_on = definition.origin == Origin::BuiltIn && definition.name.as_str() == RESULT_READ;
         let results = reads_on.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
+        let offered = admitted.identity.offered.clone();
+        record.lives_in(offered.tool().sandboxed());
         let has_needs = !admitted.identity.offered.definition().listing.needs().is_empty();
         let hands = Hands {
             sandbox: self.sandbox.as_ref(),
@@ -198,7 +200,10 @@ impl Gate {
             telemetry: &self.telemetry,
             notes: has_needs.then(|| record.notes()),
         };
-        run::run(hands, &self.redactor, results, admitted, live).await
+        let ran = run::run(hands, &self.redactor, results, admitted, live).await;
+        // Its server may have been started for this call.
+        record.lives_in(offered.tool().sandboxed());
+        ran
     }
 
     async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {

@@ -3,11 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use gate::{Cancel, Failure, ProgramSettings};
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use gate::{Cancel, Definition, Failure, Features, Outcome, Payload, ProgramSettings, Sandboxed, ToolError};
 use sandbox::Launcher;
 use sandbox::confine::{Confiner, Layer};
 use serde_json::{Value, json};
 use testkit::SampleGate;
+use tool_api::{AnyTool, Arguments, Context, Origin, ToolName};
 
 use super::{always_degraded, call, confiner, figure, owner, recorded, run, told};
 
@@ -54,4 +57,44 @@ async fn a_program_without_a_waived_layer_is_called_degraded() {
     let arguments = json!({ "text": "hello" });
     let outcome = call(&sample, &owner(), "echo", &arguments, (Cancel::new(), None)).await.expect("it ran");
     assert_eq!((outcome.sandboxed, recorded(&sample)), (None, (Value::Null, Value::Null)));
+}
+
+/// A tool of a server that runs without a layer, and fails if it is told to.
+struct Remote(Definition);
+
+impl AnyTool for Remote {
+    fn definition(&self) -> &Definition {
+        &self.0
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, _: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        let fails = arguments.text().contains("fail");
+        let result = Payload::Relayed { result: "{}".into(), structured: None };
+        let done = if fails { Err(ToolError::new("sample", "no")) } else { Ok(Outcome::of(result)) };
+        async move { done }.boxed()
+    }
+
+    fn sandboxed(&self) -> Option<Sandboxed> {
+        Some(Sandboxed { profile: "upstream", degraded: vec!["landlock"] })
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_a_waived_layer_is_called_degraded_by_every_call() {
+    let sample = SampleGate::new();
+    let echo = sample.gate.find(&owner(), "echo").await.expect("it is there");
+    let name = ToolName::parse("up_echo").expect("a name");
+    let origin = Origin::Upstream("up".into());
+    let remote = Remote(Definition { name, origin, output_schema: None, ..echo.definition().clone() });
+    sample.gate.catalog().replace("up", vec![Arc::new(remote)], Features::default());
+    let degraded = Sandboxed { profile: "upstream", degraded: vec!["landlock"] };
+    for text in ["fine", "fail"] {
+        let done = call(&sample, &owner(), "up_echo", &json!({ "text": text }), (Cancel::new(), None)).await;
+        let sandboxed = match &done {
+            Ok(outcome) => outcome.sandboxed.as_deref(),
+            Err(failure) => failure.sandboxed(),
+        };
+        assert_eq!(sandboxed, Some(&degraded), "{text}: {done:?}");
+        assert_eq!(recorded(&sample), (json!("upstream"), json!(["landlock"])), "{text}");
+    }
 }

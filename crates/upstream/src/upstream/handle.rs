@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwapOption;
 use pins::ServerPins;
+use sandbox::confine::Profile;
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tool_api::{AnyTool, Event, ToolName};
+use tool_api::{AnyTool, Event, Sandboxed, ToolName};
 
 use super::bridged_tasks::BridgedTasks;
 use super::pool::Pool;
@@ -154,6 +155,12 @@ impl Upstream {
     /// was not started yet.
     pub fn sandbox(&self) -> Option<Arc<SandboxReport>> {
         self.confined.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// How its program is confined, if it does without layers of the sandbox.
+    pub(crate) fn sandboxed(&self) -> Option<Sandboxed> {
+        let degraded: Vec<_> = self.sandbox()?.without.iter().map(|layer| layer.name()).collect();
+        (!degraded.is_empty()).then(|| Sandboxed { profile: Profile::upstream().name, degraded })
     }
 
     /// `text`, which may hold words of the server, without its secrets, those that it was signed in to with included;
