@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 pub use cargo_tools::cargo_tool;
-pub(crate) use debian::musl;
+pub(crate) use debian::{musl, strace};
 pub use extended::{ExtendedKit, extended_kit};
 pub use node::{Node, node, npm};
 pub use python::{PYTHON, python};

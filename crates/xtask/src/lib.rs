@@ -24,6 +24,7 @@ mod mutants;
 mod package;
 pub mod program;
 mod quick;
+mod sandbox;
 mod scripts;
 pub mod step;
 mod test;

@@ -2,12 +2,17 @@
 
 use crate::checkout::Checkout;
 use crate::step::{self, Step};
-use crate::{e2e, fuzz, mutants, package, toolchain};
+use crate::{e2e, fuzz, mutants, package, sandbox, toolchain};
 
 const STEPS: &[Step] = &[
     case("killed", |checkout| e2e::long(checkout, "killed")),
     case("crashing_neighbour", |checkout| e2e::long(checkout, "crashing_neighbour")),
     case("fronts", |checkout| e2e::long(checkout, "fronts")),
+    Step {
+        name: "sandbox",
+        mend: "it names the call that failed, or the end that something survived",
+        run: sandbox::long,
+    },
     case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
     case("other_servers", |checkout| e2e::extended(checkout, "other_servers")),
     case("agents", |checkout| e2e::extended(checkout, "agents")),

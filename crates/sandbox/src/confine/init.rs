@@ -5,6 +5,7 @@
 
 mod children;
 mod descriptors;
+mod exhausted;
 pub(super) mod filters;
 pub(super) mod given;
 pub(super) mod landlock;

@@ -19,7 +19,7 @@ pub struct Limits {
     pub file_bytes: u64,
     /// Open files of each process.
     pub open_files: u64,
-    /// What it writes in its temporary folder, and the same in its home folder.
+    /// What it writes in its temporary folder, and the same in its home folder; with a file for each 4 KiB of it.
     pub scratch_bytes: u64,
     /// What it prints on stdout and stderr together.
     pub output_bytes: u64,
@@ -54,7 +54,7 @@ impl Limits {
     }
 }
 
-/// A limit that ended a program.
+/// A limit that ended a program, or that was reached when one failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
@@ -68,6 +68,10 @@ pub enum Limit {
     FileBytes,
     /// [`Limits::output_bytes`]
     OutputBytes,
+    /// [`Limits::processes`]
+    Processes,
+    /// [`Limits::scratch_bytes`]
+    ScratchBytes,
 }
 
 impl Limit {
@@ -79,6 +83,13 @@ impl Limit {
             Limit::MemoryBytes => "memory_bytes",
             Limit::FileBytes => "file_bytes",
             Limit::OutputBytes => "output_bytes",
+            Limit::Processes => "processes",
+            Limit::ScratchBytes => "scratch_bytes",
         }
+    }
+
+    /// Whether a program ends with it. At the others it sees an error, as on a full machine.
+    pub fn ends_programs(self) -> bool {
+        !matches!(self, Limit::Processes | Limit::ScratchBytes)
     }
 }

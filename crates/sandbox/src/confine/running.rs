@@ -113,7 +113,7 @@ pub struct Output {
 pub struct Outcome {
     /// Its code or signal.
     pub exit: Exit,
-    /// The limit that ended it.
+    /// The limit that ended it, or, if it has failed, one that it had reached by then.
     pub limit: Option<Limit>,
     /// Layers that were missing and waived.
     pub without: Vec<Layer>,

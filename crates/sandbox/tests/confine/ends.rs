@@ -12,22 +12,40 @@ use tokio::io::AsyncReadExt;
 
 use super::{PATIENCE, folder, shell, spawner};
 
-/// How often each end is tried.
+/// How often each end is tried. `cargo xtask long` says more.
 const ROUNDS: u32 = 30;
+const ROUNDS_VARIABLE: &str = "TOOLCRIB_TEST_ROUNDS";
 
 /// Within this nothing may be left.
 const LEFT_MAX: Duration = Duration::from_secs(1);
 
-/// Sleepers that ignore every polite signal: in the background, in a session of their own, orphaned by a double fork.
+/// A round is ended at some moment within this from its start: while its processes become more, and after that.
+const MOMENT_MAX: Duration = Duration::from_millis(1500);
+
+/// A thousand processes that ignore every polite signal, orphaned by a double fork, and one in a session of its own. They are
+/// all copies of a shell, which cost little.
 const STUBBORN: &str = r#"
-stay='trap "" TERM HUP INT; while :; do sleep 1000.MARK; done'
-sh -c "$stay" & setsid sh -c "$stay" &
-(setsid sh -c "$stay" </dev/null >/dev/null 2>&1 &) &
-while [ $(grep -lx sleep /proc/[0-9]*/comm 2>/dev/null | wc -l) -lt 3 ]; do :; done
-echo up; sleep 1000.MARK
+: MARK
+trap "" TERM HUP INT QUIT
+mkfifo /tmp/never; exec 3<> /tmp/never
+setsid sh -c 'read line <&3; : MARK' &
+n=0; while [ $n -lt 1000 ]; do ( (read line <&3) & ); n=$((n+1)); done
+echo up; read line <&3
 "#;
 
-/// The living processes whose command line holds `mark`, inside or outside.
+/// As many as these and ours.
+const PROCESSES_MAX: u64 = 1100;
+
+fn rounds() -> u32 {
+    std::env::var(ROUNDS_VARIABLE).ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(ROUNDS)
+}
+
+/// Another moment each time, spread over all there are.
+fn moment(round: u32) -> Duration {
+    MOMENT_MAX * (round * 7 % 31) / 31
+}
+
+/// The processes whose command line holds `mark`, inside or outside.
 fn alive(mark: &str) -> usize {
     let lines = fs::read_dir("/proc").expect("proc").flatten();
     let lines = lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -35,20 +53,41 @@ fn alive(mark: &str) -> usize {
 }
 
 fn nothing_is_left(mark: &str) {
-    let start = Instant::now();
-    while alive(mark) > 0 {
-        assert!(start.elapsed() < LEFT_MAX, "{} processes are left after a second", alive(mark));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    until(&|| alive(mark) == 0, &|| format!("{} processes are left", alive(mark)));
 }
 
 fn nothing_stands_in(work: &Path) {
-    let names = || -> Vec<_> {
-        fs::read_dir(work).expect("there").flatten().map(|entry| entry.file_name()).collect()
+    let names = |folder: &Path| -> Vec<_> {
+        fs::read_dir(folder).expect("there").flatten().map(|entry| entry.file_name()).collect()
     };
+    until(&|| names(work).is_empty(), &|| format!("{:?} stand in for absent files", names(work)));
+    let above = work.parent().expect("a folder");
+    assert_eq!(names(above), ["work"], "nothing is made beside the workspace");
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("proc");
+    assert!(!mounts.contains(above.to_str().expect("text")), "{mounts}");
+    until(&|| groups_of_nobody().is_empty(), &|| format!("{:?} are left", groups_of_nobody()));
+}
+
+/// Control groups of spawners that are gone.
+fn groups_of_nobody() -> Vec<String> {
+    let ours = fs::read_to_string("/proc/self/cgroup").expect("proc");
+    let paths = ours.lines().filter_map(|line| line.split_once("memory:").or(line.split_once("0::")));
+    let above = paths.flat_map(|(_, path)| {
+        ["memory/", ""].map(|kind| format!("/sys/fs/cgroup/{kind}{}", path.trim_start_matches('/')))
+    });
+    let names = above.filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_nobodys = |name: &String| {
+        let pid = name.strip_prefix("toolcrib-").and_then(|name| name.split('-').next());
+        pid.is_some_and(|pid| !Path::new("/proc").join(pid).exists())
+    };
+    names.filter(is_nobodys).collect()
+}
+
+fn until(is_so: &dyn Fn() -> bool, what: &dyn Fn() -> String) {
     let start = Instant::now();
-    while !names().is_empty() {
-        assert!(start.elapsed() < LEFT_MAX, "{:?} still stand in for absent files", names());
+    while !is_so() {
+        assert!(start.elapsed() < LEFT_MAX, "a second after the end {}", what());
         std::thread::sleep(Duration::from_millis(5));
     }
 }
@@ -62,6 +101,11 @@ fn mark(test: u32, round: u32) -> String {
     format!("{test}{:07}{round:03}", std::process::id())
 }
 
+fn many(time: Duration) -> Profile {
+    let limits = Limits { time, processes: PROCESSES_MAX, ..Limits::default() };
+    Profile { limits, ..Profile::write() }
+}
+
 async fn until_up(io: &mut sandbox::confine::RunningIo) {
     let mut up = [0; 3];
     tokio::time::timeout(PATIENCE, io.stdout.read_exact(&mut up)).await.expect("in time").expect("a line");
@@ -72,13 +116,17 @@ async fn until_up(io: &mut sandbox::confine::RunningIo) {
 async fn cancelled_nothing_survives() {
     let confiner = Confiner::new(spawner());
     let (_folder, work) = folder();
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let mark = mark(1, round);
-        let mut running =
-            confiner.start(&shell(Profile::write(), &work, &stubborn(&mark))).await.expect("started");
+        let program = shell(many(Duration::from_secs(60)), &work, &stubborn(&mark));
+        let mut running = confiner.start(&program).await.expect("started");
         let mut io = running.take_io().expect("not taken yet");
-        until_up(&mut io).await;
-        assert!(alive(&mark) >= 7);
+        if round == 0 {
+            until_up(&mut io).await;
+            assert!(alive(&mark) > 1000);
+        } else {
+            tokio::time::sleep(moment(round)).await;
+        }
         if round % 2 == 0 {
             running.end().await;
             assert_eq!(alive(&mark), 0, "all is over when the end is said");
@@ -94,15 +142,15 @@ async fn cancelled_nothing_survives() {
 async fn out_of_time_nothing_survives() {
     let confiner = Confiner::new(spawner());
     let (_folder, work) = folder();
-    let limits = Limits { time: Duration::from_millis(300), ..Limits::default() };
-    let profile = Profile { limits, ..Profile::write() };
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let mark = mark(2, round);
-        let mut running = confiner.start(&shell(profile, &work, &stubborn(&mark))).await.expect("started");
+        let program = shell(many(moment(round)), &work, &stubborn(&mark));
+        let mut running = confiner.start(&program).await.expect("started");
         let _io = running.take_io();
         let outcome = tokio::time::timeout(PATIENCE, running.wait()).await.expect("in time");
         assert_eq!((outcome.limit, alive(&mark)), (Some(Limit::Time), 0));
     }
+    nothing_stands_in(&work);
 }
 
 /// The variable that makes this program a victim: what it is to run.
@@ -115,15 +163,15 @@ async fn victim() {
     let work = std::env::var("TOOLCRIB_TEST_WORK").expect("a folder");
     let confiner = Confiner::new(spawner());
     println!("about to start");
-    let mut running =
-        confiner.start(&shell(Profile::write(), work.as_ref(), &script)).await.expect("started");
+    let program = shell(many(Duration::from_secs(60)), work.as_ref(), &script);
+    let mut running = confiner.start(&program).await.expect("started");
     running.wait().await;
 }
 
 #[test]
 fn killed_nothing_survives() {
     let (_folder, work) = folder();
-    for round in 0..ROUNDS {
+    for round in 0..rounds() {
         let mark = mark(3, round);
         let mut victim = Command::new(std::env::current_exe().expect("ours"));
         victim.args(["ends::victim", "--exact", "--nocapture", "--test-threads=1"]);
@@ -131,8 +179,10 @@ fn killed_nothing_survives() {
         let mut victim = victim.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
         let mut lines = BufReader::new(victim.stdout.take().expect("piped")).lines();
         assert!(lines.any(|line| line.is_ok_and(|line| line.contains("about to start"))));
-        // At another moment of its start each time, and then while it runs.
-        std::thread::sleep(Duration::from_micros(u64::from(round) * 400));
+        // Half of them within the first milliseconds, while it is started, the others while it runs.
+        let moment =
+            if round % 2 == 0 { Duration::from_micros(u64::from(round) * 400) } else { moment(round) };
+        std::thread::sleep(moment);
         victim.kill().expect("killed");
         victim.wait().expect("ended");
         nothing_is_left(&mark);

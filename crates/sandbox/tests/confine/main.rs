@@ -4,8 +4,10 @@
 
 #![expect(clippy::disallowed_methods, reason = "looks at /proc and at what confined programs leave behind")]
 
+mod bombs;
 mod ends;
 mod escapes;
+mod faults;
 mod missing_layers;
 mod ordinary_user;
 mod runs;
@@ -41,9 +43,12 @@ async fn run(confiner: &Confiner, program: &Confined) -> (String, Outcome) {
     let mut running = confiner.start(program).await.unwrap_or_else(|error| panic!("{error}"));
     let mut io = running.take_io().expect("not taken yet");
     drop(io.stdin);
-    let mut printed = String::new();
-    timeout(PATIENCE, io.stdout.read_to_string(&mut printed)).await.expect("in time").expect("text");
-    timeout(PATIENCE, io.stderr.read_to_string(&mut printed)).await.expect("in time").expect("text");
+    let (mut printed, mut errors) = (String::new(), String::new());
+    let both =
+        async { tokio::join!(io.stdout.read_to_string(&mut printed), io.stderr.read_to_string(&mut errors)) };
+    let (stdout, stderr) = timeout(PATIENCE, both).await.expect("in time");
+    stdout.and(stderr).expect("text");
+    printed.push_str(&errors);
     (printed, timeout(PATIENCE, running.wait()).await.expect("in time"))
 }
 

@@ -73,7 +73,11 @@ fn denied() {
 fn without(denied: &str, waived: &str) -> String {
     let mut command = Command::new(std::env::current_exe().expect("ours"));
     command.args(["missing_layers::denied", "--exact", "--nocapture", "--test-threads=1"]);
-    let output = command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived).output().expect("run");
+    said(command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived))
+}
+
+fn said(command: &mut Command) -> String {
+    let output = command.output().expect("run");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = printed.split("said: ").nth(1).and_then(|said| said.split(';').next());
     said.map_or_else(|| format!("{output:?}"), str::to_owned)
@@ -119,4 +123,80 @@ async fn a_killed_spawner_is_said_and_replaced() {
         other => panic!("{other:?}"),
     }
     assert_eq!(run(&confiner, &program).await.0, "hello\n");
+}
+
+/// Limits of a user namespace, and the layer that is missing where one is zero.
+const SYSCTLS: [(&str, &str); 7] = [
+    ("max_user_namespaces", "user_namespace"),
+    ("max_pid_namespaces", "pid_namespace"),
+    ("max_mnt_namespaces", "mount_namespace"),
+    ("max_net_namespaces", "network_namespace"),
+    ("max_ipc_namespaces", "ipc_namespace"),
+    ("max_uts_namespaces", "uts_namespace"),
+    ("max_cgroup_namespaces", "cgroup_namespace"),
+];
+
+/// What an ordinary user's process says in a user namespace of its own, after `script` has run there.
+fn in_a_namespace(script: &str, waived: &str) -> String {
+    let script =
+        format!("{script} && exec \"$0\" missing_layers::denied --exact --nocapture --test-threads=1");
+    let mut command = Command::new("unshare");
+    // It keeps what it may do there, but is not root.
+    command.args(["--user", "--map-user=4343", "--map-group=4343", "--keep-caps", "sh", "-c", &script]);
+    command.arg(std::env::current_exe().expect("ours"));
+    said(command.env(DENIED, "nothing").env("TOOLCRIB_TEST_WAIVED", waived).env("TMPDIR", "/tmp"))
+}
+
+#[test]
+fn a_program_does_not_run_where_the_machine_lets_nobody_make_a_namespace() {
+    assert_eq!(in_a_namespace("true", ""), "it ran without []");
+    for (sysctl, layer) in SYSCTLS {
+        let forbid = format!("echo 0 > /proc/sys/user/{sysctl}");
+        assert_eq!(in_a_namespace(&forbid, ""), format!("missing {layer}"), "{sysctl}");
+    }
+    let forbid = "echo 0 > /proc/sys/user/max_net_namespaces";
+    assert_eq!(in_a_namespace(forbid, "network_namespace"), "it ran without [NetworkNamespace]");
+    let forbid = "echo 0 > /proc/sys/user/max_user_namespaces";
+    assert_eq!(in_a_namespace(forbid, "user_namespace"), "missing user_namespace");
+}
+
+/// Not a test by itself: a program whose control groups cannot be written any more after the first start.
+#[tokio::test]
+async fn read_only() {
+    if std::env::var(DENIED).as_deref() != Ok("groups") {
+        return;
+    }
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let program = shell(Profile::shell(), &work, "true");
+    let keeper = confiner.start(&program).await.expect("started").memory_keeper();
+    let mounts = std::fs::read_to_string("/proc/self/mounts").expect("proc");
+    let groups = mounts
+        .lines()
+        .filter_map(|line| line.split(' ').nth(1))
+        .filter(|at| at.starts_with("/sys/fs/cgroup"));
+    for at in groups {
+        let status = Command::new("mount").args(["-o", "remount,bind,ro", at]).status().expect("mount");
+        assert!(status.success(), "{at}");
+    }
+    let second = match confiner.start(&program).await {
+        Ok(running) => format!("it ran with {:?}", running.memory_keeper()),
+        Err(ConfineError::Unavailable(missing)) => format!("missing {}", missing.layer.name()),
+        Err(error) => error.to_string(),
+    };
+    let third = Confiner::new(spawner()).start(&program).await.expect("started").memory_keeper();
+    println!("said: {keeper:?}, {second}, {third:?};");
+}
+
+#[test]
+fn control_groups_that_cannot_be_written_any_more_are_missed() {
+    if !rustix::process::getuid().is_root() {
+        return;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "--propagation=private"]).arg(std::env::current_exe().expect("ours"));
+    command.args(["missing_layers::read_only", "--exact", "--nocapture", "--test-threads=1"]);
+    // A spawner that never had any does without, and says so.
+    let expected = "ControlGroup, missing memory, Watchdog";
+    assert_eq!(said(command.env(DENIED, "groups")), expected);
 }

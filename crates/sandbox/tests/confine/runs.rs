@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::time::Duration;
+use std::path::PathBuf;
 
 use sandbox::Exit;
-use sandbox::confine::{ConfineError, Confined, Confiner, Limit, Limits, MemoryKeeper, Profile};
+use sandbox::confine::{ConfineError, Confined, Confiner, MemoryKeeper, Profile};
 use tokio::io::AsyncWriteExt;
 
 use super::{folder, run, shell, spawner};
@@ -175,43 +175,31 @@ fn groups(mark: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_limit_ends_a_program_and_is_named() {
+async fn a_folder_of_everything_is_no_workspace_by_whatever_name() {
     let confiner = Confiner::new(spawner());
     let (_folder, work) = folder();
-    let tight = Limits {
-        time: Duration::from_millis(1500),
-        cpu: Duration::from_secs(1),
-        processes: 20,
-        memory_bytes: 64 << 20,
-        file_bytes: 1 << 20,
-        open_files: 16,
-        scratch_bytes: 4 << 20,
-        output_bytes: 100_000,
-    };
-    let profile = Profile { limits: tight, ..Profile::write() };
-    let slow = Profile { limits: Limits { time: Duration::from_secs(60), ..tight }, ..profile };
-    for (profile, script, limit) in [
-        (profile, "trap '' TERM; sleep 100", Some(Limit::Time)),
-        (slow, "while :; do :; done", Some(Limit::Cpu)),
-        (
-            slow,
-            "python3 -c 'a = bytearray(300 << 20); import time; time.sleep(30)'",
-            Some(Limit::MemoryBytes),
-        ),
-        (slow, "exec head -c 2000000 /dev/zero > big", Some(Limit::FileBytes)),
-        (slow, "yes", Some(Limit::OutputBytes)),
-        (
-            slow,
-            "for i in 1 2 3; do head -c 1000000 /dev/zero > /tmp/$i || exit 1; done; head -c 2000000 /dev/zero > /tmp/4; exit 9",
-            None,
-        ),
-        (slow, "n=0; while [ $n -lt 40 ]; do sleep 50 & n=$((n+1)); done; exit 0", None),
-    ] {
-        let (printed, outcome) = run(&confiner, &shell(profile, &work, script)).await;
-        assert_eq!(outcome.limit, limit, "{script}: {outcome:?}");
-        assert!(printed.len() <= 100_000 + 4096);
-        if limit.is_none() {
-            assert_ne!(outcome.exit, Exit::Code(0), "{script}: {printed}");
+    let home = PathBuf::from(std::env::var_os("HOME").expect("a home"));
+    let links = [("/".into(), "root"), (home.clone(), "home"), (work.join(".."), "above")];
+    for (to, name) in &links {
+        std::os::unix::fs::symlink(to, work.join(name)).expect("a link");
+    }
+    let wide =
+        [PathBuf::from("/"), "//".into(), home.clone(), home.join("."), work.join("root"), work.join("home")];
+    for workspace in wide.iter().chain(&[work.join("root/etc"), work.join("root/tmp")]) {
+        for profile in [Profile::shell(), Profile::write()] {
+            // A home folder that is not there is none either.
+            match confiner.start(&shell(profile, workspace, "true")).await {
+                Err(ConfineError::Workspace(_)) => {}
+                other => panic!("{}: {other:?}", workspace.display()),
+            }
         }
     }
+    assert_eq!(confiner.spawner(), None, "nothing was started for any of them");
+    // A link to a project is the project, and nothing beside it is written.
+    std::os::unix::fs::symlink(&work, work.join("self")).expect("a link");
+    let script = "echo x > file; echo x > ../beside; echo x > above/beside; echo x > root/tmp/beside; ls";
+    let (_, outcome) = run(&confiner, &shell(Profile::write(), &work.join("self"), script)).await;
+    assert_eq!(outcome.written, Vec::<PathBuf>::new());
+    assert!(work.join("file").exists() && !work.join("../beside").exists());
+    assert!(!PathBuf::from("/tmp/beside").exists());
 }

@@ -109,7 +109,8 @@ async fn pass(mut output: Output, is_error: bool) -> io::Result<()> {
 /// What the exit code does not say.
 fn say(outcome: &Outcome, program: &Confined) {
     if let Some(limit) = outcome.limit {
-        print::remark(&format!("the program was ended: it reached its limit `{}`", limit.name()));
+        let (what, limit) = (if limit.ends_programs() { "was ended" } else { "failed" }, limit.name());
+        print::remark(&format!("the program {what}: it reached its limit `{limit}`"));
     }
     let without: Vec<&str> = outcome.without.iter().map(|layer| layer.name()).collect();
     if !without.is_empty() {

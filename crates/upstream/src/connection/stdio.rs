@@ -182,7 +182,8 @@ fn tell_written(exchange: &Exchange, ended: &Ended) {
 /// How the program ended, as the rest of a sentence about it.
 fn how(ended: Option<&Ended>, stderr: &Stderr) -> String {
     if let Some(limit) = ended.and_then(|ended| ended.limit) {
-        return format!("was ended: it reached its limit `{}`", limit.name());
+        let what = if limit.ends_programs() { "was ended" } else { "failed" };
+        return format!("{what}: it reached its limit `{}`", limit.name());
     }
     let how = match ended.map(|ended| ended.exit) {
         Some(Exit::Code(code)) => format!("exited with code {code}"),

@@ -21,6 +21,9 @@ const MUSL: &[Needed] = &[Needed { probe: &[MUSL_COMPILER, "--version"], package
 /// What a program is typed at in, where what it draws matters.
 const TMUX: &[Needed] = &[Needed { probe: &["tmux", "-V"], package: "tmux" }];
 
+/// What makes system calls fail.
+const STRACE: &[Needed] = &[Needed { probe: &["strace", "--version"], package: "strace" }];
+
 const NEEDED: &[Needed] = &[
     Needed { probe: &["git", "--version"], package: "git" },
     Needed { probe: &["npm", "--version"], package: "npm" },
@@ -45,6 +48,11 @@ pub(crate) fn musl(system: System) -> anyhow::Result<()> {
 /// The same for the terminal of long cases.
 pub(super) fn tmux(system: System) -> anyhow::Result<()> {
     install(TMUX, system)
+}
+
+/// The same for what makes system calls fail.
+pub(crate) fn strace(system: System) -> anyhow::Result<()> {
+    install(STRACE, system)
 }
 
 fn install(needed: &[Needed], system: System) -> anyhow::Result<()> {

@@ -7,6 +7,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
 use super::given::Init;
+use crate::confine::layer::Layer;
 use crate::confine::mount::about;
 use crate::confine::packet::send_files;
 use crate::egress::{NamesNet, PROXY_PORT};
@@ -14,8 +15,11 @@ use crate::egress::{NamesNet, PROXY_PORT};
 /// Where programs ask for the addresses of names.
 const NAMES_PORT: u16 = 53;
 
-/// In a new network the device is down.
-pub(super) fn raise_loopback(_: &Init) -> io::Result<()> {
+/// In a new network the device is down. The machine's own is not ours to raise.
+pub(super) fn raise_loopback(init: &Init) -> io::Result<()> {
+    if init.without.contains(&Layer::NetworkNamespace) {
+        return Ok(());
+    }
     netlink::raise_loopback()
 }
 

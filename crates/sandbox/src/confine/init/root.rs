@@ -13,6 +13,7 @@ use rustix::process::{fchdir, pivot_root};
 
 use super::given::{HOME, Init, USER};
 use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
+use crate::confine::order::Order;
 
 /// Files of our own in its place.
 const WRITTEN: [(&str, &str); 4] = [
@@ -30,6 +31,9 @@ const WRITTEN_FOR_NETWORK: [(&str, &str); 2] = [
 
 /// The root holds folders, links and a few lines; this is what it may grow to.
 const ROOT_BYTES_MAX: &str = "1m";
+
+/// There may be a file for each so many bytes of scratch space: an empty one takes memory, too.
+const SCRATCH_FILE_BYTES: u64 = 4096;
 
 /// Where the new root is put together: `/usr` is there wherever programs are, and its own handle is taken before.
 const SITE: &str = "/usr";
@@ -50,14 +54,21 @@ pub(super) fn build(init: &Init) -> io::Result<()> {
     for (path, text) in WRITTEN.iter().chain(for_network) {
         fs::write(path, text).map_err(about(path))?;
     }
-    let size = init.order.limits.scratch_bytes;
-    let scratch = CString::new(format!("mode=0700,size={size},uid={USER},gid={USER}"))?;
-    let home = Some(HOME).filter(|home| init.order.mounts.iter().all(|mount| mount.at != *home));
-    for folder in std::iter::once("tmp").chain(home.map(inside)) {
+    let bytes = init.order.limits.scratch_bytes;
+    let files = bytes.div_ceil(SCRATCH_FILE_BYTES);
+    let options = format!("mode=0700,size={bytes},nr_inodes={files},uid={USER},gid={USER}");
+    let options = CString::new(options)?;
+    for folder in scratch_folders(&init.order).map(inside) {
         create_dir_all(folder)?;
-        mount::make("tmpfs", folder, &scratch).map_err(about(folder))?;
+        mount::make("tmpfs", folder, &options).map_err(about(folder))?;
     }
     Ok(())
+}
+
+/// Folders that are empty at its start, and gone with the program.
+pub(super) fn scratch_folders(order: &Order) -> impl Iterator<Item = &'static str> {
+    let home = Some(HOME).filter(|home| order.mounts.iter().all(|mount| mount.at != *home));
+    std::iter::once("/tmp").chain(home)
 }
 
 pub(super) fn add_proc(_: &Init) -> io::Result<()> {

@@ -9,6 +9,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 
 use super::children::Children;
+use super::exhausted::Exhaustible;
 use super::given::Init;
 use super::memory;
 use crate::confine::limits::{Limit, Limits};
@@ -31,6 +32,8 @@ pub(super) struct Started {
     deadline: Option<Instant>,
     /// What init sees to itself.
     memory_bytes_max: Option<u64>,
+    /// What is looked at when it has failed.
+    exhaustible: Exhaustible,
     lifeline: OwnedFd,
     report: OwnedFd,
 }
@@ -43,7 +46,8 @@ impl Started {
         let Limits { time, memory_bytes, .. } = order.limits;
         Report::Started { without, memory }.write(&report);
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
-        Started { program, deadline: began.checked_add(time), memory_bytes_max, lifeline, report }
+        let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
+        Started { program, deadline, memory_bytes_max, exhaustible, lifeline, report }
     }
 }
 
@@ -70,7 +74,10 @@ fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
     let killed = Ending::Signal(Signal::KILL.as_raw());
     loop {
         if let Some(status) = reap(started.program)? {
-            return Ok(ended(status));
+            let (ending, limit) = ended(status);
+            let has_failed = ending != Ending::Code(0) && limit.is_none();
+            let reached = if has_failed { started.exhaustible.exhausted() } else { None };
+            return Ok((ending, limit.or(reached)));
         }
         let left = started.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {

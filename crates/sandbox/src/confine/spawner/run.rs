@@ -140,16 +140,21 @@ impl Prepared {
         let taken = spawner.users.as_mut().map(run_user::RunUsers::take).transpose();
         let user = taken.map_err(|error| Report::missing(Layer::RunUser, error))?;
         let mut prepared = Prepared { order, user, mounts: None, placeholders: Vec::new(), group: None };
-        // Without one init keeps watch itself.
-        let bytes = prepared.order.limits.memory_bytes;
-        prepared.group = spawner.groups.as_mut().and_then(|groups| groups.make(bytes).ok());
-        match prepared.mounts(spawner) {
+        match prepared.group(spawner).and_then(|()| prepared.mounts(spawner)) {
             Ok(()) => Ok(prepared),
             Err((layer, error)) => {
                 prepared.undo(spawner);
                 Err(Report::missing(layer, error))
             }
         }
+    }
+
+    /// Where none could be made from the beginning, init keeps watch itself.
+    fn group(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {
+        let bytes = self.order.limits.memory_bytes;
+        let made = spawner.groups.as_mut().map(|groups| groups.make(bytes)).transpose();
+        self.group = made.map_err(|error| (Layer::Memory, error))?;
+        Ok(())
     }
 
     fn mounts(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {

@@ -1,0 +1,136 @@
+//! Every system call on the way to a confined program fails in turn: there is an error with a name, or the program runs with
+//! every layer, and nobody waits for ever. `strace` makes them fail, which takes minutes: `cargo xtask long sandbox`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use sandbox::Launcher;
+use sandbox::confine::{ConfineError, Confiner, Limits, Profile};
+use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
+
+use super::{folder, shell, spawner};
+
+/// What nobody waits longer for, and what watching each call adds to it.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+const WATCHED_MAX: Duration = Duration::from_secs(5);
+
+/// As many at once as a small machine has processors.
+const AT_ONCE: usize = 2;
+
+/// A call is made to fail at most so often: the first of many equal ones tell all.
+const TIMES_MAX: usize = 40;
+
+/// Fewer would mean that the way was not seen.
+const CALLS_MIN: usize = 50;
+
+/// A spawner under the eyes of `strace`.
+fn watched(words: &[&str]) -> Launcher {
+    let Launcher { guard, .. } = spawner();
+    let mut guard_args: Vec<String> =
+        ["-f", "-qq"].iter().chain(words).map(|word| (*word).to_owned()).collect();
+    guard_args.push(guard.to_str().expect("text").to_owned());
+    Launcher { guard: PathBuf::from("strace"), guard_args }
+}
+
+/// How often each process on the way makes each call, at most.
+fn calls(work: &Path) -> BTreeMap<String, usize> {
+    let log = work.join("../log");
+    let said = start(&watched(&["-o", log.to_str().expect("text")]), work, Path::new("/nonexistent"));
+    assert_eq!(said, Ok(()), "without a fault");
+    let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
+    let mut over = Vec::new();
+    for line in fs::read_to_string(&log).expect("a log").lines() {
+        let Some((process, rest)) = line.split_once(' ') else { continue };
+        let Some((call, arguments)) = rest.trim().split_once('(') else { continue };
+        if over.contains(&process.to_owned()) || call.contains(' ') || call.starts_with('<') {
+            continue;
+        }
+        *counts.entry((process.to_owned(), call.to_owned())).or_default() += 1;
+        // From here on it is the program.
+        if call == "execve" && arguments.contains("/sh\"") && arguments.ends_with("= 0") {
+            over.push(process.to_owned());
+        }
+    }
+    fs::remove_file(log).expect("removed");
+    // A file is closed even where `close` says that it could not, which `strace` does not imitate.
+    counts.retain(|(_, call), _| call != "close");
+    let mut most: BTreeMap<String, usize> = BTreeMap::new();
+    for ((_, call), count) in counts {
+        let entry = most.entry(call).or_default();
+        *entry = count.max(*entry).min(TIMES_MAX);
+    }
+    most
+}
+
+/// Has a program started by this launcher. What went wrong, as far as it must not.
+fn start(launcher: &Launcher, work: &Path, outside: &Path) -> Result<(), String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let script = format!("echo out > {}; cat /proc/self/status", outside.display());
+    let limits = Limits { time: Duration::from_secs(3), ..Limits::default() };
+    let program = shell(Profile { limits, ..Profile::write() }, work, &script);
+    let began = Instant::now();
+    let confiner = Confiner::new(launcher.clone());
+    let said = runtime.block_on(async {
+        let mut running = match confiner.start(&program).await {
+            Ok(running) => running,
+            Err(ConfineError::Unavailable(_) | ConfineError::NotRun { .. }) => return Ok(None),
+            Err(error) => return Err(format!("not named: {error:?}")),
+        };
+        let mut io = running.take_io().expect("not taken yet");
+        drop(io.stdin);
+        let mut printed = String::new();
+        let read = timeout(WAIT_MAX + WATCHED_MAX, io.stdout.read_to_string(&mut printed)).await;
+        let ended = timeout(WAIT_MAX + WATCHED_MAX, running.wait()).await;
+        if read.is_err() || ended.is_err() { Err("it never ended".to_owned()) } else { Ok(Some(printed)) }
+    });
+    if began.elapsed() > WAIT_MAX + WATCHED_MAX {
+        return Err(format!("it took {:?}", began.elapsed()));
+    }
+    if outside.exists() {
+        return Err("the program ran unconfined".to_owned());
+    }
+    let Some(printed) = said? else { return Ok(()) };
+    // What it says of itself, if the fault has not kept it from that.
+    for (name, expected) in [("CapEff:", "0000000000000000"), ("NoNewPrivs:", "1"), ("Seccomp:", "2")] {
+        let found = printed.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        if found.is_some_and(|found| found != expected) {
+            return Err(format!("{name} {found:?}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "takes minutes and needs strace: `cargo xtask long sandbox`"]
+fn every_call_on_the_way_may_fail() {
+    let (_folder, work) = folder();
+    let calls = calls(&work);
+    assert!(calls.len() >= CALLS_MIN, "{calls:?}");
+    let faults: Vec<(&str, usize)> =
+        calls.iter().flat_map(|(call, times)| (1..=*times).map(|nth| (&**call, nth))).collect();
+    let next = AtomicUsize::new(0);
+    let wrong = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(|| fail(&faults, &next))).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    println!("{} faults of {} calls", faults.len(), calls.len());
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// Takes faults from the list until there are no more, and says which went wrong.
+fn fail(faults: &[(&str, usize)], next: &AtomicUsize) -> Vec<String> {
+    let mut wrong = Vec::new();
+    while let Some((call, nth)) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
+        let (_folder, work) = folder();
+        let fault = format!("inject={call}:error=EPERM:when={nth}");
+        let launcher = watched(&["-o", "/dev/null", "-e", &fault]);
+        if let Err(why) = start(&launcher, &work, &work.join("../outside")) {
+            wrong.push(format!("{call} {nth}: {why}"));
+        }
+    }
+    wrong
+}
