@@ -43,7 +43,7 @@ impl Processes for Programs {
     }
 
     fn ended(&self, ended: &Ended) {
-        if let Some(limit) = ended.limit {
+        if let Some(limit) = ended.limit.filter(|limit| limit.ends_programs()) {
             self.telemetry.metrics.confined_killed(limit.name());
         }
     }
