@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sandbox::confine::LeftOut;
 use sandbox::egress::{Attempt, Destination, Entry, Host, Kind, Outcome, Reason};
+use sandbox::text_file;
 use serde::Serialize;
 
 use crate::connection::SandboxReport;
@@ -39,17 +40,20 @@ fn unseen(settings: &Settings, LeftOut { path, why }: &LeftOut) -> SandboxRefusa
         what: format!("see {}", settings.masked(&path.display().to_string())),
         why: (*why).to_owned(),
         times: 1,
-        allow: reading(settings, path),
+        allow: seeing(settings, path),
     }
 }
 
-/// Only where it says nothing of reading yet: what is known here of its paths is not as they are written.
-fn reading(settings: &Settings, path: &Path) -> Option<String> {
-    let path = path.to_str().filter(|_| settings.sandbox().read.is_empty())?;
-    if settings.masked(path) != path {
-        return None;
-    }
-    Some(set(settings, "read", &[path]))
+/// Only where nothing is said of that yet: what is known here of its paths is not as they are written.
+fn seeing(settings: &Settings, path: &Path) -> Option<String> {
+    let sandbox = settings.sandbox();
+    let (key, path, is_said) = match text_file::exists(path) {
+        true => ("read", path, !sandbox.read.is_empty()),
+        // It is going to make it.
+        false => ("write", path.parent()?, !sandbox.write.is_empty()),
+    };
+    let path = path.to_str().filter(|path| !is_said && settings.masked(path) == *path)?;
+    Some(set(settings, key, &[path]))
 }
 
 fn blocked_entry(settings: &Settings, entry: &Entry) -> Option<SandboxRefusal> {
@@ -192,11 +196,18 @@ mod tests {
 
     #[test]
     fn what_it_does_not_see_is_told_and_no_path_of_the_table_is_written_anew() {
-        let left_out = LeftOut { path: "/home/me's".into(), why: "it is the home folder, or holds it" };
-        let allow = |name: &str, sandbox: &str| unseen(&settings(name, sandbox), &left_out).allow;
-        let expected = r#"toolcrib mcp set 'a b' 'sandbox.read=["/home/me'\''s"]'"#;
-        assert_eq!(allow("a b", "").as_deref(), Some(expected));
-        assert_eq!(allow("it", "read = ['/x']"), None);
-        assert_eq!(unseen(&settings("it", ""), &left_out).what, "see /home/me's");
+        let left_out = |path: &str| LeftOut { path: path.into(), why: "it is so" };
+        for (sandbox, path, expected) in [
+            ("", "/usr", Some(r#"'sandbox.read=["/usr"]'"#)),
+            ("write = ['/x']", "/usr", Some(r#"'sandbox.read=["/usr"]'"#)),
+            ("read = ['/x']", "/usr", None),
+            // What is not there is made in its folder.
+            ("", "/no/one's/file", Some(r#"'sandbox.write=["/no/one'\''s"]'"#)),
+            ("write = ['/x']", "/no/one's/file", None),
+        ] {
+            let refusal = unseen(&settings("a b", sandbox), &left_out(path));
+            let expected = expected.map(|typed| format!("toolcrib mcp set 'a b' {typed}"));
+            assert_eq!((refusal.allow, refusal.what), (expected, format!("see {path}")), "{sandbox}");
+        }
     }
 }

@@ -16,7 +16,7 @@ use crate::world::World;
 /// A server's program that runs. Dropping it ends it without waiting.
 pub(super) enum Process {
     /// With the person's rights, under a guard.
-    Open(Tree),
+    Open(Box<Tree>),
     /// In the sandbox.
     Confined(Box<Running>),
 }
@@ -58,7 +58,7 @@ impl Process {
         world: &World,
     ) -> Result<(Process, Option<Arc<SandboxReport>>), ConnectError> {
         let Some(may) = settings.server_may(&world.launcher.guard) else {
-            return Ok((Process::Open(world.launcher.start(program)?), None));
+            return Ok((Process::Open(Box::new(world.launcher.start(program)?)), None));
         };
         let found = {
             let program = program.clone();
