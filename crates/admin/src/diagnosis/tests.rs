@@ -130,7 +130,7 @@ fn programs_that_end() {
               check the package's name and version in `args`
             registry_unreachable
               it exited with code 1: it could not reach the network to fetch what it needs; it said: npm error code ENOTFOUND
-              check the connection; behind a proxy, pass its variables on with `inherit = ["*_PROXY", "*_proxy"]`
+              check the connection, and what its sandbox lets it reach (`network`); where a company's proxy alone leads out, name it in `[sandbox] proxy`
             no_executable
               it exited with code 1: the package holds no program of that name; it said: npm error could not determine executable to run
               check the package's name, and name its program too, such as `npx -y -p PACKAGE PROGRAM` or `uvx --from PACKAGE PROGRAM`
@@ -142,13 +142,13 @@ fn programs_that_end() {
               start it so that it speaks over its standard streams (often with an argument such as `stdio`), or give it another port
             no_permission
               it exited with code 1: it was not allowed to do something that it needs; it said: PermissionError: [Errno 13]
-              give it a folder or file it may use, or run it as a user who may
+              give it a folder or file it may use; its sandbox shows it others if `read` or `write` in its `sandbox` table name them
             wrong_arguments
               it exited with code 1: it does not understand its arguments; it said: error: unrecognized arguments: --x
               check `args`; its own help (mostly `--help`) says what it takes
             no_docker
               it exited with code 1: Docker does not answer; it said: Cannot connect to the Docker daemon
-              start Docker; if it runs elsewhere, pass its variable on with `inherit = ["DOCKER_*"]`
+              start Docker, and let the server use it: `sandbox.sockets = ["/var/run/docker.sock"]`, or `sandbox.profile = "open"`; if it runs elsewhere, `inherit = ["DOCKER_*"]`
             setting_missing
               it exited with code 1: it misses a setting or a key; it said: BRAVE_API_KEY is missing: set the environment variable
               give it in `env`; a program inherits only a few variables of this one, others have to be named in `env` or `inherit`

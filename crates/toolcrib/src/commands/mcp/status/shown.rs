@@ -83,12 +83,6 @@ mod tests {
         vec![
             json!({ "name": "fs", "state": { "status": "connected" }, "transport": "stdio", "tools": 14, "prompts": 0,
                 "resources": 2, "held_back": 1, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": "it\nended" }),
-            json!({ "name": "db", "state": { "status": "connected" }, "transport": "stdio", "tools": 1, "prompts": 0,
-                "resources": 0, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": null,
-                "sandbox": { "profile": "confined", "refused": [
-                    { "what": "connect db:5432", "why": "no rule allows it", "times": 2, "allow": "toolcrib mcp set db x" },
-                    { "what": "connect a:1", "why": "no rule allows it", "times": 1, "allow": null },
-                ] } }),
             json!({ "name": "git", "state": { "status": "failed", "error": "the program `git-mcp` was not found" },
                 "transport": "stdio", "tools": 3, "prompts": 0, "resources": 0, "stale": true,
                 "fetched_at_ms": fetched_at_ms, "last_error": "the program `git-mcp` was not found" }),
@@ -97,6 +91,12 @@ mod tests {
             // Of another version.
             json!({ "name": "odd", "state": { "status": "sleeping" }, "mood": "fine" }),
             json!({ "name": "old", "workspace": "docs", "state": { "status": "disabled" }, "transport": "http", "tools": 0 }),
+            json!({ "name": "db", "state": { "status": "connected" }, "transport": "stdio", "tools": 1, "prompts": 0,
+                "resources": 0, "stale": false, "fetched_at_ms": fetched_at_ms, "last_error": null,
+                "sandbox": { "profile": "confined", "refused": [
+                    { "what": "connect db:5432", "why": "no rule allows it", "times": 2, "allow": "toolcrib mcp set db x" },
+                    { "what": "connect a:1", "why": "no rule allows it", "times": 1, "allow": null },
+                ] } }),
         ]
     }
 
@@ -104,12 +104,13 @@ mod tests {
     fn a_table_says_what_to_do() {
         expect![[r#"
             process 7, http://127.0.0.1:3000/mcp, /home/u/toolcrib.toml, /work/toolcrib.toml
-            NAME        TRANSPORT  STATUS      TOOLS  PROMPTS  RESOURCES  HELD BACK  AGE               LAST ERROR
-            fs          stdio      connected   14     0        2          1          5 min old         it ended
-            git         stdio      failed      3      0        0          -          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
-            linear      http       needs auth  0      0        0          0          -                 run `toolcrib mcp auth linear`
-            odd                    sleeping    -      -        -          -          -
-            old (docs)  http       disabled    0      -        -          -          -"#]]
+            NAME        TRANSPORT  STATUS      SANDBOX   TOOLS  PROMPTS  RESOURCES  HELD BACK  AGE               LAST ERROR
+            fs          stdio      connected   -         14     0        2          1          5 min old         it ended
+            git         stdio      failed      -         3      0        0          -          5 min old, stale  the program `git-mcp` was not found; `toolcrib mcp test git` says more
+            linear      http       needs auth  -         0      0        0          0          -                 run `toolcrib mcp auth linear`
+            odd                    sleeping    -         -      -        -          -          -
+            old (docs)  http       disabled    -         0      -        -          -          -
+            db          stdio      connected   confined  1      0        0          -          5 min old         blocked: connect db:5432 (no rule allows it); allow it with `toolcrib mcp set db x`, and 1 more"#]]
         .assert_eq(&to_text(&toolcrib(reports(), &[]), true, NOW_MS).to_string());
         assert_eq!(to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS).to_string(), NO_SERVERS);
     }

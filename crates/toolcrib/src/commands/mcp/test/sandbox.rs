@@ -1,6 +1,6 @@
 //! What a server may touch, and what it was refused while it was tested.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use admin::servers::{RefusalFacts, SandboxFacts};
 use serde_json::{Value, json};
@@ -33,7 +33,8 @@ impl Touched {
             let mut texts: Vec<String> =
                 paths.iter().map(|path| settings.masked(&path.display().to_string())).collect();
             texts.sort_unstable();
-            texts.dedup();
+            // What lies in another one goes without saying.
+            texts.dedup_by(|next, kept| Path::new(next).starts_with(kept));
             texts
         };
         let refused = report.map(|report| report.refusals(settings)).unwrap_or_default();
