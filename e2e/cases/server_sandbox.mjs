@@ -9,7 +9,7 @@ import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support
 import { textOf } from "../support/core.mjs";
 import { PROGRAM, filesystem, pythonServer } from "../support/environment.mjs";
 import { connect } from "../support/sdk_clients.mjs";
-import { configure, expectExit, serve, start } from "../support/toolcrib.mjs";
+import { configure, expectExit, runToEnd, serve } from "../support/toolcrib.mjs";
 
 const http = createServer((request, response) => {
   response.setHeader("content-type", "text/plain");
@@ -23,11 +23,15 @@ const outside = path.join(realpathSync(process.env.TOOLCRIB_E2E_TMP ?? "/tmp"), 
 mkdirSync(outside, { recursive: true });
 writeFileSync(path.join(outside, "notes.txt"), "remember the milk\n");
 
+// As a person would write it, who has not said yet that it writes.
+const { command, args } = filesystem(outside);
+const files = { command, args };
+
 const config = configure({
   upstreams: {
-    files: filesystem(outside),
-    fetch: { ...pythonServer("mcp_server_fetch"), sandbox: { network: ["api.example.com"] } },
-    free: { ...filesystem(outside), sandbox: { profile: "open" } },
+    files,
+    fetch: { ...pythonServer("mcp_server_fetch", "--allow-private-ips"), sandbox: { network: ["api.example.com"] } },
+    free: { ...files, sandbox: { profile: "open" } },
   },
   more: '[policy]\nallow = ["*"]',
 });
@@ -79,9 +83,12 @@ await run({
     const read = await call("files_read_text_file", { path: notes });
     checkHolds("what is read", read.text, "remember the milk");
     const given = { path: path.join(outside, "new.txt"), content: "made" };
-    check((await call("files_write_file", given)).isError, "a refusal to write", given);
+    checkHolds("a refusal to write", (await call("files_write_file", given)).text, "EROFS");
     typed(`toolcrib mcp set files 'sandbox.write=["${outside}"]'`);
-    await eventually("the server to write", async () => !(await call("files_write_file", given)).isError);
+    await eventually("the server to write", async () => {
+      const { text } = await call("files_write_file", given);
+      return text.includes("Successfully");
+    });
     checkSame("the file", "made", readFileSync(given.path, "utf8"));
   },
 
@@ -121,7 +128,6 @@ await run({
     const project = path.join(home, "project");
     const own = path.join(home, ".config/toolcrib");
     for (const folder of [project, own]) mkdirSync(folder, { recursive: true });
-    const { command, args } = filesystem(outside);
     const table = (name) =>
       `[mcp.${name}]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n[mcp.${name}.sandbox]\n`;
     writeFileSync(path.join(own, "toolcrib.toml"), `${table("mine")}profile = "open"\n`);
@@ -131,10 +137,14 @@ await run({
     );
     const options = { cwd: project, env: { HOME: home, XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" } };
     const checked = await expectExit(0, ["config", "check"], options);
-    checkHolds("what is passed over", checked.stdout + checked.stderr, "mcp.mine.sandbox.write", "mcp.theirs.sandbox.profile");
+    checkHolds(
+      "what is passed over",
+      checked.stdout + checked.stderr,
+      "mcp.mine.sandbox.write", "mcp.theirs.sandbox.profile",
+    );
     checkHolds("the list", (await expectExit(0, ["mcp", "list"], options)).stdout, /mine +stdio .* confined /);
-    const waiting = await start(["trust", "--json"], options).ended;
-    checkHolds("what it asks for", waiting.stdout, "reaches db.internal:1");
+    const asked = await runToEnd(["trust"], options);
+    checkHolds("what it asks for", asked.stdout + asked.stderr, "reaches db.internal:1");
   },
 
   "a layer that is missing has a diagnosis of its own": async () => {
