@@ -140,7 +140,8 @@ await run({
     checkHolds(
       "what is passed over",
       checked.stdout + checked.stderr,
-      "mcp.mine.sandbox.write", "mcp.theirs.sandbox.profile",
+      "mcp.mine.sandbox.write",
+      "mcp.theirs.sandbox.profile",
     );
     checkHolds("the list", (await expectExit(0, ["mcp", "list"], options)).stdout, /mine +stdio .* confined /);
     const asked = await runToEnd(["trust"], options);

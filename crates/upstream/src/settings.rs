@@ -10,6 +10,7 @@ mod inherited;
 mod limits;
 pub(crate) mod mask;
 mod named;
+mod narrowed;
 mod own_files;
 mod place;
 mod sandbox;
