@@ -113,9 +113,38 @@ pub(crate) fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use sandbox::confine::{Layer, MemoryKeeper};
+    use sandbox::egress::{HostRules, Journal};
+    use tool_api::Sandboxed;
     use wire::Revision;
 
     use super::*;
+
+    #[test]
+    fn a_server_without_a_waived_layer_is_degraded_and_so_are_its_calls() {
+        let upstream = crate::round::tests::upstream();
+        let report = |without: &[Layer]| SandboxReport {
+            read: Vec::new(),
+            write: Vec::new(),
+            hosts: HostRules::none(),
+            left_out: Vec::new(),
+            without: without.to_vec(),
+            memory: MemoryKeeper::Watchdog,
+            journal: Arc::new(Journal::new()),
+        };
+        assert_eq!(upstream.sandboxed(), None, "it has not been started");
+        for (without, profile, degraded) in
+            [(&[][..], "confined", None), (&[Layer::Landlock][..], "degraded", Some(vec!["landlock"]))]
+        {
+            *upstream.confined.lock().expect("nobody panics") = Some(Arc::new(report(without)));
+            let state = SandboxState::of(&upstream.settings, upstream.sandbox().as_deref());
+            assert_eq!(state.expect("it is a program").profile, profile);
+            let degraded = degraded.map(|degraded| Sandboxed { profile: "upstream", degraded });
+            assert_eq!(upstream.sandboxed(), degraded, "{without:?}");
+        }
+    }
 
     #[test]
     fn a_state_is_written_as_the_seed_wrote_it() {
