@@ -26,7 +26,7 @@ const MOMENT_MAX: Duration = Duration::from_millis(1500);
 /// all copies of a shell, which cost little.
 const STUBBORN: &str = r#"
 : MARK
-trap "" TERM HUP INT QUIT
+trap "" TERM HUP INT QUIT PIPE
 mkfifo /tmp/never; exec 3<> /tmp/never
 setsid sh -c 'read line <&3; : MARK' &
 n=0; while [ $n -lt 1000 ]; do ( (read line <&3) & ); n=$((n+1)); done
