@@ -2,6 +2,7 @@
 
 mod check;
 mod checked;
+mod confined;
 mod confinement;
 mod endpoint;
 mod expand;

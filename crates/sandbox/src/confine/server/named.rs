@@ -3,7 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Seen, places};
+use super::places;
+use super::seen::{Seen, too_wide};
 use crate::files::is_code;
 use crate::process::Program;
 
@@ -76,7 +77,7 @@ fn file(path: &Path, seen: &mut Seen<'_>) {
 /// The folder of the package that a script is part of.
 fn package(script: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let above = script.ancestors().skip(1).take(PACKAGE_DEPTH_MAX);
-    let mut above = above.take_while(|folder| super::too_wide(folder, home).is_none());
+    let mut above = above.take_while(|folder| too_wide(folder, home).is_none());
     above.find(|folder| PACKAGE_FILES.iter().any(|file| folder.join(file).is_file())).map(Path::to_owned)
 }
 
@@ -84,7 +85,7 @@ fn package(script: &Path, home: Option<&Path>) -> Option<PathBuf> {
 mod tests {
     use std::fs;
 
-    use super::super::ServerMay;
+    use super::super::may::ServerMay;
     use super::*;
 
     /// What is read and, in brackets, written of what these words name.

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::too_wide;
+use super::seen::too_wide;
 
 /// An interpreter may itself be a script.
 const INTERPRETERS_MAX: usize = 4;

@@ -1,0 +1,105 @@
+//! `Seen`: what a server sees of what its command line names, and what it does not.
+
+use std::path::{Path, PathBuf};
+
+use super::may::ServerMay;
+
+/// Something that a server's command line or settings name, and that it does not see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// What.
+    pub path: PathBuf,
+    /// Why, as the end of a sentence.
+    pub why: &'static str,
+}
+
+/// What it sees of what it names.
+pub(super) struct Seen<'a> {
+    pub(super) home: Option<PathBuf>,
+    may: &'a ServerMay,
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+    pub(super) left_out: Vec<LeftOut>,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn new(home: Option<PathBuf>, may: &'a ServerMay) -> Seen<'a> {
+        Seen { home, may, read: Vec::new(), write: Vec::new(), left_out: Vec::new() }
+    }
+
+    /// `path` is absolute, and there.
+    pub(super) fn add(&mut self, path: &Path) {
+        let Ok(real) = path.canonicalize() else { return };
+        if let Some(why) = too_wide(&real, self.home.as_deref()) {
+            self.leave_out(path, why);
+            return;
+        }
+        match self.is_written(&real) {
+            true => self.write.push(path.to_owned()),
+            false => self.read.push(path.to_owned()),
+        }
+    }
+
+    /// `path` is absolute, and not there, but its folder is: it may be what the server is to write.
+    pub(super) fn add_absent(&mut self, path: &Path) {
+        let Some(folder) = path.parent().and_then(|folder| folder.canonicalize().ok()) else { return };
+        if self.is_written(&folder) {
+            self.write.push(folder);
+        } else {
+            let why = "it is not there, and is made only in a folder that the server may write";
+            self.leave_out(path, why);
+        }
+    }
+
+    fn is_written(&self, real: &Path) -> bool {
+        let lies_in = |folder: &PathBuf| folder.canonicalize().is_ok_and(|folder| real.starts_with(folder));
+        self.may.workspaces.iter().chain(&self.may.write).any(lies_in)
+    }
+
+    fn leave_out(&mut self, path: &Path, why: &'static str) {
+        let left_out = LeftOut { path: path.to_owned(), why };
+        if !self.left_out.contains(&left_out) {
+            self.left_out.push(left_out);
+        }
+    }
+}
+
+/// Why a program does not see all of a folder only because it is named, if so.
+pub(super) fn too_wide(real: &Path, home: Option<&Path>) -> Option<&'static str> {
+    const OF_THE_MACHINE: [&str; 6] = ["/boot", "/dev", "/proc", "/run", "/sys", "/var/run"];
+    const OF_MANY: [&str; 9] = ["/", "/etc", "/home", "/media", "/mnt", "/srv", "/tmp", "/var", "/root"];
+    if home.is_some_and(|home| home.starts_with(real)) {
+        return Some("it is the home folder, or holds it");
+    }
+    if OF_THE_MACHINE.iter().any(|folder| real.starts_with(folder)) {
+        return Some("it belongs to the machine");
+    }
+    OF_MANY
+        .iter()
+        .any(|folder| real == Path::new(folder))
+        .then_some("it holds far more than one server needs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_wide_is_left_out_and_said() {
+        let home = Some(Path::new("/home/me"));
+        for (path, is_seen) in [
+            ("/home/me/project", true),
+            ("/srv/data", true),
+            ("/etc/app", true),
+            ("/home/me", false),
+            ("/home", false),
+            ("/", false),
+            ("/run/user/1000", false),
+            ("/proc/self", false),
+            ("/etc", false),
+            ("/tmp", false),
+        ] {
+            assert_eq!(too_wide(Path::new(path), home).is_none(), is_seen, "{path}");
+        }
+    }
+}
