@@ -103,7 +103,7 @@ const standInForNpx = () => {
   const text = [
     `#!${NODE}`,
     `const words = process.argv.slice(2).filter((word) => word !== "-y");`,
-    "const file = require(\"node:path\").join(__dirname, words.shift(), \"dist/index.js\");",
+    'const file = require("node:path").join(__dirname, words.shift(), "dist/index.js");',
     "process.argv.splice(1, process.argv.length, file, ...words);",
     "import(file);",
   ].join("\n");
