@@ -4,7 +4,7 @@ import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
 
 const config = configure();
-const LAYERS = 22;
+const LAYERS = 23;
 const ATTEMPTS_MIN = 60;
 const doctor = async (...options) => (await expectExit(0, ["doctor", "--config", config.file, ...options])).stdout;
 

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, failure, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
-import { FOLDER, NODE, everything, fixture, importPackage } from "../support/environment.mjs";
+import { CHECKOUT, FOLDER, NODE, everything, fixture, importPackage } from "../support/environment.mjs";
 import { connectInMode, connectV1 } from "../support/era_clients.mjs";
 import { freePort, startEverything, startFixture } from "../support/http_servers.mjs";
 import { oddUpstream } from "../support/odd_upstream.mjs";
@@ -22,7 +22,13 @@ const mark = newMark();
 
 /** An upstream that starts what a script says at that time. */
 const script = path.join(FOLDER, "server.sh");
-const scripted = { command: "/bin/sh", args: ["-c", 'exec /bin/sh "$0"', script], env: mark.env };
+const scripted = {
+  command: "/bin/sh",
+  args: ["-c", 'exec /bin/sh "$0"', script],
+  env: mark.env,
+  // What a script says nobody reads before it runs.
+  sandbox: { read: [CHECKOUT, path.resolve(NODE, "../../..")] },
+};
 const write = (...words) => writeFileSync(script, `exec ${words.map((word) => `'${word}'`).join(" ")}\n`);
 const writeFixture = (era) => write(NODE, fixture("conformance/server.mjs"), "--era", era, "--stdio");
 writeFixture("legacy");

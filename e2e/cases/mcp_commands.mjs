@@ -23,7 +23,7 @@ const config = configure({
     off: { command: "/does/not/exist", enabled: false },
     closed: { url: "http://127.0.0.1:1/mcp" },
   },
-  more: COMMENT,
+  more: `[sandbox]\nwrite = ["${FOLDER}"]\n${COMMENT}`,
 });
 const SECRETS = [SECRET, "hunter2-in-the-address"];
 

@@ -29,6 +29,8 @@ const OF_THE_PERSON_PREFIX: &str = "XDG_";
 pub struct ConfinedServer {
     /// The program.
     pub program: Confined,
+    /// What it reads of what it and its settings name.
+    pub named: Vec<PathBuf>,
     /// What is left out.
     pub left_out: Vec<LeftOut>,
 }
@@ -47,19 +49,21 @@ impl ConfinedServer {
         let executable = lookup::find(program, &outside)?;
         let home = variable("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
         let mut seen = Seen::new(home, may);
-        let mut read = tool_chains::all(seen.home.as_deref());
+        // What lies in somebody's own folders may be closed to others.
+        let mut own = tool_chains::of_person(seen.home.as_deref());
         let path = outside.get(&OsString::from("PATH")).cloned().unwrap_or_default();
-        read.extend(places::of(&executable, &path, seen.home.as_deref()));
+        own.extend(places::of(&executable, &path, seen.home.as_deref()));
         named::look(program, &mut seen);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());
-        let Seen { read: named, write, left_out, .. } = seen;
+        let Seen { read: mut named, write, left_out, .. } = seen;
+        named.extend(may.read.iter().cloned());
         let program = Confined {
             args: program.args.iter().map(Into::into).collect(),
             env: environment(program, outside),
             cwd: program.cwd.clone(),
             protected: may.protected.clone(),
-            read,
-            read_as_owner: named.into_iter().chain(may.read.iter().cloned()).collect(),
+            read: tool_chains::of_machine(),
+            read_as_owner: own.into_iter().chain(named.iter().cloned()).collect(),
             write: write.into_iter().chain(may.write.iter().cloned()).collect(),
             sockets: may.sockets.clone(),
             home: program.own_folder.clone(),
@@ -68,7 +72,7 @@ impl ConfinedServer {
             waived: may.waived.clone(),
             ..Confined::new(Profile { limits: may.limits, ..profile }, executable, "/")
         };
-        Ok(ConfinedServer { program, left_out })
+        Ok(ConfinedServer { program, named, left_out })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Servers: what they find inside, what they keep, and how they end.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use sandbox::confine::{ConfinedServer, Confiner, Limits, Outcome, ServerMay};
@@ -108,6 +110,24 @@ EOF"#;
     assert_eq!(lines[..2], ["hello from outside", "ConnectionRefusedError"], "{printed}");
     assert!(lines[2].starts_with("198.18."), "{printed}");
     assert_eq!(lines[3..], ["gaierror"], "{printed}");
+}
+
+#[tokio::test]
+async fn a_server_runs_from_a_folder_that_is_closed_to_others() {
+    let (_folder, work) = folder();
+    let private = work.with_file_name("private");
+    std::fs::create_dir(&private).expect("a folder");
+    let script = private.join("server");
+    std::fs::write(&script, "#!/bin/sh\necho it runs\n").expect("a file");
+    std::fs::set_permissions(&script, Permissions::from_mode(0o700)).expect("a mode");
+    std::fs::set_permissions(&private, Permissions::from_mode(0o700)).expect("a mode");
+    let program =
+        Program { command: script.display().to_string(), args: Vec::new(), ..program("", &[], &work) };
+    // Something in it is hidden, besides.
+    let protected = ProtectedPaths { unread: vec![private.join("secret")], ..ProtectedPaths::default() };
+    std::fs::write(private.join("secret"), "").expect("a file");
+    let (printed, _) = run(&program, &ServerMay { protected, ..may(&work, &[]) }).await;
+    assert_eq!(printed, "it runs\n");
 }
 
 #[tokio::test]

@@ -65,9 +65,10 @@ impl Process {
             // It looks at some files.
             tokio::task::spawn_blocking(move || ConfinedServer::new(&program, &may)).await
         };
-        let ConfinedServer { program, left_out } = found.map_err(|error| ConnectError::lost(&error))??;
+        let ConfinedServer { program, named, left_out } =
+            found.map_err(|error| ConnectError::lost(&error))??;
         let running = world.confiner.start(&program).await?;
-        let report = Arc::new(report(&program, &running, left_out));
+        let report = Arc::new(report(&program, &running, named, left_out));
         Ok((Process::Confined(Box::new(running)), Some(report)))
     }
 
@@ -120,9 +121,14 @@ impl From<Outcome> for Ended {
     }
 }
 
-fn report(program: &Confined, running: &Running, left_out: Vec<LeftOut>) -> SandboxReport {
+fn report(
+    program: &Confined,
+    running: &Running,
+    read: Vec<PathBuf>,
+    left_out: Vec<LeftOut>,
+) -> SandboxReport {
     SandboxReport {
-        read: program.read_as_owner.clone(),
+        read,
         write: program.write.clone(),
         hosts: program.hosts.clone(),
         left_out,

@@ -39,6 +39,10 @@ fn apply(root: BorrowedFd<'_>, path: &Path, rule: Rule, empty: &Empty) -> io::Re
         Ok(place) => place,
         // Somebody outside has taken it away meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        // Where we do not get, the program does not either: it is the same user with fewer rights.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied && rule == Rule::Hidden => {
+            return Ok(());
+        }
         Err(error) => return Err(error),
     };
     let mounted = match rule {

@@ -32,10 +32,15 @@ const OF_THE_PERSON: [&str; 20] = [
 /// Variables that lead tools to what lies in the home folder by default.
 const LEADING: [(&str, &str); 2] = [("RUSTUP_HOME", ".rustup"), ("VOLTA_HOME", ".volta")];
 
-/// Those that are there.
-pub(super) fn all(home: Option<&Path>) -> Vec<PathBuf> {
-    let of_person = home.into_iter().flat_map(|home| OF_THE_PERSON.iter().map(|folder| home.join(folder)));
-    OF_THE_MACHINE.iter().map(PathBuf::from).chain(of_person).filter(|folder| folder.is_dir()).collect()
+/// Those of the machine that are there.
+pub(super) fn of_machine() -> Vec<PathBuf> {
+    OF_THE_MACHINE.iter().map(PathBuf::from).filter(|folder| folder.is_dir()).collect()
+}
+
+/// Those of the person.
+pub(super) fn of_person(home: Option<&Path>) -> Vec<PathBuf> {
+    let folders = home.into_iter().flat_map(|home| OF_THE_PERSON.iter().map(|folder| home.join(folder)));
+    folders.filter(|folder| folder.is_dir()).collect()
 }
 
 /// With these variables they are found where they are.
