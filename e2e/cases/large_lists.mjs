@@ -24,7 +24,7 @@ const LISTS_ASKED_MAX = 10;
 const FLOOD_BYTES_MAX = 8 * 2 ** 20;
 
 /** 20,000 tools of 120 bytes, in the forms in which a gateway needs them, and as one answer. */
-const LISTS_BYTES_MAX = 128 * 2 ** 20;
+const LISTS_BYTES_MAX = 144 * 2 ** 20;
 
 /** Calls that need nothing of a busy upstream: one is answered while it is busy, if it does not wait for it. */
 const UNDISTURBED_MIN = 1;

@@ -36,6 +36,19 @@ const parts = {
     await confined(126, [], "/etc/passwd");
   },
 
+  "a host that is named is reached, and no other": async () => {
+    const at = server.address().port;
+    const connect = `import socket, sys
+for host, port in (("localhost", ${at}), ("example.org", 443)):
+    try: print(socket.create_connection((host, port), 5).recv(5).decode())
+    except OSError as error: print(type(error).__name__)`;
+    const options = ["--net", `localhost:${at}`];
+    const { stdout, stderr } = await confined(0, options, "python3", "-c", connect);
+    checkSame("what it reached", "hello\ngaierror\n", stdout);
+    checkHolds("what it was refused", stderr, "blocked: look up example.org");
+    checkHolds("a host that is none", (await confined(2, ["--net", "http://x"], "true")).stderr, "--net: `http://x`");
+  },
+
   "what is outside stays outside": async () => {
     const beside = path.join(config.folder, "beside.txt");
     const script = `cat ${beside} "$HOME/.ssh" /etc/shadow 2>/dev/null; env; ls /run /home/* 2>/dev/null; true`;

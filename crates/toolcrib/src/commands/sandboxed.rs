@@ -7,6 +7,7 @@ use std::os::fd::AsFd as _;
 use daemon::assemble::protected_from_programs;
 use daemon::shared::{SPAWNER, confinement};
 use sandbox::Exit;
+use sandbox::egress::HostRules;
 use sandbox::confine::{
     ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
 };
@@ -43,6 +44,14 @@ fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
     if let Some(timeout) = asked.timeout {
         profile.limits.time = timeout.0;
     }
+    let mut hosts = HostRules::none();
+    if !asked.net.is_empty() {
+        let named = HostRules::parse(&asked.net).map_err(|why| Trouble::Misused(format!("--net: {why}")))?;
+        hosts = named.or(settings.sandbox.hosts.clone());
+        profile = profile.with_network(true);
+    }
+    let is_writable = profile.workspace == WorkspaceAccess::Writable;
+    let write = settings.sandbox.write.iter().filter(|_| is_writable).cloned().collect();
     let mut words = asked.command.into_iter();
     let command = words.next().unwrap_or_default();
     Ok(Confined {
@@ -50,6 +59,9 @@ fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
         surroundings: surroundings(cli)?.variables,
         protected: protected_from_programs(settings)?,
         read: settings.sandbox.read.clone(),
+        write,
+        hosts,
+        company: settings.sandbox.proxy.clone(),
         waived: settings.sandbox.waived.clone(),
         ..Confined::new(profile, command, &settings.workspace)
     })
@@ -60,8 +72,12 @@ async fn confined(confiner: &Confiner, program: &Confined) -> Result<Ending, Tro
         Ok(running) => running,
         Err(error) => return not_run(error),
     };
+    let journal = running.journal().clone();
     let outcome = pass_on(running).await?;
     say(&outcome, program);
+    for blocked in journal.blocked() {
+        print::remark(&print::harmless(&format!("blocked: {blocked}")));
+    }
     Ok(Ending::Program(match outcome.exit {
         Exit::Code(code) => u8::try_from(code).unwrap_or(LOST),
         Exit::Signal(signal) => u8::try_from(SIGNAL_CODE_BASE + signal).unwrap_or(LOST),
