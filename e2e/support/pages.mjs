@@ -105,7 +105,7 @@ const standInForNpx = () => {
     `const words = process.argv.slice(2).filter((word) => word !== "-y");`,
     'const file = require("node:path").join(__dirname, words.shift(), "dist/index.js");',
     // Beside the packages that `npx` fetches servers may write: they lie in their home folders.
-    "process.env.MEMORY_FILE_PATH ??= require(\"node:path\").join(require(\"node:os\").homedir(), \"memory.jsonl\");",
+    'process.env.MEMORY_FILE_PATH ??= require("node:path").join(require("node:os").homedir(), "memory.jsonl");',
     "process.argv.splice(1, process.argv.length, file, ...words);",
     "import(file);",
   ].join("\n");
