@@ -10,7 +10,7 @@ pub enum Kind {
     /// One of the open internet.
     Public,
     /// One of a network at home or at work: RFC 1918, unique local (RFC 4193), and RFC 6598, by which overlay networks
-    /// such as Tailscale number their machines.
+    /// such as Tailscale number their machines; what is for documentation counts with them.
     Private,
     /// This machine.
     Loopback,
@@ -54,6 +54,8 @@ fn of_v4(address: Ipv4Addr) -> Kind {
         [127, ..] => Kind::Loopback,
         [169, 254, ..] => Kind::LinkLocal,
         [10, ..] | [172, 16..=31, ..] | [192, 168, ..] | [100, 64..=127, ..] => Kind::Private,
+        // For documentation (RFC 5737), and so nobody's on the internet: who meets them has a network that uses them.
+        [192, 0, 2, _] | [198, 51, 100, _] | [203, 0, 113, _] => Kind::Private,
         _ => Kind::Reserved,
     }
 }
@@ -77,7 +79,18 @@ mod tests {
     fn each_address_has_its_kind() {
         for (kind, addresses) in [
             (Kind::Public, &["1.1.1.1", "2606:4700::1111", "::ffff:8.8.8.8", "168.63.129.17"][..]),
-            (Kind::Private, &["10.0.0.1", "172.31.0.1", "192.168.1.1", "100.64.0.1", "fd12::1", "fc00::1"]),
+            (
+                Kind::Private,
+                &[
+                    "10.0.0.1",
+                    "172.31.0.1",
+                    "192.168.1.1",
+                    "203.0.113.80",
+                    "100.64.0.1",
+                    "fd12::1",
+                    "fc00::1",
+                ],
+            ),
             (Kind::Loopback, &["127.0.0.1", "127.255.0.1", "::1", "::ffff:127.0.0.1"]),
             (Kind::LinkLocal, &["169.254.1.1", "fe80::1", "febf::1"]),
             (
@@ -85,7 +98,7 @@ mod tests {
                 &["169.254.169.254", "::ffff:169.254.169.254", "fd00:ec2::254", "168.63.129.16"],
             ),
             (Kind::Metadata, &["100.100.100.200"]),
-            (Kind::Reserved, &["0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "198.18.0.1", "192.0.2.1"]),
+            (Kind::Reserved, &["0.0.0.0", "::", "255.255.255.255", "224.0.0.1", "198.18.0.1", "240.0.0.1"]),
             (Kind::Reserved, &["::7f00:1", "64:ff9b::10.0.0.1", "2002:7f00:1::1", "ff02::1", "fec0::1"]),
         ] {
             for address in addresses {

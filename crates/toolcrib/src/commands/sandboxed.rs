@@ -7,10 +7,10 @@ use std::os::fd::AsFd as _;
 use daemon::assemble::protected_from_programs;
 use daemon::shared::{SPAWNER, confinement};
 use sandbox::Exit;
-use sandbox::egress::HostRules;
 use sandbox::confine::{
     ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
 };
+use sandbox::egress::HostRules;
 use terminal::signals::Signals;
 use terminal::{Ending, Trouble, print, runtime};
 use tokio::io::AsyncReadExt as _;
