@@ -163,5 +163,16 @@ await run({
     checkHolds("what to do", problem.try, "toolcrib doctor", "toolcrib mcp set files sandbox.profile=open");
     checkSame("its profile", "confined", sandbox.profile);
     checkSame("an open one works", 0, without("mcp", "test", "free", "--config", config.file).status);
+    const waiving = configure({
+      upstreams: { files: filesystem(outside) },
+      more: '[sandbox]\nwaive = ["user_namespace"]',
+    });
+    const waived = without("mcp", "test", "files", "--json", "--config", waiving.file);
+    checkSame("the exit code of one that does without", 0, waived.status);
+    const [ran] = JSON.parse(waived.stdout).servers;
+    checkSame("its profile", "degraded", ran.sandbox.profile);
+    checkHolds("what it is without", JSON.stringify(ran.sandbox.without), "user_namespace");
+    const program = without("sandbox", "run", "--config", waiving.file, "--", "true");
+    checkSame("the exit code of any other program", 3, program.status);
   },
 });

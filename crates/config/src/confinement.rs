@@ -52,6 +52,9 @@ pub(crate) struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Waivable {
+    /// Servers run with your rights, under a guard, where nobody may make user namespaces or use them, as in most containers.
+    /// Other programs do not run there all the same.
+    UserNamespace,
     /// Programs share the machine's network, but open no sockets.
     NetworkNamespace,
     /// Programs share the machine's message queues.
@@ -125,6 +128,7 @@ impl Config {
 impl Waivable {
     fn layer(self) -> Layer {
         match self {
+            Waivable::UserNamespace => Layer::UserNamespace,
             Waivable::NetworkNamespace => Layer::NetworkNamespace,
             Waivable::IpcNamespace => Layer::IpcNamespace,
             Waivable::UtsNamespace => Layer::UtsNamespace,
@@ -141,7 +145,8 @@ mod tests {
 
     #[test]
     fn what_may_be_waived_is_named_as_the_layer_is() {
-        let all: Vec<Layer> = Layer::ALL.into_iter().filter(|layer| layer.may_be_waived()).collect();
+        let may_be = |layer: &Layer| layer.may_be_waived() || *layer == Layer::UserNamespace;
+        let all: Vec<Layer> = Layer::ALL.into_iter().filter(may_be).collect();
         let read =
             |layer: &Layer| serde_json::from_value::<Waivable>(layer.name().into()).map(Waivable::layer);
         assert_eq!(all.iter().map(|layer| read(layer).expect("a word")).collect::<Vec<_>>(), all);

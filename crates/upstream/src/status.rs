@@ -115,7 +115,7 @@ pub(crate) fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use sandbox::confine::{Layer, MemoryKeeper};
+    use sandbox::confine::Layer;
     use sandbox::egress::{HostRules, Journal};
     use tool_api::Sandboxed;
     use wire::Revision;
@@ -131,7 +131,6 @@ mod tests {
             hosts: HostRules::none(),
             left_out: Vec::new(),
             without: without.to_vec(),
-            memory: MemoryKeeper::Watchdog,
             journal: Arc::new(Journal::new()),
         };
         assert_eq!(upstream.sandboxed(), None, "it has not been started");

@@ -160,6 +160,21 @@ impl Layer {
         }
     }
 
+    /// Whether it takes namespaces of a user's own, or rights in them, as containers seldom give. An operator who waives
+    /// [`UserNamespace`](Layer::UserNamespace) has servers run with his rights where one of these is missing.
+    pub fn takes_namespaces(self) -> bool {
+        matches!(
+            self,
+            Layer::RunUser
+                | Layer::Idmap
+                | Layer::UserNamespace
+                | Layer::PidNamespace
+                | Layer::MountNamespace
+                | Layer::Root
+                | Layer::Proc
+        )
+    }
+
     /// Whether an operator may do without it: what is left still holds the program's files, processes and rights.
     pub fn may_be_waived(self) -> bool {
         matches!(

@@ -55,7 +55,7 @@ fn spawn() -> io::Result<()> {
     let socket = rustix::io::fcntl_dupfd_cloexec(stdin(), 3)?;
     let null = std::fs::File::open("/dev/null")?;
     dup2_stdin(&null)?;
-    let users = if getuid().is_root() { Some(RunUsers::new()?) } else { None };
+    let users = if getuid().is_root() { Some(RunUsers::new()) } else { None };
     let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
     let groups = ControlGroups::find();

@@ -10,8 +10,23 @@ use globset::{Glob, GlobSet, GlobSetBuilder};
 /// Environment variables by their names.
 pub type Variables = BTreeMap<OsString, OsString>;
 
-/// What a program needs to find its user, its language and its folders.
-const INHERITED: [&str; 9] = ["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "TZ", "TMPDIR"];
+/// What a program needs to find its user, its language, its folders, and the certificates that the machine trusts.
+const INHERITED: [&str; 14] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "TERM",
+    "TZ",
+    "TMPDIR",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "REQUESTS_CA_BUNDLE",
+    "CURL_CA_BUNDLE",
+];
 
 /// Families of the same.
 const INHERITED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
@@ -73,7 +88,7 @@ mod tests {
 
     #[test]
     fn inherits_by_list_only() {
-        for name in ["PATH", "HOME", "LANG", "LC_ALL", "LC_TIME", "TZ", "XDG_RUNTIME_DIR"] {
+        for name in ["PATH", "HOME", "LANG", "SSL_CERT_FILE", "LC_ALL", "LC_TIME", "TZ", "XDG_RUNTIME_DIR"] {
             check(&[], name, true);
         }
         for name in ["HTTP_PROXY", "https_proxy", "API_TOKEN", "LD_PRELOAD", "PATHS", "LC", "path", ""] {

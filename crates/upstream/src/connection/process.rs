@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sandbox::confine::{Confined, ConfinedServer, Layer, LeftOut, Limit, MemoryKeeper, Outcome, Running};
+use sandbox::confine::{
+    ConfineError, Confined, ConfinedServer, Layer, LeftOut, Limit, Outcome, Running, Unavailable,
+};
 use sandbox::egress::{HostRules, Journal};
 use sandbox::{Exit, Program, Tree};
 use tokio::io::AsyncRead;
@@ -44,8 +46,6 @@ pub struct SandboxReport {
     pub left_out: Vec<LeftOut>,
     /// Layers that were missing and waived.
     pub without: Vec<Layer>,
-    /// What keeps it to its limit of memory.
-    pub memory: MemoryKeeper,
     /// The hosts that it has reached, or not.
     pub journal: Arc<Journal>,
 }
@@ -65,11 +65,32 @@ impl Process {
             // It looks at some files.
             tokio::task::spawn_blocking(move || ConfinedServer::new(&program, &may)).await
         };
-        let ConfinedServer { program, named, left_out } =
+        let ConfinedServer { program: confined, named, left_out } =
             found.map_err(|error| ConnectError::lost(&error))??;
-        let running = world.confiner.start(&program).await?;
-        let report = Arc::new(report(&program, &running, named, left_out));
-        Ok((Process::Confined(Box::new(running)), Some(report)))
+        let report = SandboxReport {
+            read: named,
+            write: confined.write.clone(),
+            hosts: confined.hosts.clone(),
+            left_out,
+            without: Vec::new(),
+            journal: Arc::new(Journal::new()),
+        };
+        let running = match world.confiner.start(&confined).await {
+            Ok(running) => running,
+            Err(ConfineError::Unavailable(Unavailable { layer, .. }))
+                if is_done_without(layer, &confined) =>
+            {
+                let tree = world.launcher.start(program)?;
+                let mut without = vec![Layer::UserNamespace, layer];
+                without.dedup();
+                let report = SandboxReport { without, ..report };
+                return Ok((Process::Open(Box::new(tree)), Some(Arc::new(report))));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let (without, journal) = (running.without().to_vec(), running.journal().clone());
+        let report = SandboxReport { without, journal, ..report };
+        Ok((Process::Confined(Box::new(running)), Some(Arc::new(report))))
     }
 
     /// Hands out the streams, once.
@@ -121,19 +142,7 @@ impl From<Outcome> for Ended {
     }
 }
 
-fn report(
-    program: &Confined,
-    running: &Running,
-    read: Vec<PathBuf>,
-    left_out: Vec<LeftOut>,
-) -> SandboxReport {
-    SandboxReport {
-        read,
-        write: program.write.clone(),
-        hosts: program.hosts.clone(),
-        left_out,
-        without: running.without().to_vec(),
-        memory: running.memory_keeper(),
-        journal: running.journal().clone(),
-    }
+/// Whether a layer without which there is no sandbox is one that the operator does without for servers.
+fn is_done_without(layer: Layer, program: &Confined) -> bool {
+    layer.takes_namespaces() && program.waived.contains(&Layer::UserNamespace)
 }

@@ -3,6 +3,7 @@
 
 use std::io;
 
+use rustix::io::Errno;
 use rustix::process::Uid;
 
 use crate::confine::mount::about;
@@ -20,18 +21,23 @@ const AT_ONCE_MAX: u32 = 64;
 #[derive(Debug)]
 pub(super) struct RunUsers {
     free: Vec<u32>,
+    /// Why we may be nobody else, if so: root of a container may not be everybody.
+    barred: Option<Errno>,
 }
 
 impl RunUsers {
     /// No other process has the same numbers as long as this one lives.
-    pub(super) fn new() -> io::Result<RunUsers> {
+    pub(super) fn new() -> RunUsers {
         // What root's groups may do is no business of a confined program.
-        rustix::thread::set_thread_groups(&[])?;
+        let barred = rustix::thread::set_thread_groups(&[]).err();
         let first = FIRST + std::process::id() % PROCESSES_MAX * AT_ONCE_MAX;
-        Ok(RunUsers { free: (first..first + AT_ONCE_MAX).rev().collect() })
+        RunUsers { free: (first..first + AT_ONCE_MAX).rev().collect(), barred }
     }
 
     pub(super) fn take(&mut self) -> io::Result<u32> {
+        if let Some(errno) = self.barred {
+            return Err(errno.into());
+        }
         let busy = format!("{AT_ONCE_MAX} confined programs run already");
         self.free.pop().ok_or_else(|| io::Error::other(busy))
     }
@@ -70,10 +76,13 @@ mod tests {
 
     #[test]
     fn a_number_is_given_once_and_again_when_it_is_free() {
-        let mut users = RunUsers { free: vec![FIRST + 1, FIRST] };
+        let mut users = RunUsers { free: vec![FIRST + 1, FIRST], barred: None };
         assert_eq!((users.take().ok(), users.take().ok()), (Some(FIRST), Some(FIRST + 1)));
         assert!(users.take().is_err());
         users.give_back(FIRST + 1);
         assert_eq!(users.take().ok(), Some(FIRST + 1));
+        users.barred = Some(Errno::PERM);
+        users.give_back(FIRST);
+        assert!(users.take().is_err());
     }
 }
