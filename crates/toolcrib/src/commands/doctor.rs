@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use daemon::shared::{PROBE, SPAWNER, confinement};
 use sandbox::confine::{
-    Attempted, ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Unavailable, self_test,
-    spawn_cost,
+    Attempted, ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, Unavailable,
+    self_test, spawn_cost,
 };
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime};
@@ -63,7 +63,7 @@ impl Report {
             // Whoever lacks one layer wants to know whether it is the only one.
             let without: Vec<Layer> = missing.iter().map(|missing| missing.layer).collect();
             let start = Instant::now();
-            match self_test(&confiner, &probe, &without).await {
+            match self_test(&confiner, &probe, Profile::write(), &without).await {
                 Ok(attempts) => break (Some(attempts), start.elapsed().as_millis()),
                 Err(ConfineError::Unavailable(found)) => {
                     let goes_on = found.layer.may_be_waived() && !without.contains(&found.layer);

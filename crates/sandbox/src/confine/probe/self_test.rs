@@ -37,13 +37,14 @@ pub struct Attempted {
     pub is_possible_outside: bool,
 }
 
-/// Makes all attempts in the sandbox. `probe` starts [`main`](super::main).
+/// Makes all attempts in the sandbox, in a workspace as `profile` has it. `probe` starts [`main`](super::main).
 ///
 /// # Errors
 /// The probe cannot be run in the sandbox.
 pub async fn self_test(
     confiner: &Confiner,
     probe: &Launcher,
+    profile: Profile,
     waived: &[Layer],
 ) -> Result<Vec<Attempted>, ConfineError> {
     let scene = Scene::new()?;
@@ -58,7 +59,7 @@ pub async fn self_test(
             protected: ProtectedPaths { unread: secrets, ..ProtectedPaths::default() },
             read: vec![probe.guard.clone()],
             waived: waived.to_vec(),
-            ..Confined::new(Profile::write(), probe.guard.clone(), &scene.targets.workspace)
+            ..Confined::new(profile, probe.guard.clone(), &scene.targets.workspace)
         })
         .await?;
     let mut said = String::new();
