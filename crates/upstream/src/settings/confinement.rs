@@ -37,7 +37,7 @@ pub(super) struct Confined {
 impl Confined {
     /// What makes it another server. What is protected does not: it is looked up anew with each start.
     pub(super) fn meant(&self) -> impl PartialEq {
-        let Confinement { read, write, company, limits, waived, .. } = (*self.by).clone();
-        (self.workspace.clone(), read, write, company, limits, waived)
+        let Confinement { read, write, company, limits, waived, .. } = &*self.by;
+        (&self.workspace, read, write, company, limits, waived)
     }
 }
