@@ -54,7 +54,9 @@ async def _run_core(transport):
     upstreams = {
         "everything": EVERYTHING,
         "time": python_server("mcp_server_time", "--local-timezone=UTC"),
-        "git": python_server("mcp_server_git", "--repository", str(repository)),
+        "git": python_server("mcp_server_git", "--repository", str(repository))
+        # It lies beside the workspace.
+        | {"sandbox.write": [str(repository)]},
     }
     config = configure(f"crib, {transport}", upstreams, '[approvals]\nwait = "0s"')
     async with target(transport, config) as server, Client(server, mode="legacy") as client:
