@@ -13,10 +13,8 @@ pub(crate) mod lookup;
 mod program;
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
 use std::io::{self, PipeWriter, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -39,9 +37,6 @@ pub const END_TIMEOUT: Duration = guard::VOLUNTARY_EXIT
     .saturating_add(guard::TERMINATION)
     .saturating_add(guard::KILLING)
     .saturating_add(Duration::from_secs(2));
-
-/// What a program keeps in its own folder is for its owner.
-pub(crate) const OWN_FOLDER_MODE: u32 = 0o700;
 
 /// Exit codes above this one say "ended by a signal", up to the highest signal's.
 const SIGNAL_CODE_BASE: i32 = 128;
@@ -107,9 +102,8 @@ impl Launcher {
     /// The program sees the variables that it is handed, and nothing of this process's own. A missing program is found
     /// before anything is started; what only the kernel can tell arrives as exit code 126 or 127.
     pub fn start(&self, program: &Program) -> Result<Tree, StartError> {
-        if let (None, Some(folder)) = (&program.cwd, &program.own_folder) {
-            let made = DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder);
-            made.map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
+        if program.cwd.is_none() {
+            program.make_own_folder()?;
         }
         let environment = program.environment();
         let executable = lookup::find(program, &environment)?;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,9 +20,9 @@ use super::packet::{Packet, connection};
 use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running};
-use super::workspace::{self, Surveyed, WorkspaceError};
-use crate::egress::{CompanyProxy, HostRules, WayOut};
-use crate::files::ProtectedPaths;
+use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
+use crate::egress::{CompanyProxy, HostRules, PROXY_PORT, WayOut};
+use crate::files::{ProgramPaths, ProtectedPaths};
 use crate::process::{InheritedNames, Launcher, Variables, variable};
 
 /// A start takes milliseconds; on a machine that is busy, a hundred times as long.
@@ -38,8 +38,8 @@ const INHERITED_PREFIX: &str = "LC_";
 /// What tells programs of the proxy. Those that do not look there are led to it by the name server.
 const PROXY_VARIABLES: [&str; 6] =
     ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
-const PROXY: &str = "http://127.0.0.1:3128";
-const NO_PROXY: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const NO_PROXY_VARIABLES: [&str; 2] = ["NO_PROXY", "no_proxy"];
+const NO_PROXY: &str = "localhost,127.0.0.1,::1";
 
 /// Knows how to start programs confined. One for each process is enough.
 #[derive(Debug)]
@@ -212,30 +212,26 @@ impl Confined {
     /// What the spawner is told, and the folders to look at again after the run.
     fn prepared(&self) -> Result<(Order, Vec<Surveyed>), ConfineError> {
         let home = variable("HOME").map(PathBuf::from);
+        let protected = ProgramPaths::resolved(&self.protected);
         let (mut mounts, mut surveyed) = (Mounts::default(), Vec::new());
-        let folder = (&self.workspace, self.profile.workspace);
-        let others = self.write.iter().map(|path| (path, WorkspaceAccess::Writable));
-        let mut cwd = None;
-        for (nth, (path, access)) in std::iter::once(folder).chain(others).enumerate() {
-            let Some(prepared) = workspace::prepare(
-                path,
-                access,
-                &self.protected,
-                home.as_deref(),
-                self.profile.holds_absent,
-            )?
-            else {
-                continue;
-            };
+        let mut add = |path: &Path, access| -> Result<_, ConfineError> {
+            let holds_absent = self.profile.holds_absent;
+            let prepared = workspace::prepare(path, access, &protected, home.as_deref(), holds_absent)?;
+            let Some(Prepared { ordered, surveyed: before }) = prepared else { return Ok(None) };
             mounts.follow(path)?;
-            cwd = cwd.or_else(|| (nth == 0).then(|| prepared.ordered.path.clone()));
-            mounts.add(prepared.ordered);
-            surveyed.extend(prepared.surveyed);
+            let at = ordered.path.clone();
+            mounts.add(ordered);
+            surveyed.extend(before);
+            Ok(Some(at))
+        };
+        let workspace = add(&self.workspace, self.profile.workspace)?;
+        for path in &self.write {
+            add(path, WorkspaceAccess::Writable)?;
         }
         let read = self.read.iter().map(|path| (path, false));
         for (path, is_owned) in read.chain(self.read_as_owner.iter().map(|path| (path, true))) {
             mounts.follow(path)?;
-            mounts.add(OrderedMount { is_owned, ..workspace::shown(path, &self.protected)? });
+            mounts.add(OrderedMount { is_owned, ..workspace::shown(path, &protected)? });
         }
         for path in &self.sockets {
             mounts.socket(path)?;
@@ -244,7 +240,7 @@ impl Confined {
             mounts.home(home)?;
         }
         let (mounts, links) = mounts.ordered();
-        let cwd = self.cwd.clone().map(Into::into).or(cwd).unwrap_or_else(|| HOME.into());
+        let cwd = self.cwd.clone().map(Into::into).or(workspace).unwrap_or_else(|| HOME.into());
         let order = Order {
             command: self.command.clone(),
             args: self.args.clone(),
@@ -270,12 +266,9 @@ impl Confined {
         env.extend(inherited.map(|(name, value)| (name.clone(), value.clone())));
         let nobody = InheritedNames::never();
         if self.profile.sockets.has_network() {
-            let proxies = PROXY_VARIABLES.map(|name| (name.into(), PROXY.into()));
-            env.extend(
-                proxies
-                    .into_iter()
-                    .chain(NO_PROXY.map(|name| (name.into(), "localhost,127.0.0.1,::1".into()))),
-            );
+            let proxy = format!("http://127.0.0.1:{PROXY_PORT}");
+            env.extend(PROXY_VARIABLES.map(|name| (name.into(), (&proxy).into())));
+            env.extend(NO_PROXY_VARIABLES.map(|name| (name.into(), NO_PROXY.into())));
         }
         env.extend(self.env.iter().filter(|(name, _)| !nobody.contains(&&*name.to_string_lossy())).cloned());
         env

@@ -47,11 +47,6 @@ impl Limits {
     pub fn lasting(self) -> Limits {
         Limits { time: Duration::MAX, cpu: Duration::MAX, output_bytes: u64::MAX, ..self }
     }
-
-    /// For browsers, which have a process for each site.
-    pub fn browser() -> Limits {
-        Limits { memory_bytes: 8 << 30, scratch_bytes: 2 << 30, ..Limits::default().lasting() }
-    }
 }
 
 /// A limit that ended a program, or that was reached when one failed.

@@ -6,13 +6,11 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::init::given::HOME;
+use super::init::system::PROGRAMS;
 use super::order::{OrderedLink, OrderedMount};
 
 /// So many links may lie on the way to one file, as for the kernel.
 const LINKS_MAX: usize = 40;
-
-/// Folders of which every program sees all there is.
-const SEEN_ANYWAY: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
 
 /// Collects them.
 #[derive(Debug, Default)]
@@ -62,7 +60,7 @@ impl Mounts {
         let mut kept: Vec<OrderedMount> = Vec::new();
         for mount in self.mounts {
             let at = Path::new(&mount.at);
-            let is_system = !mount.is_writable && SEEN_ANYWAY.iter().any(|folder| at.starts_with(folder));
+            let is_system = !mount.is_writable && PROGRAMS.iter().any(|folder| at.starts_with(folder));
             let above = kept.iter().rev().find(|above| at.starts_with(&above.at));
             let is_shown = above.is_some_and(|above| above.is_writable || !mount.is_writable);
             if !is_system && !is_shown {
@@ -71,7 +69,7 @@ impl Mounts {
         }
         let is_seen = |link: &OrderedLink| {
             let at = Path::new(&link.at);
-            SEEN_ANYWAY.iter().any(|folder| at.starts_with(folder))
+            PROGRAMS.iter().any(|folder| at.starts_with(folder))
                 || kept.iter().any(|mount| at.starts_with(&mount.at))
         };
         self.links.retain(|link| !is_seen(link));

@@ -90,11 +90,6 @@ impl Profile {
         }
     }
 
-    /// A browser: it reaches hosts, sees nothing of the workspace, and needs more of everything.
-    pub fn browser() -> Profile {
-        Profile { name: "browser", limits: Limits::browser(), ..Profile::upstream() }
-    }
-
     /// A program of our own that computes with what it is sent.
     pub fn worker() -> Profile {
         Profile { name: "worker", workspace: WorkspaceAccess::None, ..Profile::shell() }

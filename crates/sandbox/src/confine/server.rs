@@ -8,17 +8,15 @@ mod seen;
 mod tool_chains;
 
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 pub use may::ServerMay;
 pub use seen::LeftOut;
-use seen::Seen;
+use seen::{Seen, outermost};
 
 use super::confiner::Confined;
 use super::profile::Profile;
-use crate::process::{OWN_FOLDER_MODE, Program, StartError, Variables, lookup, variable};
+use crate::process::{Program, StartError, Variables, lookup, variable};
 
 /// What a program of the person's finds its files by. Inside they are elsewhere, or not there.
 const OF_THE_PERSON: [&str; 4] = ["HOME", "USER", "LOGNAME", "TMPDIR"];
@@ -41,10 +39,7 @@ impl ConfinedServer {
     /// # Errors
     /// There is no such program, or its own folder cannot be made.
     pub fn new(program: &Program, may: &ServerMay) -> Result<ConfinedServer, StartError> {
-        if let Some(folder) = &program.own_folder {
-            let made = DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder);
-            made.map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })?;
-        }
+        program.make_own_folder()?;
         let outside = program.environment();
         let executable = lookup::find(program, &outside)?;
         let home = variable("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
@@ -55,8 +50,10 @@ impl ConfinedServer {
         own.extend(places::of(&executable, &path, seen.home.as_deref()));
         named::look(program, &mut seen);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());
-        let Seen { read: mut named, write, left_out, .. } = seen;
+        let Seen { read: mut named, mut write, left_out, .. } = seen;
+        write.extend(may.write.iter().cloned());
         named.extend(may.read.iter().cloned());
+        let named = outermost(named);
         let program = Confined {
             args: program.args.iter().map(Into::into).collect(),
             env: environment(program, outside),
@@ -64,7 +61,7 @@ impl ConfinedServer {
             protected: may.protected.clone(),
             read: tool_chains::of_machine(),
             read_as_owner: own.into_iter().chain(named.iter().cloned()).collect(),
-            write: write.into_iter().chain(may.write.iter().cloned()).collect(),
+            write: outermost(write),
             sockets: may.sockets.clone(),
             home: program.own_folder.clone(),
             hosts: may.hosts.clone(),

@@ -7,6 +7,7 @@ mod survey;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::order::{OrderedMount, Rule};
 use super::profile::WorkspaceAccess;
@@ -62,7 +63,7 @@ pub(super) struct Surveyed {
 pub(super) fn prepare(
     folder: &Path,
     access: WorkspaceAccess,
-    protected: &ProtectedPaths,
+    protected: &Arc<ProtectedPaths>,
     home: Option<&Path>,
     holds_absent: bool,
 ) -> Result<Option<Prepared>, WorkspaceError> {
@@ -71,13 +72,9 @@ pub(super) fn prepare(
         WorkspaceAccess::ReadOnly => false,
         WorkspaceAccess::Writable => true,
     };
-    let unseen = |source| WorkspaceError::Unseen { folder: folder.to_owned(), source };
-    let root = folder.canonicalize().map_err(unseen)?;
+    let root = real(folder)?;
     check_width(&root, home)?;
-    let paths = ProgramPaths::new(&root, protected);
-    if paths.is_unread() {
-        return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
-    }
+    let paths = readable(&root, protected)?;
     let mut rules = hidden(&root, &paths);
     let path: OsString = root.clone().into();
     let surveyed = is_writable.then(|| {
@@ -93,15 +90,24 @@ pub(super) fn prepare(
 }
 
 /// A file or folder that is read, without what holds secrets in it.
-pub(super) fn shown(path: &Path, protected: &ProtectedPaths) -> Result<OrderedMount, WorkspaceError> {
-    let unseen = |source| WorkspaceError::Unseen { folder: path.to_owned(), source };
-    let root = path.canonicalize().map_err(unseen)?;
-    let paths = ProgramPaths::new(&root, protected);
-    if paths.is_unread() {
-        return Err(WorkspaceError::TooWide { folder: root, why: "it holds secrets of Toolcrib" });
-    }
+pub(super) fn shown(path: &Path, protected: &Arc<ProtectedPaths>) -> Result<OrderedMount, WorkspaceError> {
+    let root = real(path)?;
+    let paths = readable(&root, protected)?;
     let rules = hidden(&root, &paths);
     Ok(OrderedMount { rules, ..OrderedMount::read(root.into()) })
+}
+
+fn real(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    path.canonicalize().map_err(|source| WorkspaceError::Unseen { folder: path.to_owned(), source })
+}
+
+/// What programs leave alone at `root`, unless that is all of it.
+fn readable(root: &Path, protected: &Arc<ProtectedPaths>) -> Result<ProgramPaths, WorkspaceError> {
+    let paths = ProgramPaths::new(root, protected);
+    match paths.is_unread() {
+        true => Err(WorkspaceError::TooWide { folder: root.to_owned(), why: "it holds secrets of Toolcrib" }),
+        false => Ok(paths),
+    }
 }
 
 impl Surveyed {
@@ -162,7 +168,7 @@ mod tests {
             ("/no/such/folder".into(), false),
         ] {
             for access in [WorkspaceAccess::ReadOnly, WorkspaceAccess::Writable] {
-                let prepared = prepare(&workspace, access, &ProtectedPaths::default(), Some(&home), true);
+                let prepared = prepare(&workspace, access, &Arc::default(), Some(&home), true);
                 assert_eq!(prepared.is_ok(), is_good, "{}", workspace.display());
             }
         }

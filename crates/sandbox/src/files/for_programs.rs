@@ -1,6 +1,7 @@
 //! `ProgramPaths`: the same list of protected paths for programs, which are held off by mounts instead of by checks.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::obeyed::obeyed;
 use super::path_names::{RealPaths, lies_in};
@@ -10,13 +11,18 @@ use super::protected::{ProtectedPaths, is_protected};
 #[derive(Debug)]
 pub(crate) struct ProgramPaths {
     root: PathBuf,
-    protected: ProtectedPaths,
+    protected: Arc<ProtectedPaths>,
 }
 
 impl ProgramPaths {
-    /// For the workspace at `root`, a path without links.
-    pub(crate) fn new(root: &Path, protected: &ProtectedPaths) -> ProgramPaths {
-        ProgramPaths { root: root.to_owned(), protected: protected.real(&mut RealPaths::default()) }
+    /// What is protected, as paths without links: looked up once for all folders of a run.
+    pub(crate) fn resolved(protected: &ProtectedPaths) -> Arc<ProtectedPaths> {
+        Arc::new(protected.real(&mut RealPaths::default()))
+    }
+
+    /// For the workspace at `root`, a path without links, of what is [`resolved`](ProgramPaths::resolved).
+    pub(crate) fn new(root: &Path, resolved: &Arc<ProtectedPaths>) -> ProgramPaths {
+        ProgramPaths { root: root.to_owned(), protected: resolved.clone() }
     }
 
     /// Whether no program writes `real`, a path without links below the root.

@@ -1,8 +1,14 @@
 //! `Program`: what is to be run, as a person would configure it.
 
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use super::environment::Variables;
+use super::lookup::StartError;
+
+/// What a program keeps in its own folder is for its owner.
+const OWN_FOLDER_MODE: u32 = 0o700;
 
 /// A program to run, as a person would configure it.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -30,6 +36,13 @@ impl Program {
     pub(crate) fn environment(&self) -> Variables {
         let own = self.env.iter().map(|(name, value)| (name.into(), value.into()));
         self.inherited.clone().into_iter().chain(own).collect()
+    }
+
+    /// Makes the folder that is kept for it, if it has one.
+    pub(crate) fn make_own_folder(&self) -> Result<(), StartError> {
+        let Some(folder) = &self.own_folder else { return Ok(()) };
+        let made = DirBuilder::new().recursive(true).mode(OWN_FOLDER_MODE).create(folder);
+        made.map_err(|source| StartError::OwnFolder { folder: folder.clone(), source })
     }
 
     /// Where it starts, if that is known.

@@ -13,7 +13,8 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 use crate::confine::mount::{self, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY, about};
 
 /// What programs consist of. Those that are links outside are links inside.
-const PROGRAMS: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
+pub(in crate::confine) const PROGRAMS: [&str; 7] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store"];
 
 /// What programs look up of the machine; nothing here is secret, and nothing is about its users. Each is a mount, and each
 /// mount takes some ten microseconds, so this is what programs fail without.

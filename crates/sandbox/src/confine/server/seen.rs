@@ -64,6 +64,14 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// Those of `paths` that do not lie in another, neither by their names nor by where links lead: each is looked at once.
+pub(super) fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    paths.sort_unstable();
+    paths.dedup_by(|next, kept| next.starts_with(&*kept) && real(next).starts_with(real(kept)));
+    paths
+}
+
 /// Why a program does not see all of a folder only because it is named, if so.
 pub(super) fn too_wide(real: &Path, home: Option<&Path>) -> Option<&'static str> {
     const OF_THE_MACHINE: [&str; 6] = ["/boot", "/dev", "/proc", "/run", "/sys", "/var/run"];
@@ -83,6 +91,20 @@ pub(super) fn too_wide(real: &Path, home: Option<&Path>) -> Option<&'static str>
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_lies_in_another_is_left_to_that_unless_a_link_leads_out() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = folder.path().canonicalize().expect("there");
+        for name in ["a/b", "ab", "c"] {
+            std::fs::create_dir_all(root.join(name)).expect("folders");
+        }
+        std::os::unix::fs::symlink("../c", root.join("a/out")).expect("a link");
+        std::os::unix::fs::symlink("b", root.join("a/in")).expect("a link");
+        let paths = ["a/out", "ab", "a/b", "a", "a/in", "a"].map(|name| root.join(name));
+        let kept = ["a", "a/out", "ab"].map(|name| root.join(name));
+        assert_eq!(outermost(paths.into()), kept);
+    }
 
     #[test]
     fn what_is_too_wide_is_left_out_and_said() {
