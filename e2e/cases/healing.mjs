@@ -1,7 +1,7 @@
 // Servers that die, come back, forget their sessions, offer other tools or learn a newer revision: whoever calls is told
 // at most once, and nobody else notices.
 
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, failure, run, within } from "../support/check.mjs";
 import { textOf } from "../support/core.mjs";
@@ -58,17 +58,14 @@ const { url } = await serve(
   }),
 );
 
-/** Ends the process of an upstream behind its back; the guard above it goes last, and with it the pipes. */
+/** Ends the process of an upstream behind its back. What watches it, its guard or its init, goes last, after the pipes. */
 const kill = async (piece) => {
   const victims = mark.processes().filter(({ command }) => command.includes(piece) && !command.includes("__guard"));
   check(victims.length === 1, `one process of ${piece}`, victims);
   const [{ pid }] = victims;
-  const guard = parentOf(pid);
+  const watcher = parentOf(pid);
   process.kill(pid, "SIGKILL");
-  await eventually(
-    `${piece} to be gone`,
-    () => !mark.processes().some((left) => left.pid === pid || left.pid === guard),
-  );
+  await eventually(`${piece} to be gone`, () => !existsSync(`/proc/${pid}`) && !existsSync(`/proc/${watcher}`));
 };
 
 const { ToolListChangedNotificationSchema: ToolsChanged } = await importPackage("@modelcontextprotocol/sdk/types.js");
