@@ -10,6 +10,7 @@ use sandbox::Exit;
 use sandbox::confine::{Confiner, Limit, Limits, Profile};
 use tokio::io::AsyncReadExt;
 
+use super::missing_layers::{SYSCTLS, after, said};
 use super::{PATIENCE, folder, shell, spawner};
 
 /// How often each end is tried. `cargo xtask long` says more.
@@ -188,6 +189,45 @@ fn killed_nothing_survives() {
         nothing_is_left(&mark);
     }
     nothing_stands_in(&work);
+}
+
+/// So many namespaces of each kind may be there at once where this many programs run one after another. The kernel takes
+/// networks away a little later.
+const NAMESPACES_MAX: u32 = 64;
+const PROGRAMS: u32 = 200;
+
+/// The variable that makes this program one that runs many.
+const MANY: &str = "TOOLCRIB_TEST_MANY";
+
+/// Not a test by itself: what `no_namespace_is_left` runs.
+#[tokio::test]
+async fn many_one_after_another() {
+    if std::env::var_os(MANY).is_none() {
+        return;
+    }
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let program = shell(Profile::shell(), &work, "true");
+    for round in 0..PROGRAMS {
+        match confiner.start(&program).await {
+            Ok(running) if round % 2 == 0 => drop(running),
+            Ok(mut running) => {
+                running.wait().await;
+            }
+            Err(error) => return println!("said: {error} after {round};"),
+        }
+    }
+    println!("said: nothing is left;");
+}
+
+#[test]
+fn no_namespace_is_left() {
+    let limits: Vec<_> = SYSCTLS
+        .iter()
+        .map(|(sysctl, _)| format!("echo {NAMESPACES_MAX} > /proc/sys/user/{sysctl}"))
+        .collect();
+    let mut command = after("ends::many_one_after_another", &limits.join(" && "));
+    assert_eq!(said(command.env(MANY, "")), "nothing is left");
 }
 
 #[tokio::test]

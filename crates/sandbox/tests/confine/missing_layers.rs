@@ -76,7 +76,7 @@ fn without(denied: &str, waived: &str) -> String {
     said(command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived))
 }
 
-fn said(command: &mut Command) -> String {
+pub(super) fn said(command: &mut Command) -> String {
     let output = command.output().expect("run");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = printed.split("said: ").nth(1).and_then(|said| said.split(';').next());
@@ -126,7 +126,7 @@ async fn a_killed_spawner_is_said_and_replaced() {
 }
 
 /// Limits of a user namespace, and the layer that is missing where one is zero.
-const SYSCTLS: [(&str, &str); 7] = [
+pub(super) const SYSCTLS: [(&str, &str); 7] = [
     ("max_user_namespaces", "user_namespace"),
     ("max_pid_namespaces", "pid_namespace"),
     ("max_mnt_namespaces", "mount_namespace"),
@@ -138,13 +138,18 @@ const SYSCTLS: [(&str, &str); 7] = [
 
 /// What an ordinary user's process says in a user namespace of its own, after `script` has run there.
 fn in_a_namespace(script: &str, waived: &str) -> String {
-    let script =
-        format!("{script} && exec \"$0\" missing_layers::denied --exact --nocapture --test-threads=1");
+    let mut command = after("missing_layers::denied", script);
+    said(command.env(DENIED, "nothing").env("TOOLCRIB_TEST_WAIVED", waived))
+}
+
+/// This program with one of its tests, as an ordinary user in a user namespace of its own, after `script` has run there.
+pub(super) fn after(test: &str, script: &str) -> Command {
+    let script = format!("{script} && exec \"$0\" {test} --exact --nocapture --test-threads=1");
     let mut command = Command::new("unshare");
     // It keeps what it may do there, but is not root.
     command.args(["--user", "--map-user=4343", "--map-group=4343", "--keep-caps", "sh", "-c", &script]);
-    command.arg(std::env::current_exe().expect("ours"));
-    said(command.env(DENIED, "nothing").env("TOOLCRIB_TEST_WAIVED", waived).env("TMPDIR", "/tmp"))
+    command.arg(std::env::current_exe().expect("ours")).env("TMPDIR", "/tmp");
+    command
 }
 
 #[test]
