@@ -2,6 +2,7 @@
 // a limit is named, and what is outside stays outside.
 
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, run } from "../support/check.mjs";
@@ -26,6 +27,12 @@ const server = createServer((socket) => socket.end("hello"));
 await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
 atEnd(() => server.close());
 
+const PAGE = "<p id=p></p><script>document.getElementById('p').textContent = `made ${6 * 7}`</script>";
+const pages = createHttpServer((_, answer) => answer.setHeader("Content-Type", "text/html").end(PAGE));
+await new Promise((listening) => pages.listen(0, "127.0.0.1", listening));
+atEnd(() => pages.close());
+const CHROMIUM = process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium";
+
 const parts = {
   "streams and exit codes come through": async () => {
     const { stdout, stderr } = await shell(7, "cat notes.md; echo oops >&2; exit 7");
@@ -47,6 +54,17 @@ for host, port in (("localhost", ${at}), ("example.org", 443)):
     checkSame("what it reached", "hello\ngaierror\n", stdout);
     checkHolds("what it was refused", stderr, "blocked: look up example.org");
     checkHolds("a host that is none", (await confined(2, ["--net", "http://x"], "true")).stderr, "--net: `http://x`");
+  },
+
+  "a browser shows a page of a host that is named, and nothing of the workspace": async () => {
+    const at = `localhost:${pages.address().port}`;
+    const browse = async (url) => {
+      const flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--dump-dom"];
+      return (await confined(0, ["--profile", "browser", "--net", at], CHROMIUM, ...flags, url)).stdout;
+    };
+    checkHolds("the page", await browse(`http://${at}/`), "made 42");
+    const folder = await browse(`file://${config.workspace}`);
+    check(!folder.includes("notes.md"), "nothing of it", folder);
   },
 
   "what is outside stays outside": async () => {

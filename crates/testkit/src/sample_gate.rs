@@ -53,7 +53,7 @@ impl SampleGate {
         tools.extend(more);
         // A person would be asked about what reaches beyond the machine.
         let policy = policy::Config {
-            allow: vec!["host_ask".to_owned(), "sh_fetch".to_owned()],
+            allow: ["host_ask", "sh_fetch", "web_browse"].map(str::to_owned).to_vec(),
             ..policy::Config::default()
         };
         let audit_log = Arc::new(audit::AuditLog::at(folders[0].path(), || 0));

@@ -20,10 +20,18 @@ const KEPT_BYTES_MAX: usize = 64 * 1024;
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_fetch` one that reaches hosts,
-/// `sh_compute` one that sees no workspace, and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
+/// `web_browse` one that may run a browser, `sh_compute` one that sees no workspace, and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
 pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
-    let programs = [builtin(Run), builtin(Look), builtin(Fetch), builtin(Compute), builtin(Beg)];
-    programs.into_iter().chain([builtin(Ask), builtin(BegHost)]).collect()
+    vec![
+        builtin(Run),
+        builtin(Look),
+        builtin(Fetch),
+        builtin(Browse),
+        builtin(Compute),
+        builtin(Beg),
+        builtin(Ask),
+        builtin(BegHost),
+    ]
 }
 
 /// What they take.
@@ -151,6 +159,10 @@ prints!(Look, about("sh_look", Effect::Reads, &[Need::Process]));
 prints!(
     Fetch,
     About { open_world: true, ..about("sh_fetch", Effect::Executes, &[Need::Process, Need::Net(&[])]) }
+);
+prints!(
+    Browse,
+    About { open_world: true, ..about("web_browse", Effect::Executes, &[Need::Browser, Need::Net(&[])]) }
 );
 prints!(Compute, about("sh_compute", Effect::Executes, &[Need::Worker]));
 prints!(Beg, about("sh_beg", Effect::Reads, &[]));

@@ -41,6 +41,8 @@ pub enum Need {
     Process,
     /// Programs that compute with what they are sent, and see no workspace: `Context::process`.
     Worker,
+    /// A browser, which sees no workspace: `Context::process`.
+    Browser,
     /// These hosts, written as in `sandbox.hosts`, beside those that an operator names: `Context::net`, and the network of
     /// its programs.
     Net(&'static [&'static str]),
@@ -51,7 +53,7 @@ impl Need {
     pub fn hosts(&self) -> Option<Result<HostRules, HostRuleError>> {
         match self {
             Need::Net(hosts) => Some(HostRules::parse(*hosts)),
-            Need::Process | Need::Worker => None,
+            Need::Process | Need::Worker | Need::Browser => None,
         }
     }
 }
@@ -113,7 +115,7 @@ impl About {
         let (mut processes, mut workers, mut nets, mut nth) = (0, 0, 0, 0);
         while nth < self.needs.len() {
             match self.needs[nth] {
-                Need::Process => processes += 1,
+                Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
                 Need::Net(_) => nets += 1,
             }
@@ -164,8 +166,10 @@ mod tests {
         check(Effect::Reads, &[Need::Process], None);
         check(Effect::Writes, &[Need::Worker], None);
         check(Effect::Executes, &[Need::Process], None);
+        check(Effect::Executes, &[Need::Browser, Need::Net(&["public"])], None);
         check(Effect::Executes, &[], Some("a tool that executes needs programs"));
         check(Effect::Executes, &[Need::Process, Need::Worker], several);
+        check(Effect::Executes, &[Need::Process, Need::Browser], several);
         check(Effect::Reads, &[Need::Process, Need::Process], several);
         check(Effect::Reads, &[Need::Net(&["public"])], None);
         check(Effect::Executes, &[Need::Net(&[]), Need::Process], None);

@@ -45,11 +45,12 @@ pub(super) fn reach(wanted: &Wanted<'_>) -> Reach {
 }
 
 fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
-    let need = wanted.needs.iter().find(|need| matches!(need, Need::Process | Need::Worker))?;
+    let need = wanted.needs.iter().find(|need| !matches!(need, Need::Net(_)))?;
     let profile = match (need, access(wanted)) {
         (Need::Process, WorkspaceAccess::Writable) => Profile::write(),
         (Need::Process, WorkspaceAccess::ReadOnly) if has_network => Profile::net(),
         (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
+        (Need::Browser, _) => Profile::browser(),
         (Need::Process, WorkspaceAccess::None) | (Need::Worker | Need::Net(_), _) => Profile::worker(),
     };
     let mut limits = wanted.settings.limits;
@@ -107,6 +108,7 @@ mod tests {
     #[test]
     fn programs_get_what_their_tool_says_and_its_caller_may() {
         let (shell, write, worker) = (Profile::shell(), Profile::write(), Profile::worker());
+        let browser = Profile::browser().with_network(false);
         type Row<'r> = (Effect, &'r [Need], Option<&'r [&'r str]>, Option<Profile>);
         let table: &[Row<'_>] = &[
             // A tool that has not said so gets no programs, whatever it does and whoever calls.
@@ -128,6 +130,9 @@ mod tests {
             // What computes with what it is sent sees no workspace, whoever calls.
             (Effect::Executes, &[Need::Worker], None, Some(worker)),
             (Effect::Reads, &[Need::Worker], Some(BOTH), Some(worker)),
+            // So does a browser, and without hosts it reaches none.
+            (Effect::Executes, &[Need::Browser], None, Some(browser)),
+            (Effect::Reads, &[Need::Browser], Some(BOTH), Some(browser)),
             // The scope alone opens no network to programs whose tool names no host.
             (Effect::Executes, PROGRAMS, Some(&[READ, NETWORK]), Some(shell)),
             (Effect::Executes, &[Need::Worker], Some(&[READ, NETWORK]), Some(worker)),
@@ -142,6 +147,7 @@ mod tests {
     #[test]
     fn hosts_take_a_tool_that_names_them_or_an_operator_and_a_caller_who_may() {
         const NET: &[Need] = &[Need::Process, Need::Net(&["a.test"])];
+        const WEB: &[Need] = &[Need::Browser, Need::Net(&[])];
         const ANY: &[Need] = &[Need::Net(&[])];
         let write = Profile::write().with_network(true);
         // The tool's needs, what an operator names, what the caller holds; its profile, and the words of its hosts.
@@ -159,6 +165,8 @@ mod tests {
             (NET, &[], Some(&[NETWORK]), Some(Profile::worker().with_network(true)), Some(&["a.test"])),
             (NET, &["public"], Some(BOTH), Some(Profile::write()), None),
             (NET, &["public"], Some(&[READ]), Some(Profile::shell()), None),
+            (WEB, &["b.test"], Some(&[NETWORK]), Some(Profile::browser()), Some(&["b.test"])),
+            (WEB, &["b.test"], Some(BOTH), Some(Profile::browser().with_network(false)), None),
             (ANY, &["b.test"], Some(&[NETWORK]), None, Some(&["b.test"])),
             (ANY, &["b.test"], Some(BOTH), None, None),
             // Nobody has named any.

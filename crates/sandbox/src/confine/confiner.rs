@@ -228,8 +228,10 @@ impl Confined {
         for path in &self.write {
             add(path, WorkspaceAccess::Writable)?;
         }
-        let read = self.read.iter().map(|path| (path, false));
-        for (path, is_owned) in read.chain(self.read_as_owner.iter().map(|path| (path, true))) {
+        let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
+        let read = settings.chain(self.read.iter().map(PathBuf::as_path)).map(|path| (path, false));
+        let read_as_owner = self.read_as_owner.iter().map(|path| (path.as_path(), true));
+        for (path, is_owned) in read.chain(read_as_owner) {
             mounts.follow(path)?;
             mounts.add(OrderedMount { is_owned, ..workspace::shown(path, &protected)? });
         }

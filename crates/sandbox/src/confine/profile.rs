@@ -38,6 +38,9 @@ impl Sockets {
     }
 }
 
+/// How Chromium starts on Debian, and where fonts are.
+const BROWSER_SETTINGS: &[&str] = &["/etc/chromium.d", "/etc/fonts"];
+
 /// What a kind of program may touch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Profile {
@@ -47,6 +50,8 @@ pub struct Profile {
     pub workspace: WorkspaceAccess,
     /// Which sockets it opens.
     pub sockets: Sockets,
+    /// What it reads of the machine's settings, beside what all programs do, where it is there.
+    pub settings: &'static [&'static str],
     /// Whether folders that others obey at once are kept from being made where they are absent. Others see what stands in
     /// for them, so this is for programs that end soon.
     pub holds_absent: bool,
@@ -56,7 +61,7 @@ pub struct Profile {
 
 impl Profile {
     /// The names of those that a person may choose.
-    pub const NAMES: [&str; 4] = ["shell", "write", "net", "worker"];
+    pub const NAMES: [&str; 5] = ["shell", "write", "net", "browser", "worker"];
 
     /// A program that looks at the workspace.
     pub fn shell() -> Profile {
@@ -64,6 +69,7 @@ impl Profile {
             name: "shell",
             workspace: WorkspaceAccess::ReadOnly,
             sockets: Sockets::None,
+            settings: &[],
             holds_absent: true,
             limits: Limits::default(),
         }
@@ -79,6 +85,17 @@ impl Profile {
         Profile { name: "net", sockets: Sockets::Network, ..Profile::shell() }
     }
 
+    /// A browser: it reaches hosts and sees nothing of the workspace. Its processes speak to each other by sockets.
+    pub fn browser() -> Profile {
+        Profile {
+            name: "browser",
+            workspace: WorkspaceAccess::None,
+            sockets: Sockets::LocalAndNetwork,
+            settings: BROWSER_SETTINGS,
+            ..Profile::shell()
+        }
+    }
+
     /// A server that is spoken to over its standard streams, for as long as it likes. What it works on is said for each.
     pub fn upstream() -> Profile {
         Profile {
@@ -87,6 +104,7 @@ impl Profile {
             sockets: Sockets::LocalAndNetwork,
             holds_absent: false,
             limits: Limits::default().lasting(),
+            ..Profile::shell()
         }
     }
 
@@ -109,7 +127,7 @@ impl Profile {
 
     /// The one of this name, of those that a person may choose.
     pub fn named(name: &str) -> Option<Profile> {
-        [Profile::shell(), Profile::write(), Profile::net(), Profile::worker()]
+        [Profile::shell(), Profile::write(), Profile::net(), Profile::browser(), Profile::worker()]
             .into_iter()
             .find(|profile| profile.name == name)
     }
@@ -133,6 +151,7 @@ mod tests {
         for (profile, with, without) in [
             (Profile::shell(), Sockets::Network, Sockets::None),
             (Profile::net(), Sockets::Network, Sockets::None),
+            (Profile::browser(), Sockets::LocalAndNetwork, Sockets::Local),
             (Profile::upstream(), Sockets::LocalAndNetwork, Sockets::Local),
         ] {
             assert_eq!(profile.with_network(true), Profile { sockets: with, ..profile });

@@ -100,6 +100,59 @@ async fn a_secret_in_the_name_of_a_host_is_in_no_record() {
     assert!(!record.contains("s3cret") && record.contains("evil.test"), "{record}");
 }
 
+/// A page that a script completes, for whoever asks. Its port.
+fn page() -> u16 {
+    const PAGE: &str =
+        "<p id=p>raw</p><script>document.getElementById('p').textContent = 'made ' + 6 * 7</script>";
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("bound").port();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            // One that is opened ahead may ask nothing.
+            std::thread::spawn(move || {
+                while stream.read(&mut [0; 4096]).is_ok_and(|bytes| bytes > 0) {
+                    let answer = format!(
+                        "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\r\n{PAGE}",
+                        PAGE.len()
+                    );
+                    // It may have gone meanwhile.
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    port
+}
+
+#[tokio::test]
+async fn a_browser_shows_the_pages_of_its_hosts_and_sees_no_workspace() {
+    let (port, other) = (page(), page());
+    let sample = reaching(&[format!("localhost:{port}")]);
+    std::fs::write(sample.workspace().join("here"), "").expect("written");
+    let caller = holding(&["read_workspace", "run_tests", "network"]);
+    for (url, piece, is_shown) in [
+        (format!("http://localhost:{port}/"), "made 42", true),
+        (format!("http://localhost:{other}/"), "made 42", false),
+        (format!("file://{}", sample.workspace().display()), "here", false),
+        ("file:///etc/passwd".to_owned(), "root:", false),
+        ("file:///usr/share".to_owned(), "doc", true),
+    ] {
+        let script = format!(
+            "chromium --headless --no-sandbox --disable-gpu --disable-background-networking \
+             --timeout=20000 --dump-dom '{url}' 2>/dev/null"
+        );
+        let ran = run(&sample, &caller, "web_browse", &script).await.expect("it ran");
+        let shown = ran["stdout"].as_str().expect("text");
+        assert_eq!(shown.contains(piece), is_shown, "{url}: {ran}");
+        assert_eq!(recorded(&sample).0, json!("browser"), "{url}");
+    }
+    let without = holding(&["run_tests", "read_workspace"]);
+    let script = format!("curl -s http://localhost:{port}/ || echo refused");
+    let ran = run(&sample, &without, "web_browse", &script).await.expect("it ran");
+    assert_eq!((&ran["stdout"], recorded(&sample).0), (&json!("refused\n"), json!("browser")));
+}
+
 #[tokio::test]
 async fn what_a_program_reaches_is_in_the_record_of_its_call() {
     let port = server();

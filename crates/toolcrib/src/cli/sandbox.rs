@@ -14,15 +14,17 @@ pub(crate) enum Sandbox {
     #[command(after_help = "Examples:\n  \
         toolcrib sandbox run -- grep -rn main src\n  \
         toolcrib sandbox run --profile write --timeout 10m -- make test\n  \
-        toolcrib sandbox run --net example.com --net localhost:8080 -- curl -s https://example.com")]
+        toolcrib sandbox run --net example.com --net localhost:8080 -- curl -s https://example.com\n  \
+        toolcrib sandbox run --profile browser --net example.com -- chromium --headless --no-sandbox --dump-dom https://example.com")]
     Run(Run),
 }
 
 /// Which program, and how.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Run {
-    /// What it may do: `shell` reads the workspace, `write` also writes there.
-    #[arg(long, default_value = "shell", value_parser = ["shell", "write"])]
+    /// What it may do: `shell` reads the workspace, `write` also writes there, `browser` sees nothing of it and opens sockets
+    /// between its processes.
+    #[arg(long, default_value = "shell", value_parser = ["shell", "write", "browser"])]
     pub(crate) profile: String,
     /// A host that it may reach, beside those of `sandbox.hosts`: a name, *.name, an address, localhost with a port, or
     /// `public` for every public host. Can be given several times; without it there is no network.

@@ -48,8 +48,8 @@ fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
     if !asked.net.is_empty() {
         let named = HostRules::parse(&asked.net).map_err(|why| Trouble::Misused(format!("--net: {why}")))?;
         hosts = named.or(settings.sandbox.hosts.clone());
-        profile = profile.with_network(true);
     }
+    let profile = profile.with_network(!asked.net.is_empty());
     let is_writable = profile.workspace == WorkspaceAccess::Writable;
     let write = settings.sandbox.write.iter().filter(|_| is_writable).cloned().collect();
     let mut words = asked.command.into_iter();
