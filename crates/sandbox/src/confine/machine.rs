@@ -32,6 +32,8 @@ pub struct Machine {
     pub is_root: bool,
     /// What to know about where it runs, if a layer is missing.
     pub advice: Vec<&'static str>,
+    /// Whom it asks for the addresses of hosts.
+    pub name_servers: Vec<String>,
     /// What it offers besides, and where; nothing if it is not there.
     pub programs: Vec<(&'static str, Option<PathBuf>)>,
 }
@@ -47,6 +49,7 @@ impl Machine {
             cgroups: cgroups(),
             is_root: rustix::process::getuid().is_root(),
             advice: advice(Path::new("/")),
+            name_servers: name_servers(Path::new("/")),
             programs: PROGRAMS.map(|name| (name, find_in(path.clone(), name))).into(),
         }
     }
@@ -59,6 +62,16 @@ fn cgroups() -> &'static str {
         (false, true) => "v1",
         (false, false) => "none",
     }
+}
+
+/// As resolv.conf(5) has them.
+fn name_servers(root: &Path) -> Vec<String> {
+    let settings = fs::read_to_string(root.join("etc/resolv.conf")).unwrap_or_default();
+    let server = |line: &str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        ["nameserver", server, ..] => Some(server.to_owned()),
+        _ => None,
+    };
+    settings.lines().filter_map(server).collect()
 }
 
 /// What the machine's own files below `root` tell of it.
@@ -139,6 +152,21 @@ fn median(mut times: Vec<Duration>) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn name_servers_are_those_of_the_machine() {
+        let all = "# nameserver 1.1.1.1\nsearch example.org\nnameserver 192.0.2.1\n  nameserver\tfe80::1%eth0 # two\nnameserver\n";
+        for (settings, expected) in
+            [(Some(all), &["192.0.2.1", "fe80::1%eth0"][..]), (Some(""), &[]), (None, &[])]
+        {
+            let root = tempfile::tempdir().expect("a folder");
+            fs::create_dir(root.path().join("etc")).expect("a folder");
+            if let Some(settings) = settings {
+                fs::write(root.path().join("etc/resolv.conf"), settings).expect("a file");
+            }
+            assert_eq!(name_servers(root.path()), expected, "{settings:?}");
+        }
+    }
 
     #[test]
     fn what_a_machine_is_like_is_told_by_its_files() {

@@ -124,6 +124,7 @@ impl Report {
             "cgroups": self.machine.cgroups,
             "root": self.machine.is_root,
             "layers": layers.collect::<Vec<_>>(),
+            "name_servers": self.machine.name_servers,
             "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
         });
         if let Some(tried) = &self.tried {
@@ -143,13 +144,17 @@ impl Report {
     }
 
     fn to_text(&self) -> String {
-        let Machine { kernel, landlock, cgroups, is_root, advice, programs } = &self.machine;
+        let Machine { kernel, landlock, cgroups, is_root, advice, name_servers, programs } = &self.machine;
         let user = if *is_root { "root: each program gets a user of its own" } else { "an ordinary user" };
         let mut lines = vec![
             format!("kernel      {kernel}"),
             format!("landlock    {landlock}"),
             format!("cgroups     {cgroups}"),
             format!("running as  {user}"),
+            format!(
+                "name server {}",
+                if name_servers.is_empty() { "none".to_owned() } else { name_servers.join(", ") }
+            ),
         ];
         for (name, path) in programs {
             let place = path.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
