@@ -63,11 +63,12 @@ fn dial(at: SocketAddr, through_proxy_to: Option<SocketAddr>) -> TcpStream {
     stream.set_nodelay(true).expect("a socket");
     if let Some(to) = through_proxy_to {
         stream.write_all(connect(&to.to_string()).as_bytes()).expect("sent");
-        let mut head = Vec::new();
+        // Nothing follows the head before this side has spoken.
+        let (mut head, mut piece) = (Vec::new(), [0; 1024]);
         while !head.ends_with(b"\r\n\r\n") {
-            let mut byte = [0];
-            stream.read_exact(&mut byte).expect("an answer");
-            head.extend_from_slice(&byte);
+            let bytes = stream.read(&mut piece).expect("an answer");
+            assert!(bytes > 0, "the answer breaks off");
+            head.extend_from_slice(&piece[..bytes]);
         }
     }
     round_trip(&mut stream);
