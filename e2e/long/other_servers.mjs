@@ -2,9 +2,10 @@
 // they tell models is told. All of them start without a network, and with keys that are none.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
-import { FOLDER, LONG_PYTHONS, NODE, longPackageFile } from "../support/environment.mjs";
+import { atEnd, check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { FOLDER, LONG_PYTHONS, NODE, WRITES_HERE, longPackageFile } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
 import { elements, members } from "../support/raw_json.mjs";
 import { configure, expectExit, start } from "../support/toolcrib.mjs";
@@ -25,10 +26,21 @@ const pypi = (sdk, program, ...args) => ({
   command: path.join(path.dirname(LONG_PYTHONS[sdk]), program),
   args,
   env: ENV,
+  sandbox: WRITES_HERE,
 });
 
+/** What a browser is shown. */
+const pages = createServer((_, answer) => answer.setHeader("Content-Type", "text/html").end("<title>Shown</title>"));
+await new Promise((listening) => pages.listen(0, "127.0.0.1", listening));
+atEnd(() => pages.close());
+const at = `localhost:${pages.address().port}`;
+const CHROMIUM = process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium";
+
 const SERVERS = {
-  playwright: npm("@playwright/mcp", "cli.js"),
+  playwright: {
+    ...npm("@playwright/mcp", "cli.js", {}, "--headless", "--no-sandbox", "--executable-path", CHROMIUM),
+    sandbox: { network: [at], ...WRITES_HERE },
+  },
   context7: npm("@upstash/context7-mcp", "dist/index.js"),
   notion: npm("@notionhq/notion-mcp-server", "bin/cli.mjs", { NOTION_TOKEN: "none" }),
   firecrawl: npm("firecrawl-mcp", "dist/index.js", { FIRECRAWL_API_KEY: "none" }),
@@ -76,7 +88,10 @@ const listed = async ({ speak }, method, key) => {
 /** What each lists, by server and method, and what it tells: asked as we ask it, since eras differ in their lists. */
 const own = {};
 
-const config = configure({ upstreams: SERVERS });
+const config = configure({
+  upstreams: SERVERS,
+  more: '[policy]\nallow = ["playwright_browser_navigate"]\n',
+});
 const note = path.join(config.workspace, "note.html");
 writeFileSync(note, "<h1>Kept</h1><p>as it was</p>");
 
@@ -88,6 +103,7 @@ const CALLS = [
     "thoughtHistoryLength",
   ],
   ["arxiv_list_papers", {}, "total_papers"],
+  ["playwright_browser_navigate", { url: `http://${at}/` }, "Page Title: Shown"],
   ["markitdown_convert_to_markdown", { uri: `file://${note}` }, "# Kept"],
 ];
 

@@ -96,12 +96,14 @@ impl Profile {
         }
     }
 
-    /// A server that is spoken to over its standard streams, for as long as it likes. What it works on is said for each.
+    /// A server that is spoken to over its standard streams, for as long as it likes. What it works on is said for each; some
+    /// start a browser.
     pub fn upstream() -> Profile {
         Profile {
             name: "upstream",
             workspace: WorkspaceAccess::None,
             sockets: Sockets::LocalAndNetwork,
+            settings: BROWSER_SETTINGS,
             holds_absent: false,
             limits: Limits::default().lasting(),
             ..Profile::shell()
