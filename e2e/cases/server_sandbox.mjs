@@ -32,6 +32,7 @@ const config = configure({
     files,
     fetch: { ...pythonServer("mcp_server_fetch", "--allow-private-ips"), sandbox: { network: ["api.example.com"] } },
     free: { ...files, sandbox: { profile: "open" } },
+    named: { ...files, env: { SERVICE_URL: `http://me:hidden@${HERE}/` } },
   },
   more: '[policy]\nallow = ["*"]',
 });
@@ -73,6 +74,17 @@ await run({
     checkSame("its profile", "confined", servers[0].sandbox.profile);
     checkSame("its network", ["api.example.com"], servers[0].sandbox.network);
     checkSame("what it was refused", [], servers[0].sandbox.blocked);
+  },
+
+  "a service of this machine that a variable names is told, and the command that is printed lets it be reached": async () => {
+    const blocked = async () => JSON.parse((await mcp(0, "test", "named", "--json")).stdout).servers[0].sandbox.blocked;
+    const [{ what, allow }, ...more] = await blocked();
+    checkSame("what", [`connect ${HERE}`, []], [what, more]);
+    const { stdout } = await mcp(0, "test", "named");
+    checkHolds("the text", stdout, `blocked: connect ${HERE} (it is named, and no rule allows it)`, allow);
+    check(!stdout.includes("hidden"), "no password", stdout);
+    typed(allow);
+    checkSame("afterwards", [], await blocked());
   },
 
   "what its command line names is read, and written once a person says so": async () => {

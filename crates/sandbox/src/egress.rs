@@ -67,7 +67,7 @@ pub struct Doors {
     pub proxy: OwnedFd,
     /// A datagram socket at 127.0.0.1 and port 53.
     pub names: OwnedFd,
-    /// One listener for each of [`HostRules::ports`], at all addresses.
+    /// One listener for each of [`HostRules::ports`] and of what else is named, at all addresses.
     pub direct: Vec<OwnedFd>,
 }
 

@@ -31,7 +31,11 @@ impl SandboxReport {
     pub fn refusals(&self, settings: &Settings) -> Vec<SandboxRefusal> {
         let unseen = self.left_out.iter().map(|left_out| unseen(settings, left_out));
         let blocked = self.journal.blocked();
-        unseen.chain(blocked.iter().filter_map(|entry| blocked_entry(settings, entry))).collect()
+        let unreached = untried(&self.unreached, &blocked).map(|to| named(settings, to));
+        unseen
+            .chain(unreached)
+            .chain(blocked.iter().filter_map(|entry| blocked_entry(settings, entry)))
+            .collect()
     }
 }
 
@@ -41,6 +45,23 @@ fn unseen(settings: &Settings, LeftOut { path, why }: &LeftOut) -> SandboxRefusa
         why: (*why).to_owned(),
         times: 1,
         allow: seeing(settings, path),
+    }
+}
+
+/// Those of the hosts of which nothing is heard.
+fn untried<'r>(unreached: &'r [Destination], blocked: &[Entry]) -> impl Iterator<Item = &'r Destination> {
+    let tried = |to: &Destination| Attempt::Connect(to.clone());
+    unreached.iter().filter(move |to| blocked.iter().all(|entry| entry.attempt != tried(to)))
+}
+
+/// A host that it names, and that it would try in vain within its own network.
+fn named(settings: &Settings, to: &Destination) -> SandboxRefusal {
+    let attempt = Attempt::Connect(to.clone());
+    SandboxRefusal {
+        what: settings.masked(&attempt.to_string()),
+        why: format!("it is named, and {}", Reason::NoRule),
+        times: 1,
+        allow: reaching(settings, &attempt, Reason::NoRule),
     }
 }
 
@@ -156,6 +177,29 @@ mod tests {
         let look_up = Attempt::LookUp("db.internal".to_owned());
         let expected = r#"look up db.internal; toolcrib mcp set it 'sandbox.network=["db.internal"]'"#;
         check("network = 'none'", look_up, Reason::NoRule, expected);
+    }
+
+    #[test]
+    fn a_host_that_it_names_is_told_unless_it_was_tried() {
+        let destination = |text| Destination::parse(text, None).expect("a destination");
+        let unreached = [destination("localhost:5432"), destination("localhost:80")];
+        let blocked = [Entry {
+            attempt: connect("localhost:80"),
+            outcome: Outcome::Blocked(Reason::NoRule),
+            connections: 1,
+            sent_bytes: 0,
+            received_bytes: 0,
+            last: UNIX_EPOCH,
+        }];
+        let told: Vec<_> = untried(&unreached, &blocked).map(|to| named(&settings("it", ""), to)).collect();
+        let allow = r#"toolcrib mcp set it 'sandbox.network=["public", "localhost:5432"]'"#;
+        let expected = SandboxRefusal {
+            what: "connect localhost:5432".to_owned(),
+            why: "it is named, and no rule allows it".to_owned(),
+            times: 1,
+            allow: Some(allow.to_owned()),
+        };
+        assert_eq!(told, [expected]);
     }
 
     #[test]

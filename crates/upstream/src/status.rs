@@ -130,6 +130,7 @@ mod tests {
             write: Vec::new(),
             hosts: HostRules::none(),
             left_out: Vec::new(),
+            unreached: Vec::new(),
             without: without.to_vec(),
             journal: Arc::new(Journal::new()),
         };

@@ -86,6 +86,9 @@ pub struct Confined {
     pub home: Option<PathBuf>,
     /// Which hosts it reaches, if its profile has a network.
     pub hosts: HostRules,
+    /// Ports at which it reaches them without the proxy, beside those of the rules; as many of both as
+    /// [`PORTS_MAX`](crate::egress::PORTS_MAX).
+    pub ports: Vec<u16>,
     /// The proxy that we have to go through ourselves, if any.
     pub company: Option<CompanyProxy>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
@@ -110,6 +113,7 @@ impl Confined {
             sockets: Vec::new(),
             home: None,
             hosts: HostRules::none(),
+            ports: Vec::new(),
             company: None,
             waived: Vec::new(),
         }
@@ -250,7 +254,7 @@ impl Confined {
             cwd,
             mounts,
             links,
-            ports: self.profile.sockets.has_network().then(|| self.hosts.ports()),
+            ports: self.profile.sockets.has_network().then(|| self.hosts.ports_and(&self.ports)),
             sockets: self.profile.sockets,
             limits: self.profile.limits,
             waived: self.waived.clone(),

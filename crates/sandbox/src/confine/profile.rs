@@ -106,7 +106,6 @@ impl Profile {
             settings: BROWSER_SETTINGS,
             holds_absent: false,
             limits: Limits::default().lasting(),
-            ..Profile::shell()
         }
     }
 

@@ -1,6 +1,7 @@
 //! `ConfinedServer`: the confined program that a server which is started here comes to: what it consists
 //! of, what its command line names, and a home of its own, so that what works without a sandbox goes on working in one.
 
+mod hosts;
 mod may;
 mod named;
 mod places;
@@ -10,12 +11,14 @@ mod tool_chains;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use hosts::NamedHosts;
 pub use may::ServerMay;
 pub use seen::LeftOut;
 use seen::{Seen, outermost};
 
 use super::confiner::Confined;
 use super::profile::Profile;
+use crate::egress::Destination;
 use crate::process::{Program, StartError, Variables, lookup, variable};
 
 /// What a program of the person's finds its files by. Inside they are elsewhere, or not there.
@@ -31,6 +34,8 @@ pub struct ConfinedServer {
     pub named: Vec<PathBuf>,
     /// What is left out.
     pub left_out: Vec<LeftOut>,
+    /// Hosts that it names and does not reach.
+    pub unreached: Vec<Destination>,
 }
 
 impl ConfinedServer {
@@ -49,6 +54,7 @@ impl ConfinedServer {
         let path = outside.get(&OsString::from("PATH")).cloned().unwrap_or_default();
         own.extend(places::of(&executable, &path, seen.home.as_deref()));
         named::look(program, &mut seen);
+        let NamedHosts { ports, unreached } = hosts::look(program, &may.hosts);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());
         let Seen { read: mut named, mut write, left_out, .. } = seen;
         write.extend(may.write.iter().cloned());
@@ -65,11 +71,12 @@ impl ConfinedServer {
             sockets: may.sockets.clone(),
             home: program.own_folder.clone(),
             hosts: may.hosts.clone(),
+            ports,
             company: may.company.clone(),
             waived: may.waived.clone(),
             ..Confined::new(Profile { limits: may.limits, ..profile }, executable, "/")
         };
-        Ok(ConfinedServer { program, named, left_out })
+        Ok(ConfinedServer { program, named, left_out, unreached })
     }
 }
 

@@ -170,6 +170,15 @@ impl HostRules {
         ports.into_iter().take(PORTS_MAX).collect()
     }
 
+    /// The same with others, for which there may be room.
+    pub(crate) fn ports_and(&self, others: &[u16]) -> Vec<u16> {
+        let mut ports = self.ports();
+        let more = others.iter().filter(|port| **port != PROXY_PORT && !ports.contains(port)).copied();
+        let more: BTreeSet<u16> = more.collect();
+        ports.extend(more.into_iter().take(PORTS_MAX - ports.len()));
+        ports
+    }
+
     fn named_ports(&self) -> impl Iterator<Item = u16> {
         let own = self.rules.iter().filter_map(|rule| rule.port);
         own.chain(self.others.iter().flat_map(|other| other.named_ports().collect::<Vec<_>>()))

@@ -113,6 +113,24 @@ EOF"#;
 }
 
 #[tokio::test]
+async fn a_connection_to_a_host_that_a_server_names_is_taken_and_judged() {
+    let (_folder, work) = folder();
+    let script = r#"
+        python3 - <<'EOF'
+import socket
+try:
+    with socket.create_connection(("nobody.invalid", 5433), 9) as s: print(s.recv(1))
+except OSError as error: print(type(error).__name__)
+EOF"#;
+    let own = work.with_file_name("own");
+    for (word, expected) in [("x", "ConnectionRefusedError\n"), ("db://me:pw@nobody.invalid:5433/x", "b''\n")]
+    {
+        let (printed, _) = run(&program(script, &[word], &own), &may(&work, &["public"])).await;
+        assert_eq!(printed, expected, "{word}");
+    }
+}
+
+#[tokio::test]
 async fn a_server_runs_from_a_folder_that_is_closed_to_others() {
     let (_folder, work) = folder();
     let private = work.with_file_name("private");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sandbox::confine::{
     ConfineError, Confined, ConfinedServer, Layer, LeftOut, Limit, Outcome, Running, Unavailable,
 };
-use sandbox::egress::{HostRules, Journal};
+use sandbox::egress::{Destination, HostRules, Journal};
 use sandbox::{Exit, Program, Tree};
 use tokio::io::AsyncRead;
 use tokio::net::unix::pipe::Sender;
@@ -44,6 +44,8 @@ pub struct SandboxReport {
     pub hosts: HostRules,
     /// What it names and does not see.
     pub left_out: Vec<LeftOut>,
+    /// Hosts that it names and does not reach.
+    pub unreached: Vec<Destination>,
     /// Layers that were missing and waived.
     pub without: Vec<Layer>,
     /// The hosts that it has reached, or not.
@@ -65,13 +67,14 @@ impl Process {
             // It looks at some files.
             tokio::task::spawn_blocking(move || ConfinedServer::new(&program, &may)).await
         };
-        let ConfinedServer { program: confined, named, left_out } =
+        let ConfinedServer { program: confined, named, left_out, unreached } =
             found.map_err(|error| ConnectError::lost(&error))??;
         let report = SandboxReport {
             read: named,
             write: confined.write.clone(),
             hosts: confined.hosts.clone(),
             left_out,
+            unreached,
             without: Vec::new(),
             journal: Arc::new(Journal::new()),
         };
