@@ -12,11 +12,12 @@ use crate::clock::Clock;
 use crate::config::{Arguments, Config};
 use crate::degraded::Part;
 use crate::error::AuditError;
+use crate::event::Event;
 use crate::file_ops::{FileOps, SystemFiles};
 use crate::intent_log::IntentId;
 use crate::intent_slot::Intent;
 use crate::limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX};
-use crate::queue::ClosedCall;
+use crate::queue::{ClosedCall, Entry};
 use crate::record::{Opening, Record};
 use crate::retention::PruneTrigger;
 use crate::shared::Shared;
@@ -161,7 +162,18 @@ impl AuditLog {
         // The hash stays, so nothing but the text is lost.
         let plain = plain.filter(|_| self.shared.queue.waiting_bytes() < ARGUMENTS_BYTES_WAITING_MAX);
         record.cut();
-        self.shared.queue.put(ClosedCall { record, plain, intent });
+        self.shared.queue.put(Entry::Call(ClosedCall { record, plain, intent }));
+    }
+
+    /// Notes what is no call. It is on disk some 20 ms later; this waits for a disk only where it opens the audit log.
+    ///
+    /// # Errors
+    /// As [`ready`](Self::ready): then it is not noted.
+    pub fn note(&self, mut event: Event) -> Result<(), AuditError> {
+        self.ready()?;
+        event.cut();
+        self.shared.queue.put(Entry::Event(event));
+        Ok(())
     }
 
     /// Waits until every closed call is on disk and would survive a power cut. `Err` names why not; the

@@ -37,6 +37,8 @@
 //! memory until [`RECORDS_WAITING_MAX`] or [`ARGUMENTS_BYTES_WAITING_MAX`] is reached, then they are refused
 //! too. The writer tries again four times a second. The log says when that begins and ends.
 //!
+//! **Events** are lines with a member `event` instead of a call, for what happens without one.
+//!
 //! Arguments enter the audit log without secrets, or as a size and a hash; results never, but for their size.
 
 mod acknowledge;
@@ -49,6 +51,7 @@ mod config;
 mod degraded;
 mod end_check;
 mod error;
+mod event;
 mod export;
 mod file_ops;
 #[cfg(feature = "failing")]
@@ -84,6 +87,7 @@ pub use checkpoint::{CHECKPOINT_RECORDS, Removed};
 pub use clock::Clock;
 pub use config::{Arguments, Config, Problem, SyncPolicy};
 pub use error::AuditError;
+pub use event::{Event, Layers, SelfTest, What};
 pub use export::{LOGS_BYTES_MAX, LOGS_MAX, csv_head, csv_row, otlp_logs};
 #[cfg(feature = "failing")]
 pub use fixtures::Faults;

@@ -5,16 +5,33 @@ use serde::{Deserialize, Serialize, de::IgnoredAny};
 
 use crate::chain;
 use crate::checkpoint::Checkpoint;
+use crate::event::Event;
 use crate::hash::Hash;
 use crate::head::Head;
 use crate::record::Record;
 
+/// What a line holds between its place in the audit log and its hash.
+pub(crate) trait Body {
+    /// Appends the members, each behind a comma.
+    fn write(&self, into: &mut Vec<u8>);
+}
+
+impl Body for Record {
+    fn write(&self, into: &mut Vec<u8>) {
+        members(into, &self.opening);
+        members(into, self);
+    }
+}
+
+impl Body for Event {
+    fn write(&self, into: &mut Vec<u8>) {
+        members(into, self);
+    }
+}
+
 /// Adds the line that follows `head`, line break included, and returns the new head.
-pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, record: &Record) -> Head {
-    chain::write(into, head, written_at_ms, |into, _| {
-        members(into, &record.opening);
-        members(into, record);
-    })
+pub(crate) fn write(into: &mut Vec<u8>, head: Head, written_at_ms: i64, body: &impl Body) -> Head {
+    chain::write(into, head, written_at_ms, |into, _| body.write(into))
 }
 
 /// Appends the members of a value that is an object, behind others. `#[serde(flatten)]` would do the same by way of a map.

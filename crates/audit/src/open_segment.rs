@@ -2,7 +2,6 @@
 //! is large or old, and begun anew.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::borrow::Borrow;
 use std::fs::{self, File, TryLockError};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -16,10 +15,10 @@ use crate::config::Config;
 use crate::error::AuditError;
 use crate::file_ops::FileOps;
 use crate::head::Head;
+use crate::in_place;
 use crate::key::Signer;
-use crate::record::Record;
+use crate::line::{self, Body};
 use crate::segments::{self, FILE, is_same};
-use crate::{in_place, line};
 
 /// Another process holds the lock for one write; seconds mean that it is stuck.
 const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
@@ -94,7 +93,7 @@ impl OpenSegment {
 
     /// Appends these records with one write and takes out of the list what reached the disk: after an
     /// error that may be a part of them. True if a segment was closed before.
-    pub(crate) fn append(&mut self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
+    pub(crate) fn append(&mut self, records: &mut Vec<impl Body>) -> Result<bool, AuditError> {
         let has_closed = self.close_if_due()?;
         self.locked(|segment| {
             if records.is_empty() {
@@ -103,9 +102,8 @@ impl OpenSegment {
             let now_ms = (segment.clock)();
             let before = segment.head;
             let mut bytes = segment.begin(records.len() * LINE_BYTES_USUAL);
-            let mut head = records
-                .iter()
-                .fold(before, |head, record| line::write(&mut bytes, head, now_ms, record.borrow()));
+            let mut head =
+                records.iter().fold(before, |head, record| line::write(&mut bytes, head, now_ms, record));
             segment.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
             if segment.lacks_checkpoint {
                 let (why, details) = (Occasion::Records, Details::default());

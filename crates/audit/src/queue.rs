@@ -1,14 +1,15 @@
 //! Records on their way to the disk: the one place where the threads that answer and the thread that
 //! writes meet. Nobody holds it while touching a file.
 
-use std::borrow::Borrow;
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::arguments::Plain;
 use crate::error::AuditError;
+use crate::event::Event;
 use crate::intent_log::IntentId;
+use crate::line::Body;
 use crate::record::Record;
 
 /// How long the writer gathers: long enough that a wake-up and a write serve many calls, short enough that
@@ -22,6 +23,13 @@ const RETRY: Duration = Duration::from_millis(250);
 /// calls that only read.
 const SYNC_AFTER: Duration = Duration::from_secs(1);
 
+/// What is to be written.
+#[expect(clippy::large_enum_variant, reason = "nearly all are calls, whose records cost no allocation")]
+pub(crate) enum Entry {
+    Call(ClosedCall),
+    Event(Event),
+}
+
 /// A record, what it still lacks, and the intent it settles.
 pub(crate) struct ClosedCall {
     pub(crate) record: Record,
@@ -30,15 +38,29 @@ pub(crate) struct ClosedCall {
     pub(crate) intent: Option<IntentId>,
 }
 
-impl Borrow<Record> for ClosedCall {
-    fn borrow(&self) -> &Record {
-        &self.record
+impl Body for Entry {
+    fn write(&self, into: &mut Vec<u8>) {
+        match self {
+            Entry::Call(closed) => closed.record.write(into),
+            Entry::Event(event) => event.write(into),
+        }
     }
 }
 
-impl ClosedCall {
+impl Entry {
     fn plain_bytes(&self) -> usize {
-        self.plain.as_ref().map_or(0, Plain::bytes)
+        match self {
+            Entry::Call(closed) => closed.plain.as_ref().map_or(0, Plain::bytes),
+            Entry::Event(_) => 0,
+        }
+    }
+
+    /// The intent that it settles, or the place for it.
+    pub(crate) fn intent(&mut self) -> Option<&mut Option<IntentId>> {
+        match self {
+            Entry::Call(closed) => Some(&mut closed.intent),
+            Entry::Event(_) => None,
+        }
     }
 }
 
@@ -64,7 +86,7 @@ pub(crate) struct Queue {
 
 #[derive(Default)]
 struct QueueState {
-    waiting: Vec<ClosedCall>,
+    waiting: Vec<Entry>,
     /// Bytes of arguments put in and not taken to the disk.
     plain_bytes: usize,
     /// Records put in and records on disk, since the start.
@@ -121,11 +143,11 @@ impl Queue {
 
     /// Puts a record in. Wakes only a writer that sleeps: one that gathers or writes comes back by
     /// itself.
-    pub(crate) fn put(&self, closed: ClosedCall) {
+    pub(crate) fn put(&self, entry: Entry) {
         let mut state = self.lock();
-        state.plain_bytes += closed.plain_bytes();
+        state.plain_bytes += entry.plain_bytes();
         self.waiting_bytes.store(state.plain_bytes, Ordering::Relaxed);
-        state.waiting.push(closed);
+        state.waiting.push(entry);
         state.closed += 1;
         self.waiting.store(state.count(), Ordering::Relaxed);
         if std::mem::take(&mut state.idle) {
@@ -160,7 +182,7 @@ impl Queue {
 
     /// For the writer: adds what waits to `batch`, whose records an earlier attempt left over. Waits until
     /// there is something to do. `None` means that it is time to end.
-    pub(crate) fn take(&self, batch: &mut Vec<ClosedCall>) -> Option<Flush> {
+    pub(crate) fn take(&self, batch: &mut Vec<Entry>) -> Option<Flush> {
         let mut state = self.lock();
         // After a failure it is not enough to wait for records: calls are refused until an attempt works.
         let is_idle = |state: &QueueState| state.waiting.is_empty() && state.failure.is_none();

@@ -206,10 +206,7 @@ impl Record {
         let hosts_left = u32::try_from(self.hosts.len().saturating_sub(HOSTS_MAX)).unwrap_or(u32::MAX);
         self.hosts_more = self.hosts_more.saturating_add(hosts_left);
         self.hosts.truncate(HOSTS_MAX);
-        for reached in &mut self.hosts {
-            cut_text(&mut reached.host, TEXT_BYTES_MAX);
-            reached.blocked.iter_mut().for_each(|why| cut_word(why, TEXT_BYTES_MAX));
-        }
+        self.hosts.iter_mut().for_each(Reached::cut);
         if let Some(approved) = &mut self.approval {
             cut_text(&mut approved.id, TEXT_BYTES_MAX);
             cut_text(&mut approved.by, TEXT_BYTES_MAX);
@@ -222,7 +219,14 @@ impl Record {
     }
 }
 
-fn cut_text(text: &mut Arc<str>, bytes: usize) {
+impl Reached {
+    pub(crate) fn cut(&mut self) {
+        cut_text(&mut self.host, TEXT_BYTES_MAX);
+        self.blocked.iter_mut().for_each(|why| cut_word(why, TEXT_BYTES_MAX));
+    }
+}
+
+pub(crate) fn cut_text(text: &mut Arc<str>, bytes: usize) {
     if text.len() > bytes {
         *text = Arc::from(&text[..text.floor_char_boundary(bytes)]);
     }
@@ -233,7 +237,7 @@ pub(crate) fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(TEXT_BYTES_MAX)]
 }
 
-fn cut_word(text: &mut Cow<'static, str>, bytes: usize) {
+pub(crate) fn cut_word(text: &mut Cow<'static, str>, bytes: usize) {
     if text.len() > bytes {
         *text = Cow::Owned(text[..text.floor_char_boundary(bytes)].to_owned());
     }

@@ -1,7 +1,6 @@
 //! What the audit log and its writer share: the open segment, the queue, the intents, the settings.
 #![expect(clippy::disallowed_methods, reason = "the audit log is a declared home of files")]
 
-use std::borrow::Borrow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +15,9 @@ use crate::error::AuditError;
 use crate::file_ops::FileOps;
 use crate::in_place::InPlace;
 use crate::intents::Intents;
+use crate::line::Body;
 use crate::open_segment::OpenSegment;
-use crate::queue::{ClosedCall, Queue};
-use crate::record::Record;
+use crate::queue::{ClosedCall, Entry, Queue};
 use crate::retention::{self, Age, PruneTrigger, REMOVED_MAX};
 use crate::segments::FILE;
 use crate::settings::Settings;
@@ -112,7 +111,7 @@ impl Shared {
     }
 
     /// Appends and takes out of the list what reached the disk. True if a segment was closed before.
-    pub(crate) fn append(&self, records: &mut Vec<impl Borrow<Record>>) -> Result<bool, AuditError> {
+    pub(crate) fn append(&self, records: &mut Vec<impl Body>) -> Result<bool, AuditError> {
         self.compare_once()?;
         self.with_segment(|segment| segment.append(records))
     }
@@ -133,16 +132,26 @@ impl Shared {
 
     /// Puts what is left of the arguments into the record, and strikes what a caller made up out of it.
     /// Returns the bytes that are no longer held.
-    pub(crate) fn strike(&self, closed: &mut ClosedCall) -> usize {
+    pub(crate) fn strike(&self, entry: &mut Entry) -> usize {
+        match entry {
+            Entry::Call(closed) => self.strike_call(closed),
+            Entry::Event(event) => {
+                let redactor = self.redactor.as_ref();
+                if let Some((redactor, text)) = redactor.zip(event.foreign()) {
+                    strike_text(redactor, text);
+                }
+                0
+            }
+        }
+    }
+
+    fn strike_call(&self, closed: &mut ClosedCall) -> usize {
         let (plain, opening) = (closed.plain.take(), &mut closed.record.opening);
         if let Some(redactor) = &self.redactor {
             opening.arguments = plain.as_ref().and_then(|plain| plain.strike(redactor));
             // The name of a tool that there is none of is the caller's text.
             if opening.effect.is_none() {
-                let struck = redactor.text(&opening.tool);
-                if *struck != *opening.tool {
-                    opening.tool = Arc::from(struck);
-                }
+                strike_text(redactor, &mut opening.tool);
             }
         }
         plain.map_or(0, |plain| plain.bytes())
@@ -185,5 +194,12 @@ impl Shared {
             }
         }
         Ok(removed)
+    }
+}
+
+fn strike_text(redactor: &Redactor, text: &mut Arc<str>) {
+    let struck = redactor.text(text);
+    if *struck != **text {
+        *text = Arc::from(struck);
     }
 }

@@ -7,7 +7,7 @@ use std::{io, thread};
 use crate::degraded::Part;
 use crate::error::AuditError;
 use crate::intent_log::IntentId;
-use crate::queue::{Attempt, ClosedCall, Flush};
+use crate::queue::{Attempt, Entry, Flush};
 use crate::retention::PruneTrigger;
 use crate::shared::Shared;
 
@@ -30,7 +30,7 @@ pub(crate) fn start(shared: Arc<Shared>) -> io::Result<()> {
 /// What is on its way.
 #[derive(Default)]
 struct Unwritten {
-    left: Vec<ClosedCall>,
+    left: Vec<Entry>,
     /// Intents that survive a power cut, of calls whose records are written, but may not survive one yet.
     unsynced: Vec<IntentId>,
     /// Bytes of arguments that were struck since the last attempt.
@@ -83,15 +83,19 @@ fn write(shared: &Shared, work: &mut Unwritten, flush: Flush) -> Result<bool, Au
 
 fn write_batch(shared: &Shared, work: &mut Unwritten) -> Result<(), AuditError> {
     let later = work.left.split_off(work.left.len().min(BATCH_RECORDS_MAX));
-    for closed in &mut work.left {
-        work.struck_bytes += shared.strike(closed);
+    for entry in &mut work.left {
+        work.struck_bytes += shared.strike(entry);
     }
     let mut intents: Vec<Option<IntentId>> =
-        work.left.iter_mut().map(|closed| closed.intent.take()).collect();
+        work.left.iter_mut().map(|entry| entry.intent().and_then(Option::take)).collect();
     let written = shared.append(&mut work.left);
     // The records that are left are the last ones; so are their intents.
     let intents_left = intents.split_off(intents.len() - work.left.len());
-    work.left.iter_mut().zip(intents_left).for_each(|(closed, intent)| closed.intent = intent);
+    for (entry, intent) in work.left.iter_mut().zip(intents_left) {
+        if let Some(place) = entry.intent() {
+            *place = intent;
+        }
+    }
     work.left.extend(later);
     let (unsynced, settled) = intents.into_iter().flatten().partition(|intent: &IntentId| intent.is_synced);
     work.unsynced.extend::<Vec<_>>(unsynced);

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use audit::{
-    AuditError, AuditLog, FILE, Hash, IntentId, Loss, Opening, PublicKey, Record, Trust, VerifyError, Why,
-    noted_head, tail, verify,
+    AuditError, AuditLog, Event, FILE, Hash, IntentId, Loss, Opening, PublicKey, Reached, Record, Trust,
+    VerifyError, What, Why, noted_head, tail, verify,
 };
 use samples::fixed;
 
@@ -362,4 +362,33 @@ fn tail_shows_the_last_lines_oldest_first() {
     for count in [0, 1, 2, 100, 300, 499, 500, 501] {
         assert_eq!(tail(&path, count).unwrap(), lines[500_usize.saturating_sub(count)..], "{count}");
     }
+}
+
+#[test]
+fn an_event_stands_among_the_calls_without_what_is_secret() {
+    let dir = tempfile::tempdir().unwrap();
+    let redactor = redact::Redactor::new(&redact::Config::default());
+    redactor.know("store", vec![redact::Known { name: "PLANTED".into(), value: "planted-value".into() }]);
+    let audit_log = AuditLog::with(dir.path(), fixed, audit::Config::default(), redactor);
+    let note = |host: &str| {
+        let reached = Reached {
+            host: host.into(),
+            blocked: Some("no rule".into()),
+            connections: 1,
+            sent_bytes: 0,
+            received_bytes: 0,
+        };
+        let what = What::ServerReached { upstream: "git".into(), hosts: [reached] };
+        audit_log.note(Event { opened_at_ms: fixed(), what }).unwrap();
+    };
+    note("a.test:443");
+    audit_log.close(record("1"), None, None);
+    note("planted-value.test:443");
+    audit_log.flush().unwrap();
+    let lines = tail(dir.path(), 9).unwrap();
+    let hosts: Vec<bool> = lines.iter().map(|line| line.contains(r#"[{"host":"a.test:443","#)).collect();
+    assert_eq!(hosts, [true, false, false]);
+    assert!(lines[2].contains("REDACTED") && !lines[2].contains("planted"), "{lines:?}");
+    let found = verify(dir.path(), &Trust::default()).unwrap();
+    assert_eq!((found.records, found.first), (3, 1));
 }

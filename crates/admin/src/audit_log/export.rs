@@ -37,7 +37,7 @@ pub enum Format {
     /// Its own lines: one JSON object each.
     #[default]
     Jsonl,
-    /// A table with one row for each call.
+    /// A table with one row for each call and each event.
     Csv,
     /// OpenTelemetry logs as JSON, one request for each page.
     Otlp,
@@ -113,7 +113,7 @@ impl Format {
             Format::Jsonl => page.text = lines.join("\n") + "\n",
             Format::Csv => {
                 page.head = audit::csv_head();
-                // Only calls have one.
+                // Checkpoints have none.
                 let rows: Vec<String> = lines.iter().filter_map(|line| audit::csv_row(line)).collect();
                 (page.records, page.text) = (rows.len(), rows.concat());
             }

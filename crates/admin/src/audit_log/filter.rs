@@ -11,7 +11,7 @@ use crate::fault::Fault;
 const OUTCOMES: [&str; 8] =
     ["result", "tool_error", "asked", "refused", "internal", "cancelled", "abandoned", "unknown_after_crash"];
 
-/// What a record must be. Lines that are no records of calls are none of them.
+/// What a record must be. Checkpoints are none of them.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Filter {
@@ -23,6 +23,8 @@ pub struct Filter {
     pub outcome: Option<String>,
     /// Since when, in milliseconds since 1970.
     pub since_ms: Option<i64>,
+    /// Not only calls: events, too. They have no caller, no tool and no outcome.
+    pub events: bool,
 }
 
 /// A filter that means something.
@@ -55,7 +57,7 @@ impl Wanted {
     pub fn has(&self, line: &str) -> bool {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return false };
         let text = |name: &str| record[name].as_str().unwrap_or_default();
-        record["call_id"].is_string()
+        (record["call_id"].is_string() || self.filter.events && record["event"].is_string())
             && self.filter.caller.as_deref().is_none_or(|caller| caller == text("caller"))
             && self.tool.as_ref().is_none_or(|tool| tool.is_match(text("tool")))
             && self.filter.outcome.as_deref().is_none_or(|outcome| outcome == outcome_of(text("outcome")))
@@ -94,6 +96,17 @@ mod tests {
         assert!(!has(Filter { since_ms: Some(6), ..Filter::default() }));
         let checkpoint = r#"{"seq":1,"checkpoint":{"why":"shutdown"},"written_at_ms":5}"#;
         assert!(!Wanted::of(Filter::default()).unwrap_or_else(|_| panic!("good")).has(checkpoint));
+        let event = r#"{"seq":1,"opened_at_ms":5,"event":"server_reached","upstream":"git"}"#;
+        for (filter, expected) in [
+            (Filter::default(), false),
+            (Filter { events: true, ..Filter::default() }, true),
+            (Filter { events: true, since_ms: Some(6), ..Filter::default() }, false),
+            (Filter { events: true, tool: some("git*"), ..Filter::default() }, false),
+        ] {
+            let asked = format!("{filter:?}");
+            let wanted = Wanted::of(filter).unwrap_or_else(|_| panic!("good"));
+            assert_eq!(wanted.has(event), expected, "{asked}");
+        }
         let wrong = Filter { outcome: some("lost"), ..Filter::default() };
         assert!(Wanted::of(wrong).is_err());
     }

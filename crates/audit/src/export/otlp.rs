@@ -32,6 +32,11 @@ fn log(line: &str) -> Option<Value> {
             let why = checkpoint["why"].as_str().unwrap_or_default();
             ("toolcrib.audit.checkpoint", format!("checkpoint: {why}"), INFO)
         }
+        None if members.contains_key("event") => {
+            let body = format!("{} {}", text("event"), text("upstream")).trim_end().to_owned();
+            let has_escaped = record["escaped"].as_array().is_some_and(|escaped| !escaped.is_empty());
+            ("toolcrib.audit.event", body, if has_escaped { ERROR } else { INFO })
+        }
         None => {
             let body = format!("{} {} {}", text("caller"), text("tool"), text("outcome"));
             ("toolcrib.audit.call", body, severity(text("outcome")))
@@ -116,5 +121,30 @@ mod tests {
         assert!(has("toolcrib.caller", json!({ "stringValue": "local" })), "{log:#}");
         let verdicts = json!({ "stringValue": r#"[["scope","pass"],["policy","pass"]]"# });
         assert!(has("toolcrib.verdicts", verdicts), "{log:#}");
+    }
+    #[test]
+    fn an_event_is_a_log_and_an_escape_an_error() {
+        for (line, body, severity) in [
+            (
+                r#"{"seq":1,"written_at_ms":5,"event":"server_reached","upstream":"git"}"#,
+                "server_reached git",
+                "INFO",
+            ),
+            (
+                r#"{"seq":1,"written_at_ms":5,"event":"sandbox_self_test","escaped":[]}"#,
+                "sandbox_self_test",
+                "INFO",
+            ),
+            (
+                r#"{"seq":1,"written_at_ms":5,"event":"sandbox_self_test","escaped":["trace"]}"#,
+                "sandbox_self_test",
+                "ERROR",
+            ),
+        ] {
+            let request = otlp_logs([line]);
+            let log = &request["resourceLogs"][0]["scopeLogs"][0]["logRecords"][0];
+            assert_eq!((&log["body"]["stringValue"], &log["severityText"]), (&json!(body), &json!(severity)));
+            assert_eq!(log["eventName"], "toolcrib.audit.event");
+        }
     }
 }

@@ -7,11 +7,12 @@ use clap::{Args, Subcommand, ValueEnum};
 /// What to do with the audit log of calls.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Audit {
-    /// Print the latest calls; `audit export` prints everything else that the audit log holds, too, such as intents.
+    /// Print the latest calls; `audit export` prints everything else that the audit log holds, too.
     #[command(after_help = "Examples:\n  \
         toolcrib audit tail -n 50\n  \
         toolcrib audit tail --follow --outcome refused\n  \
-        toolcrib audit tail --tool 'git_*' --since 2h")]
+        toolcrib audit tail --tool 'git_*' --since 2h\n  \
+        toolcrib audit tail --events --since 1d")]
     Tail {
         /// How many.
         #[arg(short = 'n', long, default_value_t = 20, value_name = "COUNT")]
@@ -69,6 +70,9 @@ pub(crate) struct Filter {
     /// Only calls since then: a time, a date, or how long ago, such as `2h`.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
+    /// What happened without a call, too: hosts that servers reached, tests of the sandbox.
+    #[arg(long)]
+    pub(crate) events: bool,
 }
 
 /// Where the audit log goes, and in which form.

@@ -80,9 +80,9 @@ pub(crate) fn tell_calls(settings: &Settings) -> Result<(), Fault> {
 
 /// The filter that the words of the command mean.
 fn meant(words: &Filter) -> Result<audit_log::Filter, Trouble> {
-    let Filter { caller, tool, outcome, since } = words.clone();
+    let Filter { caller, tool, outcome, since, events } = words.clone();
     let since_ms = since.map(|since| time_ms("--since", &since)).transpose()?;
-    Ok(audit_log::Filter { caller, tool, outcome, since_ms })
+    Ok(audit_log::Filter { caller, tool, outcome, since_ms, events })
 }
 
 fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
@@ -100,6 +100,10 @@ fn show(cli: &Cli, lines: &[String]) -> Result<(), Trouble> {
 fn row(line: &str) -> Vec<String> {
     let record = serde_json::from_str::<Value>(line).unwrap_or_default();
     let text = |key: &str| record[key].as_str().unwrap_or("").to_owned();
+    let time = record["opened_at_ms"].as_i64().map_or_else(String::new, times::shown);
+    if let Some(event) = record["event"].as_str() {
+        return event_row(&record, event, time);
+    }
     let outcome = outcome_of(record["outcome"].as_str().unwrap_or("")).to_owned();
     let ending = match record["code"].as_str() {
         Some(code) => format!("{outcome} ({code})"),
@@ -108,8 +112,31 @@ fn row(line: &str) -> Vec<String> {
     let took = record["duration_us"].as_u64().unwrap_or(0);
     let took = format!("{}.{:03} ms", took / 1_000, took % 1_000);
     let (caller, tool) = (short(text("caller")), short(text("tool")));
-    let time = record["opened_at_ms"].as_i64().map_or_else(String::new, times::shown);
     vec![time, caller, text("via"), tool, ending, took]
+}
+
+/// An event in the same columns: nobody called, so the server stands where the caller does.
+fn event_row(record: &Value, event: &str, time: String) -> Vec<String> {
+    let text = |value: &Value| short(value.as_str().unwrap_or("").to_owned());
+    let reached = &record["hosts"][0];
+    let count = match reached["connections"].as_u64() {
+        None => String::new(),
+        Some(1) => "once".to_owned(),
+        Some(count) => format!("{count} times"),
+    };
+    let (what, ending) = match (&reached["host"], record["escaped"].as_array()) {
+        (Value::String(host), _) => match reached["blocked"].as_str() {
+            Some(why) => (short(host.clone()), format!("blocked ({why})")),
+            None => (short(host.clone()), "reached".to_owned()),
+        },
+        (_, Some(escaped)) if !escaped.is_empty() => {
+            let escaped: Vec<String> = escaped.iter().map(text).collect();
+            (String::new(), format!("NOT HELD ({})", escaped.join(", ")))
+        }
+        (_, Some(_)) => (String::new(), "held".to_owned()),
+        (_, None) => (String::new(), String::new()),
+    };
+    vec![time, text(&record["upstream"]), event.to_owned(), what, ending, count]
 }
 
 fn short(name: String) -> String {
@@ -129,6 +156,26 @@ mod tests {
             "outcome":"refused","code":"policy_denied","duration_us":1234}"#;
         let expected = ["2023-11-14T22:13:20Z", "local", "stdio", "x", "refused (policy_denied)", "1.234 ms"];
         assert_eq!(row(line), expected);
+        for (line, expected) in [
+            (
+                r#"{"opened_at_ms":0,"event":"server_reached","upstream":"git","hosts":[{"host":"a:443","connections":3}]}"#,
+                ["1970-01-01T00:00:00Z", "git", "server_reached", "a:443", "reached", "3 times"],
+            ),
+            (
+                r#"{"event":"server_reached","upstream":"git","hosts":[{"host":"b:1","blocked":"no rule","connections":1}]}"#,
+                ["", "git", "server_reached", "b:1", "blocked (no rule)", "once"],
+            ),
+            (
+                r#"{"event":"sandbox_self_test","attempts":64,"escaped":[]}"#,
+                ["", "", "sandbox_self_test", "", "held", ""],
+            ),
+            (
+                r#"{"event":"sandbox_self_test","attempts":64,"escaped":["trace","open_raw"]}"#,
+                ["", "", "sandbox_self_test", "", "NOT HELD (trace, open_raw)", ""],
+            ),
+        ] {
+            assert_eq!(row(line), expected);
+        }
         let long = format!(r#"{{"tool":"{}","caller":"{}"}}"#, "ä".repeat(64), "b".repeat(250));
         let row = row(&long);
         assert_eq!((&row[3], row[1].chars().count()), (&"ä".repeat(64), 65));
