@@ -54,9 +54,9 @@ pub struct SelfTest {
 pub struct Layers {
     /// They are there.
     pub ok: Vec<&'static str>,
-    /// They are not, and nobody said that they need not be.
+    /// They are there in a weaker form.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub missing: Vec<&'static str>,
+    pub degraded: Vec<&'static str>,
     /// They are not, and an operator does without.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub waived: Vec<&'static str>,
@@ -103,7 +103,7 @@ pub(crate) mod tests {
     }
 
     fn self_test() -> Event {
-        let layers = Layers { ok: vec!["root", "proc"], missing: Vec::new(), waived: vec!["landlock"] };
+        let layers = Layers { ok: vec!["root", "proc"], degraded: Vec::new(), waived: vec!["landlock"] };
         let test = SelfTest {
             version: "1.2.3".into(),
             kernel: "6.18".into(),

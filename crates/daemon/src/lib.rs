@@ -10,6 +10,7 @@ mod named_workspaces;
 mod observing;
 pub mod person;
 pub mod resident;
+pub mod self_test;
 pub mod shared;
 mod token_store;
 pub mod upstreams;

@@ -15,6 +15,7 @@ use terminal::Trouble;
 use terminal::times::now_ms;
 
 use crate::observing::{self, Observing};
+use crate::self_test::SelfTest;
 use crate::token_store::StateTokens;
 use crate::upstreams::Servers;
 
@@ -46,6 +47,8 @@ pub struct Shared {
     pub launcher: Launcher,
     /// What starts programs confined.
     pub confiner: Arc<Confiner>,
+    /// Has that tried on this machine.
+    pub self_test: SelfTest,
     /// What asks servers over HTTP.
     pub client: Client,
     /// Shared by all workspaces that mean the same by one.
@@ -72,8 +75,12 @@ impl Shared {
     pub fn new(settings: &Settings) -> Result<Shared, Trouble> {
         let (store, redactor) = (settings.kept.store().clone(), settings.redactor.clone());
         let sealed = Arc::new(settings.kept.sealed());
-        let world = pinned_world(sealed.clone(), settings)?;
         let audit = settings.audit.clone();
+        let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone()));
+        let self_test = SelfTest::new(store.clone(), audit_log.clone(), settings.sandbox.waived.clone())?;
+        let confiner = Confiner::new(confinement(SPAWNER)?).tried_by(Arc::new(self_test.clone()));
+        let world =
+            upstream::World { confiner: Arc::new(confiner), ..pinned_world(sealed.clone(), settings)? };
         let servers_store: Arc<dyn Store> = store.clone();
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();
@@ -84,10 +91,11 @@ impl Shared {
             sealed,
             launcher: world.launcher.clone(),
             confiner: world.confiner.clone(),
+            self_test,
             client: world.client.clone(),
             servers: Servers::new(world, servers_store),
             approvals,
-            audit_log: Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone())),
+            audit_log,
             learner: Arc::new(Learner::new(&redactor)),
             redactor,
             results: Arc::default(),
@@ -105,6 +113,7 @@ impl Shared {
     /// Closes what must not be lost. All workspaces have ended by now.
     pub async fn close(&self) {
         self.servers.end().await;
+        self.self_test.end().await;
         // Nothing else is left to run, so the disk may be waited for here.
         if let Err(error) = self.audit_log.sign_end() {
             tracing::error!(%error, "the audit log could not be closed");

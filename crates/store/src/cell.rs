@@ -46,6 +46,8 @@ pub enum Kind {
     Sealed,
     /// For which servers a secret may be used.
     SecretUse,
+    /// The last test of the sandbox.
+    SelfTest,
     /// What a person has agreed to of one folder.
     Trust,
     /// A sealed state that was used up. Ends when the state does.
@@ -75,6 +77,7 @@ impl Kind {
             Kind::Pin => ("pin", PIN_BYTES_MAX),
             Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
             Kind::SecretUse => ("secret-use", VALUE_BYTES_MAX),
+            Kind::SelfTest => ("self_test", ANCHOR_BYTES_MAX),
             Kind::Trust => ("trust", VALUE_BYTES_MAX),
             Kind::UsedState => ("used_state", VALUE_BYTES_MAX),
         }

@@ -5,10 +5,11 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::{Shutdown, shutdown};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::time::timeout;
 
@@ -20,6 +21,7 @@ use super::packet::{Packet, connection};
 use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running};
+use super::trial::Trial;
 use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
 use crate::egress::{CompanyProxy, HostRules, PROXY_PORT, WayOut};
 use crate::files::{ProgramPaths, ProtectedPaths};
@@ -47,6 +49,7 @@ pub struct Confiner {
     /// An executable that calls [`spawner_main`](super::spawner_main) for these arguments.
     launcher: Launcher,
     spawner: Mutex<Option<Spawner>>,
+    trial: Option<Arc<dyn Trial>>,
 }
 
 #[derive(Debug)]
@@ -147,7 +150,22 @@ pub enum ConfineError {
 impl Confiner {
     /// Starts nothing yet.
     pub fn new(launcher: Launcher) -> Confiner {
-        Confiner { launcher, spawner: Mutex::new(None) }
+        Confiner { launcher, spawner: Mutex::new(None), trial: None }
+    }
+
+    /// The same, which asks before each start.
+    #[must_use]
+    pub fn tried_by(self, trial: Arc<dyn Trial>) -> Confiner {
+        Confiner { trial: Some(trial), ..self }
+    }
+
+    /// Ends the spawner and waits until it is gone. All programs must have ended.
+    pub fn end(self) {
+        let spawner = self.spawner.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mut spawner) = spawner {
+            // It ends when nobody can ask any more; what fails here has ended already.
+            let _ = shutdown(&spawner.socket, Shutdown::Both).map(|()| spawner.process.wait());
+        }
     }
 
     /// The spawner's process number, once there is one.
@@ -159,6 +177,14 @@ impl Confiner {
     /// Starts `program` with every layer of its profile, or not at all. Must be called within a tokio runtime that has
     /// I/O and time enabled. Dropping what comes back ends the program.
     pub async fn start(&self, program: &Confined) -> Result<Running, ConfineError> {
+        let Some(trial) = &self.trial else { return self.start_untried(program).await };
+        trial.admit().await?;
+        let running = self.start_untried(program).await?;
+        trial.started();
+        Ok(running)
+    }
+
+    async fn start_untried(&self, program: &Confined) -> Result<Running, ConfineError> {
         let command = program.command.to_string_lossy().into_owned();
         let prepare = {
             let program = program.clone();

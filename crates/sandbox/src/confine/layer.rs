@@ -52,6 +52,8 @@ pub enum Layer {
     Seccomp,
     /// Memory of all processes together. Where no control group can be made, init looks ten times a second instead.
     Memory,
+    /// Attempts to escape, made once on this machine, were held.
+    SelfTest,
 }
 
 const PERMIT_USER_NAMESPACES: &str = "let programs make user namespaces: `sysctl user.max_user_namespaces=10000`, on Debian also \
@@ -67,7 +69,7 @@ const REPORT: &str = "this should not happen; please report it with the output o
 
 impl Layer {
     /// All of them.
-    pub const ALL: [Layer; 23] = [
+    pub const ALL: [Layer; 24] = [
         Layer::Spawner,
         Layer::RunUser,
         Layer::Idmap,
@@ -91,6 +93,7 @@ impl Layer {
         Layer::Landlock,
         Layer::Seccomp,
         Layer::Memory,
+        Layer::SelfTest,
     ];
 
     /// As configuration, records and errors name it.
@@ -119,6 +122,7 @@ impl Layer {
             Layer::Landlock => "landlock",
             Layer::Seccomp => "seccomp",
             Layer::Memory => "memory",
+            Layer::SelfTest => "self_test",
         }
     }
 
@@ -151,6 +155,10 @@ impl Layer {
             Layer::Landlock => NEWER_KERNEL,
             Layer::Seccomp => "the kernel needs CONFIG_SECCOMP_FILTER",
             Layer::Memory => "let Toolcrib make control groups for memory below its own",
+            Layer::SelfTest => {
+                "nothing runs confined until these attempts are held: see `toolcrib doctor`, end what runs, and start \
+                 Toolcrib anew once that says that all are held"
+            }
             Layer::Loopback
             | Layer::Proxy
             | Layer::Capabilities

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::confiner::{ConfineError, Confined, Confiner};
 use super::init::landlock;
 use super::layer::Layer;
@@ -15,6 +17,9 @@ use crate::process::{find_in, variable};
 
 /// What is looked for, because tools of ours or other servers use it.
 const PROGRAMS: [&str; 7] = ["chromium", "git", "node", "npx", "python3", "secret-tool", "uvx"];
+
+/// Another text after each boot.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
 
 /// How often a start is measured.
 const STARTS: usize = 11;
@@ -52,6 +57,27 @@ impl Machine {
             name_servers: name_servers(Path::new("/")),
             programs: PROGRAMS.map(|name| (name, find_in(path.clone(), name))).into(),
         }
+    }
+}
+
+/// What a test of the sandbox holds for: after another boot, under another kernel and for another user the outcome may be
+/// another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Circumstances {
+    /// The boot, as the kernel names it.
+    pub boot: String,
+    /// The kernel's version.
+    pub kernel: String,
+    /// Who runs Toolcrib.
+    pub user: u32,
+}
+
+impl Circumstances {
+    /// These. Nothing if the system does not tell.
+    pub fn here() -> Option<Circumstances> {
+        let boot = fs::read_to_string(BOOT_ID).ok()?.trim().to_owned();
+        let kernel = rustix::system::uname().release().to_string_lossy().into_owned();
+        Some(Circumstances { boot, kernel, user: rustix::process::getuid().as_raw() })
     }
 }
 

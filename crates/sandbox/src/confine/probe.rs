@@ -18,7 +18,7 @@ use super::fork::fork;
 use attempt::{ATTEMPTS, Attempt};
 use scene::Targets;
 
-pub use self_test::{Attempted, Held, self_test, try_outside};
+pub use self_test::{Attempted, Held, Tested, self_test, try_outside};
 
 /// What the probe says of an attempt, behind its name.
 const ESCAPED: &str = "escaped";

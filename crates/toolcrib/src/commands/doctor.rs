@@ -2,13 +2,14 @@
 
 use std::time::Instant;
 
+use daemon::self_test::{HoldsFor, Remembered, recall};
 use daemon::shared::{PROBE, SPAWNER, confinement};
 use sandbox::confine::{
-    Attempted, ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, Unavailable,
+    ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, Tested, Unavailable,
     self_test, spawn_cost,
 };
 use serde_json::{Value, json};
-use terminal::{Ending, Trouble, print, runtime};
+use terminal::{Ending, Trouble, print, runtime, times};
 
 use super::load::load_resting;
 use crate::cli::Cli;
@@ -16,7 +17,9 @@ use crate::cli::Cli;
 pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
     super::start::begin_resting(&loaded)?;
-    let report = runtime::run(Report::new(&loaded.settings.sandbox.waived))??;
+    let (waived, store) = (&loaded.settings.sandbox.waived, loaded.settings.kept.store());
+    let remembered = store::wait(recall(&**store)).map_err(Trouble::because)?;
+    let report = runtime::run(Report::new(waived, remembered))??;
     let is_good = report.is_good();
     if cli.json {
         print::json(&report.to_json())?;
@@ -32,10 +35,12 @@ struct Report {
     layers: Vec<(Layer, State, String)>,
     /// Nothing if the sandbox is not there.
     tried: Option<Tried>,
+    /// The last test that was made because a program was confined, and whether another one is due.
+    remembered: Option<(Remembered, bool)>,
 }
 
 struct Tried {
-    attempts: Vec<Attempted>,
+    tested: Tested,
     took_ms: u128,
     cost: Cost,
 }
@@ -54,17 +59,17 @@ enum State {
 }
 
 impl Report {
-    async fn new(waived: &[Layer]) -> Result<Report, Trouble> {
+    async fn new(waived: &[Layer], remembered: Option<Remembered>) -> Result<Report, Trouble> {
         let confiner = Confiner::new(confinement(SPAWNER)?);
         let probe = confinement(PROBE)?;
         let machine = Machine::here();
         let mut missing: Vec<Unavailable> = Vec::new();
-        let (attempts, took_ms) = loop {
+        let (tested, took_ms) = loop {
             // Whoever lacks one layer wants to know whether it is the only one.
             let without: Vec<Layer> = missing.iter().map(|missing| missing.layer).collect();
             let start = Instant::now();
             match self_test(&confiner, &probe, Profile::write(), &without).await {
-                Ok(attempts) => break (Some(attempts), start.elapsed().as_millis()),
+                Ok(tested) => break (Some(tested), start.elapsed().as_millis()),
                 Err(ConfineError::Unavailable(found)) => {
                     let goes_on = found.layer.may_be_waived() && !without.contains(&found.layer);
                     missing.push(found);
@@ -76,10 +81,10 @@ impl Report {
             }
         };
         let without: Vec<Layer> = missing.iter().map(|missing| missing.layer).collect();
-        let tried = match attempts {
-            Some(attempts) => {
+        let tried = match tested {
+            Some(tested) => {
                 let cost = spawn_cost(&confiner, &without).await.map_err(Trouble::because)?;
-                Some(Tried { attempts, took_ms, cost })
+                Some(Tried { tested, took_ms, cost })
             }
             None => None,
         };
@@ -89,16 +94,25 @@ impl Report {
             let why = found.map(|found| found.why.clone()).unwrap_or_default();
             let state = match layer {
                 Layer::Memory if found.is_none() && is_watched => State::Degraded,
+                Layer::SelfTest => match &tried {
+                    Some(tried) if tried.not_held().is_empty() => State::Ok,
+                    Some(_) => State::Missing,
+                    None => State::NotTried,
+                },
                 _ => state(layer, found.is_some(), &machine, tried.is_some(), waived),
             };
             (layer, state, why)
         });
-        Ok(Report { layers: layers.collect(), machine, tried })
+        let here = HoldsFor::here(waived);
+        let remembered = remembered.map(|test| {
+            let is_due = here.as_ref() != Some(&test.at);
+            (test, is_due)
+        });
+        Ok(Report { layers: layers.collect(), machine, tried, remembered })
     }
 
     fn escaped(&self) -> Vec<&'static str> {
-        let attempts = self.tried.iter().flat_map(|tried| &tried.attempts);
-        attempts.filter(|attempt| attempt.held != Held::Held).map(|attempt| attempt.name).collect()
+        self.tried.iter().flat_map(Tried::not_held).collect()
     }
 
     fn is_good(&self) -> bool {
@@ -129,13 +143,16 @@ impl Report {
         });
         if let Some(tried) = &self.tried {
             told["attempts"] = json!({
-                "made": tried.attempts.len(), "escaped": self.escaped(), "ms": tried.took_ms,
+                "made": tried.tested.attempts.len(), "escaped": self.escaped(), "ms": tried.took_ms,
             });
             let micros = |time: std::time::Duration| time.as_micros();
             told["start"] = json!({
                 "bare_us": micros(tried.cost.bare), "confined_us": micros(tried.cost.confined),
                 "ratio": tried.cost.confined.as_secs_f64() / tried.cost.bare.as_secs_f64(),
             });
+        }
+        if let Some((test, is_due)) = &self.remembered {
+            told["remembered"] = json!({ "at_ms": test.made_at_ms, "escaped": test.escaped, "due": is_due });
         }
         if !self.is_good() {
             told["advice"] = json!(self.machine.advice);
@@ -175,7 +192,7 @@ impl Report {
                 let ratio = confined.as_secs_f64() / bare.as_secs_f64();
                 format!(
                     "{} attempts to escape in {} ms, {}\na start takes {:.1} ms, {ratio:.1} times a bare one",
-                    tried.attempts.len(),
+                    tried.tested.attempts.len(),
                     tried.took_ms,
                     match self.escaped()[..] {
                         [] => "all held".to_owned(),
@@ -185,10 +202,39 @@ impl Report {
                 )
             }
         });
+        lines.push(self.remembered_line());
         if !self.is_good() {
             lines.extend(advice.iter().map(|advice| (*advice).to_owned()));
         }
         lines.join("\n")
+    }
+}
+
+impl Report {
+    /// What serving processes go by.
+    fn remembered_line(&self) -> String {
+        let Some((test, is_due)) = &self.remembered else {
+            return "no test is remembered: one is made when a program is first confined".to_owned();
+        };
+        let outcome = match &test.escaped[..] {
+            [] => "all held".to_owned(),
+            escaped => format!("NOT HELD: {}", escaped.join(", ")),
+        };
+        let due = match is_due {
+            true => {
+                "; another boot, program, user or `sandbox.waive` than now, so the next program has it made anew"
+            }
+            false => "",
+        };
+        format!("the test that is remembered was made {}: {outcome}{due}", times::shown(test.made_at_ms))
+    }
+}
+
+impl Tried {
+    /// The attempts that succeeded, or of which nothing is known.
+    fn not_held(&self) -> Vec<&'static str> {
+        let attempts = self.tested.attempts.iter().filter(|attempt| attempt.held != Held::Held);
+        attempts.map(|attempt| attempt.name).collect()
     }
 }
 

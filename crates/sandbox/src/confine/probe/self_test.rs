@@ -12,6 +12,7 @@ use super::{ESCAPED, HELD};
 use crate::confine::confiner::{ConfineError, Confined, Confiner};
 use crate::confine::layer::Layer;
 use crate::confine::profile::Profile;
+use crate::confine::report::MemoryKeeper;
 use crate::files::ProtectedPaths;
 use crate::process::Launcher;
 
@@ -37,6 +38,33 @@ pub struct Attempted {
     pub is_possible_outside: bool,
 }
 
+/// What came of all attempts in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tested {
+    /// Each attempt.
+    pub attempts: Vec<Attempted>,
+    /// The layers that were missing and waived.
+    pub without: Vec<Layer>,
+    /// What kept the probe to its limit of memory.
+    pub memory: MemoryKeeper,
+}
+
+impl Tested {
+    /// The attempts that succeeded.
+    pub fn escaped(&self) -> Vec<&'static str> {
+        self.which(Held::Escaped)
+    }
+
+    /// Those of which nothing is known.
+    pub fn untried(&self) -> Vec<&'static str> {
+        self.which(Held::NotTried)
+    }
+
+    fn which(&self, held: Held) -> Vec<&'static str> {
+        self.attempts.iter().filter(|attempt| attempt.held == held).map(|attempt| attempt.name).collect()
+    }
+}
+
 /// Makes all attempts in the sandbox, in a workspace as `profile` has it. `probe` starts [`main`](super::main).
 ///
 /// # Errors
@@ -46,7 +74,7 @@ pub async fn self_test(
     probe: &Launcher,
     profile: Profile,
     waived: &[Layer],
-) -> Result<Vec<Attempted>, ConfineError> {
+) -> Result<Tested, ConfineError> {
     let scene = Scene::new()?;
     let targets = serde_json::to_string(&scene.targets).map_err(io::Error::other)?;
     let args = words(probe, targets).map(Into::into).collect();
@@ -66,8 +94,9 @@ pub async fn self_test(
     if let Some(mut io) = running.take_io() {
         io.stdout.read_to_string(&mut said).await?;
     }
+    let (without, memory) = (running.without().to_vec(), running.memory_keeper());
     running.wait().await;
-    Ok(outcomes(&said))
+    Ok(Tested { attempts: outcomes(&said), without, memory })
 }
 
 /// Makes all attempts where nothing holds them: each should succeed. For tests of the attempts.
