@@ -78,9 +78,8 @@ impl Shared {
         let audit = settings.audit.clone();
         let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone()));
         let self_test = SelfTest::new(store.clone(), audit_log.clone(), settings.sandbox.waived.clone())?;
-        let confiner = Confiner::new(confinement(SPAWNER)?).tried_by(Arc::new(self_test.clone()));
-        let world =
-            upstream::World { confiner: Arc::new(confiner), ..pinned_world(sealed.clone(), settings)? };
+        let confiner = Arc::new(self_test.confiner()?);
+        let world = upstream::World { confiner, ..pinned_world(sealed.clone(), settings)? };
         let servers_store: Arc<dyn Store> = store.clone();
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();

@@ -3,15 +3,19 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::sync::Arc;
 
+use audit::AuditLog;
+use config::Settings;
 use daemon::assemble::protected_from_programs;
-use daemon::shared::{SPAWNER, confinement};
+use daemon::self_test::SelfTest;
 use sandbox::Exit;
 use sandbox::confine::{
     ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
 };
 use sandbox::egress::HostRules;
 use terminal::signals::Signals;
+use terminal::times::now_ms;
 use terminal::{Ending, Trouble, print, runtime};
 use tokio::io::AsyncReadExt as _;
 
@@ -29,15 +33,26 @@ const CHUNK_BYTES: usize = 16 * 1024;
 
 pub(super) fn run(cli: &Cli, command: Sandbox) -> Result<Ending, Trouble> {
     let Sandbox::Run(asked) = command;
-    let program = program(cli, asked)?;
-    let confiner = Confiner::new(confinement(SPAWNER)?);
-    runtime::run(confined(&confiner, &program))?
-}
-
-fn program(cli: &Cli, asked: Run) -> Result<Confined, Trouble> {
     let loaded = load_resting(cli)?;
     super::start::begin_resting(&loaded)?;
     let settings = &loaded.settings;
+    let program = program(cli, asked, settings)?;
+    let (audit, redactor) = (settings.audit.clone(), settings.redactor.clone());
+    let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor));
+    let (store, waived) = (settings.kept.store().clone(), settings.sandbox.waived.clone());
+    let self_test = SelfTest::new(store, audit_log.clone(), waived)?;
+    let confiner = self_test.confiner()?;
+    runtime::run(async {
+        let ending = confined(&confiner, &program).await;
+        self_test.end().await;
+        if let Err(error) = audit_log.sign_end() {
+            tracing::error!(%error, "the audit log could not be closed");
+        }
+        ending
+    })?
+}
+
+fn program(cli: &Cli, asked: Run, settings: &Settings) -> Result<Confined, Trouble> {
     let mut profile = Profile::named(&asked.profile)
         .ok_or_else(|| Trouble::Misused(format!("there is no profile `{}`", asked.profile)))?;
     profile.limits = settings.sandbox.limits;
