@@ -31,6 +31,7 @@ mod running;
 mod server;
 mod spawner;
 mod trial;
+mod wide;
 mod workspace;
 
 pub use confiner::{ConfineError, Confined, Confiner};

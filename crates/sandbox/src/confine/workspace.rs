@@ -11,16 +11,9 @@ use std::sync::Arc;
 
 use super::order::{OrderedMount, Rule};
 use super::profile::WorkspaceAccess;
+use super::wide;
 use crate::files::{ProgramPaths, ProtectedPaths};
 use survey::Survey;
-
-/// Folders of the system: neither they nor what is in them can be a workspace. `/run` holds sockets.
-const OF_THE_SYSTEM: [&str; 12] =
-    ["/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/nix", "/proc", "/run", "/sys", "/usr"];
-
-/// Folders that hold others' things beside a workspace, and so are none themselves.
-const OF_MANY: [&str; 10] =
-    ["/", "/home", "/media", "/mnt", "/opt", "/srv", "/tmp", "/var", "/var/lib", "/var/tmp"];
 
 /// Why a folder cannot be the workspace of a confined program.
 #[derive(Debug, thiserror::Error)]
@@ -125,18 +118,11 @@ fn hidden(root: &Path, paths: &ProgramPaths) -> Vec<(OsString, Rule)> {
 }
 
 fn check_width(root: &Path, home: Option<&Path>) -> Result<(), WorkspaceError> {
-    let too_wide = |why| Err(WorkspaceError::TooWide { folder: root.to_owned(), why });
-    if OF_THE_SYSTEM.iter().any(|folder| root.starts_with(folder)) {
-        return too_wide("it belongs to the system");
-    }
-    if OF_MANY.iter().any(|folder| root == Path::new(folder)) {
-        return too_wide("it holds more than a project");
-    }
     let home = home.and_then(|home| home.canonicalize().ok());
-    if home.is_some_and(|home| home.starts_with(root)) {
-        return too_wide("it is the home folder, or holds it");
+    match wide::no_workspace(root, home.as_deref()) {
+        Some(why) => Err(WorkspaceError::TooWide { folder: root.to_owned(), why }),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::places;
-use super::seen::{Seen, too_wide};
+use super::seen::Seen;
+use crate::confine::wide::not_shown;
 use crate::files::is_code;
 use crate::process::Program;
 
@@ -77,7 +78,7 @@ fn file(path: &Path, seen: &mut Seen<'_>) {
 /// The folder of the package that a script is part of.
 fn package(script: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let above = script.ancestors().skip(1).take(PACKAGE_DEPTH_MAX);
-    let mut above = above.take_while(|folder| too_wide(folder, home).is_none());
+    let mut above = above.take_while(|folder| not_shown(folder, home).is_none());
     above.find(|folder| PACKAGE_FILES.iter().any(|file| folder.join(file).is_file())).map(Path::to_owned)
 }
 

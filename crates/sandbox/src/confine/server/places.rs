@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::seen::too_wide;
+use crate::confine::wide::not_shown;
 
 /// An interpreter may itself be a script.
 const INTERPRETERS_MAX: usize = 4;
@@ -64,10 +64,10 @@ pub(super) fn parts(file: &Path, home: Option<&Path>) -> Vec<PathBuf> {
     let own = installation.or(Some(folder)).filter(|folder| {
         let is_personal_bin =
             home.is_some_and(|home| PERSONAL.iter().any(|name| **folder == home.join(name).join("bin")));
-        !is_personal_bin && too_wide(folder, home).is_none()
+        !is_personal_bin && not_shown(folder, home).is_none()
     });
     parts.extend(own.map(Path::to_owned));
-    parts.retain(|part| too_wide(part, home).is_none());
+    parts.retain(|part| not_shown(part, home).is_none());
     parts
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::may::ServerMay;
+use crate::confine::wide::not_shown;
 
 /// Something that a server's command line or settings name, and that it does not see.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +31,7 @@ impl<'a> Seen<'a> {
     /// `path` is absolute, and there.
     pub(super) fn add(&mut self, path: &Path) {
         let Ok(real) = path.canonicalize() else { return };
-        if let Some(why) = too_wide(&real, self.home.as_deref()) {
+        if let Some(why) = not_shown(&real, self.home.as_deref()) {
             self.leave_out(path, why);
             return;
         }
@@ -72,22 +73,6 @@ pub(super) fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths
 }
 
-/// Why a program does not see all of a folder only because it is named, if so.
-pub(super) fn too_wide(real: &Path, home: Option<&Path>) -> Option<&'static str> {
-    const OF_THE_MACHINE: [&str; 6] = ["/boot", "/dev", "/proc", "/run", "/sys", "/var/run"];
-    const OF_MANY: [&str; 9] = ["/", "/etc", "/home", "/media", "/mnt", "/srv", "/tmp", "/var", "/root"];
-    if home.is_some_and(|home| home.starts_with(real)) {
-        return Some("it is the home folder, or holds it");
-    }
-    if OF_THE_MACHINE.iter().any(|folder| real.starts_with(folder)) {
-        return Some("it belongs to the machine");
-    }
-    OF_MANY
-        .iter()
-        .any(|folder| real == Path::new(folder))
-        .then_some("it holds far more than one server needs")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,24 +89,5 @@ mod tests {
         let paths = ["a/out", "ab", "a/b", "a", "a/in", "a"].map(|name| root.join(name));
         let kept = ["a", "a/out", "ab"].map(|name| root.join(name));
         assert_eq!(outermost(paths.into()), kept);
-    }
-
-    #[test]
-    fn what_is_too_wide_is_left_out_and_said() {
-        let home = Some(Path::new("/home/me"));
-        for (path, is_seen) in [
-            ("/home/me/project", true),
-            ("/srv/data", true),
-            ("/etc/app", true),
-            ("/home/me", false),
-            ("/home", false),
-            ("/", false),
-            ("/run/user/1000", false),
-            ("/proc/self", false),
-            ("/etc", false),
-            ("/tmp", false),
-        ] {
-            assert_eq!(too_wide(Path::new(path), home).is_none(), is_seen, "{path}");
-        }
     }
 }
