@@ -30,6 +30,7 @@ mod reason;
 mod relay;
 mod rules;
 mod task;
+mod upgrade;
 mod way;
 
 use std::future::Future;

@@ -15,6 +15,7 @@ use super::host::{Destination, Host};
 use super::http::{self as plain, Answer, HTTP_PORT, Refusal};
 use super::reason::Reason;
 use super::relay;
+use super::upgrade::Slot;
 
 /// Serves one connection of a program. One that is not allowed is closed without a word: nobody knows its protocol.
 pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
@@ -31,15 +32,18 @@ pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
 }
 
 pub(super) async fn serve_http(stream: TcpStream, to: &Destination, access: &Arc<Access>) {
-    let service = service_fn(|request| answer(request, to, access));
+    let slot = Slot::default();
+    let service = service_fn(|request| answer(request, to, access, &slot));
     // A program that breaks off has had its answer.
-    let _ = plain::server().serve_connection(TokioIo::new(stream), service).await;
+    let _ = plain::server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+    slot.relay().await;
 }
 
 async fn answer(
     request: Request<Incoming>,
     to: &Destination,
     access: &Arc<Access>,
+    slot: &Slot,
 ) -> Result<Answer, Infallible> {
     let named =
         request.uri().authority().map(|authority| Destination::parse(authority.as_str(), Some(HTTP_PORT)));
@@ -47,7 +51,7 @@ async fn answer(
         Some(named) if named.as_ref() != Ok(to) => {
             Err(Refusal::NoWay(to.clone(), access.block(to, Reason::OtherHost)))
         }
-        _ => plain::pass_on(request, to.clone(), access).await,
+        _ => plain::pass_on(request, to.clone(), access, slot).await,
     };
     Ok(answer.unwrap_or_else(Refusal::answer))
 }

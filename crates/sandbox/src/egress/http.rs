@@ -18,6 +18,7 @@ use super::host::Destination;
 use super::journal::Attempt;
 use super::reason::Reason;
 use super::task::Task;
+use super::upgrade::{self, Slot};
 
 /// The head of a request or an answer. Programs that sign in with tickets have some dozen KiB.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
@@ -52,11 +53,13 @@ pub(super) enum Refusal {
     NoWay(Destination, NoWay),
 }
 
-/// Passes a request on to the host that its `Host` header names, which must be `expected`.
+/// Passes a request on to the host that its `Host` header names, which must be `expected`. If the two agree on a WebSocket, it
+/// is in `slot` afterwards.
 pub(super) async fn pass_on(
-    request: Request<Incoming>,
+    mut request: Request<Incoming>,
     expected: Destination,
     access: &Arc<Access>,
+    slot: &Slot,
 ) -> Result<Answer, Refusal> {
     let named = access.meant(host(request.headers())?);
     if !named.is_ok_and(|named| named == expected) {
@@ -74,10 +77,25 @@ pub(super) async fn pass_on(
     let (mut sender, connection) = client.handshake(io).await.map_err(failed(expected.clone()))?;
     let task = Task::spawn(async move {
         // Whoever waits for the answer gets the error as well.
-        let _ = connection.await;
+        let _ = connection.with_upgrades().await;
     });
-    let answer = sender.send_request(onwards(request)).await.map_err(failed(expected))?;
-    Ok(back(answer, task))
+    let asked = upgrade::asked(&mut request);
+    let mut request = onwards(request);
+    if asked.is_some() {
+        upgrade::say(request.headers_mut());
+    }
+    let mut answer = sender.send_request(request).await.map_err(failed(expected.clone()))?;
+    if answer.status() != StatusCode::SWITCHING_PROTOCOLS {
+        return Ok(back(answer, Some(task)));
+    }
+    let Some(client) = asked.filter(|_| upgrade::is_agreed(&answer)) else {
+        // Nobody has asked for what would follow.
+        return Err(Refusal::NoWay(expected, NoWay::NoAnswer));
+    };
+    slot.put(client, &mut answer, task);
+    let mut answer = back(answer, None);
+    upgrade::say(answer.headers_mut());
+    Ok(answer)
 }
 
 /// The one host of a request.
@@ -100,8 +118,8 @@ fn onwards(request: Request<Incoming>) -> Request<Incoming> {
     Request::from_parts(parts, body)
 }
 
-/// An answer as the program gets it. The connection ends with its body.
-fn back(answer: Response<Incoming>, task: Task) -> Answer {
+/// An answer as the program gets it. The connection, if it serves for nothing else, ends with its body.
+fn back(answer: Response<Incoming>, task: Option<Task>) -> Answer {
     let (mut parts, body) = answer.into_parts();
     drop_hop_by_hop(&mut parts.headers);
     parts.version = Version::HTTP_11;

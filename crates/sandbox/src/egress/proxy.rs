@@ -8,14 +8,14 @@ use http::{Method, Request, Response, header};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
-use hyper::upgrade::{self, OnUpgrade};
+use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::access::{Access, Opened};
 use super::host::Destination;
 use super::http::{self as plain, Answer, HTTP_PORT, Refusal};
-use super::relay;
+use super::{relay, upgrade};
 
 /// A tunnel that was granted and begins when the answer is out.
 struct Tunnel {
@@ -24,7 +24,12 @@ struct Tunnel {
     opened: Opened,
 }
 
-type Slot = Mutex<Option<Tunnel>>;
+/// What a connection goes on as, if anything.
+#[derive(Default)]
+struct Slot {
+    tunnel: Mutex<Option<Tunnel>>,
+    websocket: upgrade::Slot,
+}
 
 /// Serves one connection of a program.
 pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
@@ -32,18 +37,20 @@ pub(super) async fn serve(stream: TcpStream, access: Arc<Access>) {
     let service = service_fn(|request| answer(request, &access, &slot));
     // A program that breaks off, or speaks no HTTP, has had its answer.
     let _ = plain::server().serve_connection(TokioIo::new(stream), service).with_upgrades().await;
-    let tunnel = slot.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Slot { tunnel, websocket } = slot;
+    let tunnel = tunnel.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(Tunnel { client, to, opened }) = tunnel
         && let Some((client, early)) = taken_over(client).await
     {
         relay::run(client, early, opened, &to, &access).await;
     }
+    websocket.relay().await;
 }
 
 async fn answer(request: Request<Incoming>, access: &Arc<Access>, slot: &Slot) -> Result<Answer, Infallible> {
     let answer = match *request.method() {
         Method::CONNECT => connect(request, access, slot).await,
-        _ => forward(request, access).await,
+        _ => forward(request, access, &slot.websocket).await,
     };
     Ok(answer.unwrap_or_else(Refusal::answer))
 }
@@ -61,15 +68,19 @@ async fn connect(request: Request<Incoming>, access: &Arc<Access>, slot: &Slot) 
     let to = destination(&request, None, access)?;
     match access.open(&to).await {
         Ok(opened) => {
-            let tunnel = Tunnel { client: upgrade::on(request), to, opened };
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
+            let tunnel = Tunnel { client: hyper::upgrade::on(request), to, opened };
+            *slot.tunnel.lock().unwrap_or_else(PoisonError::into_inner) = Some(tunnel);
             Ok(Response::new(Empty::new().map_err(|never| match never {}).boxed_unsync()))
         }
         Err(no_way) => Err(Refusal::NoWay(to, no_way)),
     }
 }
 
-async fn forward(request: Request<Incoming>, access: &Arc<Access>) -> Result<Answer, Refusal> {
+async fn forward(
+    request: Request<Incoming>,
+    access: &Arc<Access>,
+    slot: &upgrade::Slot,
+) -> Result<Answer, Refusal> {
     match request.uri().scheme() {
         Some(scheme) if *scheme == Scheme::HTTP => {}
         Some(_) => {
@@ -82,7 +93,7 @@ async fn forward(request: Request<Incoming>, access: &Arc<Access>) -> Result<Ans
         }
     }
     let to = destination(&request, Some(HTTP_PORT), access)?;
-    plain::pass_on(request, to, access).await
+    plain::pass_on(request, to, access, slot).await
 }
 
 fn destination(

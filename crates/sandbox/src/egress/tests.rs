@@ -15,3 +15,4 @@ mod program;
 mod servers;
 mod tls;
 mod tunnels;
+mod upgrades;

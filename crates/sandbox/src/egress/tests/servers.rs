@@ -82,6 +82,20 @@ async fn answer(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Inf
     Ok(response)
 }
 
+/// Agrees to whatever it is asked to go on as, and says everything again, the request first.
+pub(super) async fn switching(mut stream: TcpStream) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(stream.read_u8().await.expect("a head"));
+    }
+    let agreed =
+        "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nX-Key: 1\r\n\r\n";
+    // A program that hangs up is no concern of the test.
+    let _ = stream.write_all(agreed.as_bytes()).await;
+    let _ = stream.write_all(&head).await;
+    echo(stream).await;
+}
+
 /// HTTP that is none.
 pub(super) async fn broken(mut stream: TcpStream) {
     // A program that is gone is no concern of the test.
