@@ -53,7 +53,15 @@ const typed = (command) => {
   check(status === 0, `\`${command}\` to succeed`, stdout + stderr);
 };
 
+/** What the audit log notes beside calls. */
+const events = async () => {
+  const tail = ["audit", "tail", "--events", "-n", "1000", "--json", "--config", config.file];
+  const lines = (await expectExit(0, tail)).stdout.trim().split("\n").filter(Boolean);
+  return lines.map((line) => JSON.parse(line)).filter(({ event }) => event !== undefined);
+};
+
 let client;
+let toolcrib;
 const call = async (name, given) => {
   const result = await client.call(name, given);
   return { text: textOf(result), isError: result.isError === true };
@@ -88,7 +96,7 @@ await run({
   },
 
   "what its command line names is read, and written once a person says so": async () => {
-    const toolcrib = await serve(config);
+    toolcrib = await serve(config);
     client = await connect("v1", { url: toolcrib.url });
     await client.list();
     const notes = path.join(outside, "notes.txt");
@@ -124,6 +132,43 @@ await run({
     await eventually("the page", async () =>
       (await call("fetch_fetch", { url: `http://${HERE}/` })).text.includes("hello from this machine"),
     );
+  },
+
+  "what servers reach is recorded for each host, and counted": async () => {
+    // A server that is exchanged has ended, so what it reached is told.
+    typed("toolcrib mcp set fetch 'sandbox.network=[\"api.example.com\"]'");
+    const reached = (host, lines) =>
+      lines.find(({ event, upstream, hosts }) => event === "server_reached" && upstream === "fetch" && hosts[0].host === host);
+    await eventually("both hosts", async () => {
+      const lines = await events();
+      return reached("db.internal:5432", lines) && reached(HERE, lines);
+    });
+    const lines = await events();
+    checkSame("why it was blocked", "no rule allows it", reached("db.internal:5432", lines).hosts[0].blocked);
+    const here = reached(HERE, lines).hosts[0];
+    check(here.connections > 0 && here.received_bytes > 0, "what went and came", here);
+    const tail = ["audit", "tail", "--events", "--config", config.file];
+    checkHolds("the table", (await expectExit(0, tail)).stdout, /fetch +server_reached +db.internal:5432 +blocked/);
+    const csv = await expectExit(0, ["audit", "export", "--format", "csv", "--config", config.file]);
+    checkHolds("CSV", csv.stdout, /"server_reached"/);
+    const figures = await (await fetch(new URL("/metrics", toolcrib.url))).text();
+    checkHolds("figures", figures, /toolcrib_programs_total\{profile="upstream"\} [1-9]/, /hosts_blocked_total [1-9]/);
+  },
+
+  "the sandbox was tried once, and that is remembered": async () => {
+    const tests = async () => (await events()).filter(({ event }) => event === "sandbox_self_test");
+    await eventually("the test", async () => (await tests()).length > 0);
+    const [{ layers, attempts, escaped }, ...others] = await tests();
+    checkSame("others", [], others);
+    check(layers.ok.includes("seccomp") && attempts > 0, "what was tried", { layers, attempts });
+    checkSame("what got out", [], escaped);
+    const doctor = ["doctor", "--config", config.file];
+    const { remembered } = JSON.parse((await expectExit(0, [...doctor, "--json"])).stdout);
+    checkSame("what is remembered", { escaped: [], due: false }, { ...remembered, at_ms: undefined });
+    checkHolds("the page", (await expectExit(0, doctor)).stdout, "the test that is remembered was made", "all held");
+    // Neither a command nor another process tries again.
+    await expectExit(0, ["sandbox", "run", "--config", config.file, "--", "sleep", "2"]);
+    checkSame("tests", 1, (await tests()).length);
   },
 
   "what was not written right is refused with its place": async () => {

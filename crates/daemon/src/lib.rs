@@ -14,3 +14,4 @@ pub mod self_test;
 pub mod shared;
 mod token_store;
 pub mod upstreams;
+mod watching;

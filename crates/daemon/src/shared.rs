@@ -18,6 +18,7 @@ use crate::observing::{self, Observing};
 use crate::self_test::SelfTest;
 use crate::token_store::StateTokens;
 use crate::upstreams::Servers;
+use crate::watching::Watching;
 
 /// Who our own tools belong to, in sentences.
 const OURSELVES: &str = "Toolcrib";
@@ -79,7 +80,11 @@ impl Shared {
         let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor.clone()));
         let self_test = SelfTest::new(store.clone(), audit_log.clone(), settings.sandbox.waived.clone())?;
         let confiner = Arc::new(self_test.confiner()?);
-        let world = upstream::World { confiner, ..pinned_world(sealed.clone(), settings)? };
+        let observing = Arc::new(observing::begin(&settings.telemetry));
+        let telemetry = observing.telemetry().clone();
+        let watch = Arc::new(Watching { telemetry, audit_log: audit_log.clone() });
+        let world =
+            upstream::World { confiner, watch: Some(watch), ..pinned_world(sealed.clone(), settings)? };
         let servers_store: Arc<dyn Store> = store.clone();
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();
@@ -98,7 +103,7 @@ impl Shared {
             learner: Arc::new(Learner::new(&redactor)),
             redactor,
             results: Arc::default(),
-            observing: Arc::new(observing::begin(&settings.telemetry)),
+            observing,
         })
     }
 
@@ -183,5 +188,6 @@ pub fn world(secrets: impl Into<Arc<Secrets>>) -> Result<upstream::World, Troubl
         keeper,
         pins: None,
         trace: None,
+        watch: None,
     })
 }

@@ -15,7 +15,8 @@ use telemetry::Telemetry;
 use tool_api::{Net, Permit, Processes};
 
 use hosts::Hosts;
-pub(crate) use notes::{Notes, reached};
+pub(crate) use notes::Notes;
+pub use notes::reached;
 use programs::Programs;
 use reach::{Reach, Wanted, reach};
 pub use settings::ProgramSettings;

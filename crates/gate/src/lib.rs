@@ -47,7 +47,7 @@ pub use checks::{
     LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
 };
 pub use gate::{Gate, Parts};
-pub use hands::ProgramSettings;
+pub use hands::{ProgramSettings, reached};
 pub use meta::meta_keys;
 pub use request::{Call, HeaderCheck};
 pub use result::RESULT_BYTES_MAX;

@@ -60,7 +60,7 @@ pub struct Metrics {
     reader: Arc<OnceLock<Box<dyn Fn() -> Readings + Send + Sync>>>,
 }
 
-/// The figures of programs that ran for calls, or were to.
+/// The figures of programs that ran confined, or were to.
 #[derive(Default)]
 struct Confined {
     starts: Family<WordLabel, Counter>,
@@ -167,7 +167,7 @@ impl Metrics {
         self.confined.missing.get_or_create(&[("layer", layer)]).inc();
     }
 
-    /// Counts hosts that the programs of a call, or its tool, were refused. Which, its record says.
+    /// Counts hosts that the programs of a call or of a server, or a tool, were refused. Which, records say.
     pub fn hosts_blocked(&self, hosts: u64) {
         self.confined.blocked.inc_by(hosts);
     }
@@ -201,7 +201,11 @@ impl Confined {
             "Programs that were not run because a layer of the sandbox is missing, by layer",
             missing.clone(),
         );
-        registry.register("hosts_blocked", "Hosts that programs and tools were refused", blocked.clone());
+        registry.register(
+            "hosts_blocked",
+            "Hosts that programs, servers and tools were refused",
+            blocked.clone(),
+        );
         confined
     }
 }

@@ -17,6 +17,7 @@ mod open;
 mod outbox;
 mod pending;
 mod process;
+mod reaching;
 mod request;
 mod rounds;
 mod socket;

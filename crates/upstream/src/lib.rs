@@ -45,6 +45,7 @@ mod trace;
 mod upstream;
 mod uri_map;
 mod vocabulary;
+mod watch;
 mod world;
 
 pub use actor::END_TIMEOUT;
@@ -68,4 +69,5 @@ pub use tool_filter::Globs;
 pub use trace::{Obstacle, Trace, Traced};
 pub use upstream::Upstream;
 pub use vocabulary::redaction_vocabulary;
+pub use watch::ServerWatch;
 pub use world::World;

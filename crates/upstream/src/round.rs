@@ -252,6 +252,7 @@ pub(crate) mod tests {
             keeper: Arc::new(InMemory::default()),
             pins: None,
             trace: None,
+            watch: None,
         };
         Upstream::new(settings, world)
     }

@@ -6,6 +6,7 @@ use pins::Pinning;
 use wire::initialize::Ourselves;
 
 use crate::trace::Trace;
+use crate::watch::ServerWatch;
 
 /// What an upstream needs of the outside world.
 #[derive(Clone)]
@@ -25,4 +26,6 @@ pub struct World {
     pub pins: Option<Pinning>,
     /// Hears what is said with servers, if somebody wants to know.
     pub trace: Option<Trace>,
+    /// Hears what becomes of confined programs, if somebody counts and records it.
+    pub watch: Option<Arc<dyn ServerWatch>>,
 }

@@ -51,8 +51,8 @@ impl Notes {
     }
 }
 
-/// An entry as records tell it, but for secrets.
-pub(crate) fn reached(entry: &Entry, clean: impl Fn(&str) -> Arc<str>) -> audit::Reached {
+/// An entry as records tell it, of which `clean` strikes secrets out.
+pub fn reached(entry: &Entry, clean: impl Fn(&str) -> Arc<str>) -> audit::Reached {
     let host = match &entry.attempt {
         Attempt::Connect(to) => to.to_string(),
         Attempt::LookUp(name) => name.clone(),

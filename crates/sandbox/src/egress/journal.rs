@@ -77,6 +77,8 @@ struct Row {
     sent_bytes: AtomicU64,
     received_bytes: AtomicU64,
     last_ms: AtomicU64,
+    /// What of the counts [`Journal::news`] has told.
+    told: [AtomicU64; 3],
 }
 
 impl Journal {
@@ -92,6 +94,13 @@ impl Journal {
         let [allowed, blocked] = &rows.others;
         let allowed = rows.allowed.iter().chain(allowed);
         allowed.chain(rows.blocked.iter().chain(blocked)).map(|row| row.entry()).collect()
+    }
+
+    /// What has come since this was asked last, of those hosts with which something has. Who asks is one alone.
+    pub fn news(&self) -> Vec<Entry> {
+        let rows = self.rows();
+        let all = rows.allowed.iter().chain(&rows.blocked).chain(rows.others.iter().flatten());
+        all.filter_map(|row| row.news()).collect()
     }
 
     /// What was blocked, in the order in which it was first tried.
@@ -162,6 +171,7 @@ impl Row {
             sent_bytes: AtomicU64::new(0),
             received_bytes: AtomicU64::new(0),
             last_ms: AtomicU64::new(0),
+            told: Default::default(),
         }
     }
 
@@ -174,6 +184,15 @@ impl Row {
         // A clock before 1970 is wrong by more than this.
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         self.last_ms.store(now.as_millis().try_into().unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn news(&self) -> Option<Entry> {
+        let mut entry = self.entry();
+        let counts = [&mut entry.connections, &mut entry.sent_bytes, &mut entry.received_bytes];
+        for (count, told) in counts.into_iter().zip(&self.told) {
+            *count -= told.swap(*count, Ordering::Relaxed);
+        }
+        (entry.connections > 0 || entry.sent_bytes > 0 || entry.received_bytes > 0).then_some(entry)
     }
 
     fn entry(&self) -> Entry {

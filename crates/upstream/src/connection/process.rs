@@ -11,8 +11,10 @@ use sandbox::{Exit, Program, Tree};
 use tokio::io::AsyncRead;
 use tokio::net::unix::pipe::Sender;
 
+use super::reaching::Reaching;
 use crate::error::ConnectError;
 use crate::settings::Settings;
+use crate::watch::ServerWatch;
 use crate::world::World;
 
 /// A server's program that runs. Dropping it ends it without waiting.
@@ -20,7 +22,14 @@ pub(super) enum Process {
     /// With the person's rights, under a guard.
     Open(Box<Tree>),
     /// In the sandbox.
-    Confined(Box<Running>),
+    Confined(Box<Watched>),
+}
+
+/// A confined program, and who hears of it.
+pub(super) struct Watched {
+    running: Running,
+    /// Until it has ended.
+    reaching: Option<Reaching>,
 }
 
 /// What is read of it.
@@ -89,11 +98,17 @@ impl Process {
                 let report = SandboxReport { without, ..report };
                 return Ok((Process::Open(Box::new(tree)), Some(Arc::new(report))));
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                if let (Some(watch), ConfineError::Unavailable(missing)) = (&world.watch, &error) {
+                    watch.not_started(missing.layer);
+                }
+                return Err(error.into());
+            }
         };
         let (without, journal) = (running.without().to_vec(), running.journal().clone());
         let report = SandboxReport { without, journal, ..report };
-        Ok((Process::Confined(Box::new(running)), Some(Arc::new(report))))
+        let watched = Watched::begin(running, confined.profile.name, &settings.name, world.watch.clone());
+        Ok((Process::Confined(Box::new(watched)), Some(Arc::new(report))))
     }
 
     /// Hands out the streams, once.
@@ -104,7 +119,7 @@ impl Process {
                 stdout: Box::new(io.stdout),
                 stderr: Box::new(io.stderr),
             }),
-            Process::Confined(running) => running.take_io().map(|io| Streams {
+            Process::Confined(watched) => watched.running.take_io().map(|io| Streams {
                 stdin: io.stdin,
                 stdout: Box::new(io.stdout),
                 stderr: Box::new(io.stderr),
@@ -116,7 +131,7 @@ impl Process {
     pub(super) async fn wait(&mut self) -> Ended {
         match self {
             Process::Open(tree) => Ended { exit: tree.wait().await, limit: None, written: Vec::new() },
-            Process::Confined(running) => running.wait().await.into(),
+            Process::Confined(watched) => watched.wait().await,
         }
     }
 
@@ -124,8 +139,39 @@ impl Process {
     pub(super) async fn end(self) -> Ended {
         match self {
             Process::Open(tree) => Ended { exit: tree.end().await, limit: None, written: Vec::new() },
-            Process::Confined(running) => running.dismiss().await.into(),
+            Process::Confined(watched) => watched.end().await,
         }
+    }
+}
+
+impl Watched {
+    fn begin(
+        running: Running,
+        profile: &'static str,
+        server: &str,
+        watch: Option<Arc<dyn ServerWatch>>,
+    ) -> Watched {
+        let reaching = watch.map(|watch| {
+            watch.started(profile);
+            Reaching::begin(watch, server.into(), running.journal().clone())
+        });
+        Watched { running, reaching }
+    }
+
+    async fn wait(&mut self) -> Ended {
+        let outcome = self.running.wait().await;
+        if let Some(reaching) = self.reaching.take() {
+            reaching.end(outcome.limit);
+        }
+        outcome.into()
+    }
+
+    async fn end(self) -> Ended {
+        let outcome = self.running.dismiss().await;
+        if let Some(reaching) = self.reaching {
+            reaching.end(outcome.limit);
+        }
+        outcome.into()
     }
 }
 

@@ -54,7 +54,7 @@ fn settled(name: &str, mode: Trust, command: &str, pinning: Pinning, table: Conf
     let keeper = Arc::new(oauth::InMemory::default());
     let confiner = Arc::new(Confiner::new(launcher.clone()));
     let (client, pins) = (Client::new(), Some(pinning));
-    let world = World { launcher, confiner, client, ourselves, keeper, pins, trace: None };
+    let world = World { launcher, confiner, client, ourselves, keeper, pins, trace: None, watch: None };
     Upstream::new(settings.expect("sound"), world)
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn upstream_keeping(table: &str, keeper: Arc<dyn TokenStore>) -> Arc<
     let spawner = Launcher { guard_args: vec!["spawner".to_owned()], ..launcher.clone() };
     let confiner = Arc::new(Confiner::new(spawner));
     let client = Client::new();
-    let world = World { launcher, confiner, client, ourselves, keeper, pins: None, trace: None };
+    let world = World { launcher, confiner, client, ourselves, keeper, pins: None, trace: None, watch: None };
     let settings = settings.expect("sound").inheriting(&std::env::vars_os().collect(), Path::new("/"));
     // The tests look at what servers write in temporary folders.
     let confinement = Confinement { write: vec![std::env::temp_dir()], ..Confinement::default() };

@@ -65,3 +65,30 @@ async fn the_first_time_is_heard_of_and_no_other() {
     journal.block(Attempt::LookUp("a.test".to_owned()), Reason::NoRule);
     assert!(!heard.has_changed().expect("open"));
 }
+
+#[test]
+fn what_has_been_told_is_not_told_again() {
+    let journal = Journal::new();
+    assert_eq!(lines(&journal.news()), [""; 0]);
+    let open = journal.allow(&to("example.com:443"));
+    open.sent(3);
+    journal.block(Attempt::Connect(to("db.internal:5432")), Reason::NoRule);
+    let told = ["connect example.com:443: 1 3 0", "connect db.internal:5432 (no rule allows it): 1 0 0"];
+    assert_eq!(lines(&journal.news()), told);
+    assert_eq!(lines(&journal.news()), [""; 0]);
+    // The connection goes on, and another one comes.
+    open.received(7);
+    journal.allow(&to("example.com:443"));
+    assert_eq!(lines(&journal.news()), ["connect example.com:443: 1 0 7"]);
+    assert_eq!(lines(&journal.entries())[0], "connect example.com:443: 2 3 7");
+}
+
+#[test]
+fn what_is_told_in_sum_is_news_too() {
+    let journal = Journal::new();
+    for nth in 0..ENTRIES_MAX + 2 {
+        journal.allow(&to(&format!("host{nth}:443")));
+    }
+    assert_eq!(lines(&journal.news()).last().map(String::as_str), Some("other hosts: 2 0 0"));
+    assert_eq!(lines(&journal.news()), [""; 0]);
+}
