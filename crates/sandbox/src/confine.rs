@@ -19,6 +19,7 @@ mod fork;
 mod init;
 mod layer;
 mod limits;
+mod live_sockets;
 mod machine;
 mod mount;
 mod mounts;

@@ -15,6 +15,7 @@ use tokio::time::timeout;
 
 use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
+use super::live_sockets::live_sockets;
 use super::mounts::Mounts;
 use super::order::{Order, OrderedMount};
 use super::packet::{Packet, connection};
@@ -244,13 +245,15 @@ impl Confined {
         let home = variable("HOME").map(PathBuf::from);
         let protected = ProgramPaths::resolved(&self.protected);
         let (mut mounts, mut surveyed) = (Mounts::default(), Vec::new());
+        // Others can make no socket to connect with.
+        let live = if self.profile.sockets.has_local() { live_sockets(&self.sockets) } else { Vec::new() };
         let mut add = |path: &Path, access| -> Result<_, ConfineError> {
             let holds_absent = self.profile.holds_absent;
             let prepared = workspace::prepare(path, access, &protected, home.as_deref(), holds_absent)?;
             let Some(Prepared { ordered, surveyed: before }) = prepared else { return Ok(None) };
             mounts.follow(path)?;
             let at = ordered.path.clone();
-            mounts.add(ordered);
+            mounts.add(ordered.hiding(&live));
             surveyed.extend(before);
             Ok(Some(at))
         };
@@ -263,7 +266,8 @@ impl Confined {
         let read_as_owner = self.read_as_owner.iter().map(|path| (path.as_path(), true));
         for (path, is_owned) in read.chain(read_as_owner) {
             mounts.follow(path)?;
-            mounts.add(OrderedMount { is_owned, ..workspace::shown(path, &protected)? });
+            let shown = workspace::shown(path, &protected)?.hiding(&live);
+            mounts.add(OrderedMount { is_owned, ..shown });
         }
         for path in &self.sockets {
             mounts.socket(path)?;

@@ -4,6 +4,7 @@
 use std::ffi::OsString;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
@@ -93,6 +94,14 @@ impl OrderedMount {
     /// One that is read, and shows what everybody may read.
     pub(super) fn read(path: OsString) -> OrderedMount {
         OrderedMount { at: path.clone(), path, is_writable: false, is_owned: false, rules: Vec::new() }
+    }
+
+    /// The same without these files, as far as they lie in it. One that is named itself is meant.
+    pub(super) fn hiding(mut self, files: &[PathBuf]) -> OrderedMount {
+        let inside = files.iter().filter_map(|file| file.strip_prefix(&self.path).ok());
+        let inside = inside.filter(|below| !below.as_os_str().is_empty());
+        self.rules.extend(inside.map(|below| (below.into(), Rule::Hidden)));
+        self
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
 
 use sandbox::confine::{ConfinedServer, Confiner, Limits, Outcome, ServerMay};
@@ -169,4 +170,43 @@ async fn a_server_that_is_dismissed_leaves_by_itself_if_it_can() {
         let ended = timeout(PATIENCE, running.dismiss()).await.expect("in time");
         assert_eq!(ended.exit, expected, "{script}");
     }
+}
+
+/// What a program says of a socket at its path.
+const KNOCK: &str = r#"
+for at in "$@"; do
+    python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$at" 2> /dev/null \
+        && echo connected || echo refused
+done"#;
+
+#[tokio::test]
+async fn no_socket_in_a_folder_that_a_server_sees_is_connected_to_unless_it_is_named() {
+    let (_folder, work) = folder();
+    let own = work.with_file_name("own");
+    let read = work.with_file_name("read");
+    std::fs::create_dir_all(read.join("deep/er")).expect("folders");
+    let sockets = [work.join("a"), read.join("b"), read.join("deep/er/c"), read.join("named")];
+    let listeners = sockets.each_ref().map(|at| UnixListener::bind(at).expect("a socket"));
+    for (at, listener) in sockets.iter().zip(&listeners) {
+        // As a server runs as another user, everybody may.
+        std::fs::set_permissions(at, Permissions::from_mode(0o777)).expect("ours");
+        UnixStream::connect(at).expect("outside it succeeds");
+        listener.accept().expect("somebody has come");
+    }
+    let words = [&work, &read].map(|folder| folder.to_str().expect("UTF-8"));
+    let script =
+        format!("ls \"$2\" | tr '\\n' ' '; set \"$1/a\" \"$2/b\" \"$2/deep/er/c\" \"$2/named\"; {KNOCK}");
+    let may = ServerMay {
+        read: vec![read.clone()],
+        sockets: vec![sockets[3].clone()],
+        workspaces: vec![work.clone()],
+        ..may(&work, &[])
+    };
+    let (printed, _) = run(&program(&script, &words, &own), &may).await;
+    assert_eq!(printed, "b deep named refused\nrefused\nrefused\nconnected\n");
+    // One that nobody serves any more is the server's to make anew.
+    drop(listeners);
+    let script = "rm \"$1/a\" && python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])' \"$1/a\" && echo made";
+    let (printed, _) = run(&program(script, &words, &own), &may).await;
+    assert_eq!(printed, "made\n");
 }
