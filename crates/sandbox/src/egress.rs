@@ -9,6 +9,8 @@
 //! - A plain HTTP request must name that host too, at the proxy and on direct connections to port 80.
 //! - What a program says behind that, above all inside of TLS, nobody sees. Protocols that begin in clear and turn to TLS
 //!   later are passed on as they are.
+//! - What no rule names may be left to a [`Judge`]. Its yes is good for addresses of the open internet alone, and a name is
+//!   looked up only after it.
 //! - Behind a company's proxy, the addresses of a name that cannot be looked up here are checked by nobody. It is dialled
 //!   only if a rule has the whole name.
 //!
@@ -24,6 +26,7 @@ mod hello;
 mod host;
 mod http;
 mod journal;
+mod judge;
 mod names;
 mod proxy;
 mod reason;
@@ -46,6 +49,7 @@ pub use address::Kind;
 pub use client::{HostClient, NoAnswer};
 pub use host::{Destination, HOST_BYTES_MAX, Host, HostError};
 pub use journal::{Attempt, ENTRIES_MAX, Entry, Journal, Outcome};
+pub use judge::Judge;
 pub use names::NamesNet;
 pub use reason::Reason;
 pub use rules::{Grant, HostRuleError, HostRules, PORTS_MAX, PROXY_PORT, RULES_MAX};

@@ -24,7 +24,7 @@ use super::report::Report;
 use super::running::{Pipes, Reports, Running};
 use super::trial::Trial;
 use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
-use crate::egress::{CompanyProxy, HostRules, PROXY_PORT, WayOut};
+use crate::egress::{CompanyProxy, HostRules, Judge, PROXY_PORT, WayOut};
 use crate::files::{ProgramPaths, ProtectedPaths};
 use crate::process::{InheritedNames, Launcher, Variables, variable};
 
@@ -95,6 +95,8 @@ pub struct Confined {
     pub ports: Vec<u16>,
     /// The proxy that we have to go through ourselves, if any.
     pub company: Option<CompanyProxy>,
+    /// Who decides about hosts that are not named.
+    pub judge: Option<Arc<dyn Judge>>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
 }
@@ -119,6 +121,7 @@ impl Confined {
             hosts: HostRules::none(),
             ports: Vec::new(),
             company: None,
+            judge: None,
             waived: Vec::new(),
         }
     }
@@ -197,7 +200,8 @@ impl Confiner {
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
             Ok(Some(Report::Started { without, memory })) => {
-                let way = WayOut { rules: program.hosts.clone(), company: program.company.clone() };
+                let (rules, company) = (program.hosts.clone(), program.company.clone());
+                let way = WayOut { rules, company, judge: program.judge.clone() };
                 Ok(Running::new(pipes, reports, (without, memory), folders, program.profile.limits, way)?)
             }
             Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),

@@ -14,6 +14,7 @@ use super::address::Kind;
 use super::dial::Network;
 use super::host::{Destination, Host};
 use super::journal::{Attempt, Journal, Tally};
+use super::judge::{is_of_the_internet, judged_name};
 use super::names::{Names, NamesNet};
 use super::reason::Reason;
 use super::rules::{Grant, HostRules};
@@ -129,9 +130,30 @@ impl Access {
         }
     }
 
+    /// Whether a name exists for the program: a rule could allow it, or somebody could be asked about it.
+    pub(super) fn knows(&self, host: &Host) -> bool {
+        let is_judged = || self.way.judge.is_some() && judged_name(host).is_some();
+        self.rules().knows(host) || (is_judged() && self.rules().leaves_open(host, None))
+    }
+
+    /// To which addresses a destination may lead, by a rule, or by whoever decides about what no rule names.
+    async fn grant(&self, to: &Destination) -> Option<Grant> {
+        if let Some(grant) = self.rules().grant(to) {
+            return Some(grant);
+        }
+        let judge = self.way.judge.as_ref()?;
+        let is_possible = match &to.host {
+            Host::Localhost => false,
+            Host::Name(name) => is_of_the_internet(name),
+            Host::Address(address) => self.network.kind(*address) == Kind::Public,
+        };
+        let is_left = is_possible && self.rules().leaves_open(&to.host, Some(to.port));
+        (is_left && judge.allows(to).await).then_some(Grant::Public)
+    }
+
     /// Judges a destination and connects to it. What is blocked has been noted when this returns.
     pub(super) async fn open(&self, to: &Destination) -> Result<Opened, NoWay> {
-        let Some(grant) = self.rules().grant(to) else {
+        let Some(grant) = self.grant(to).await else {
             return Err(self.block(to, Reason::NoRule));
         };
         let stream = match self.find(to).await {

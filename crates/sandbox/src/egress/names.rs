@@ -64,7 +64,7 @@ fn find(question: &Question<'_>, access: &Access) -> Option<Addresses> {
         Ok(Host::Localhost) => {
             Some(Addresses { v4: Some(Ipv4Addr::LOCALHOST), v6: Some(Ipv6Addr::LOCALHOST) })
         }
-        Ok(host @ Host::Name(_)) if access.rules().knows(&host) => {
+        Ok(host @ Host::Name(_)) if access.knows(&host) => {
             // No address is given out for questions that it would not answer.
             let v4 = (question.asks == Asks::V4).then(|| access.names().give(&host.to_string()));
             Some(Addresses { v4, v6: None })

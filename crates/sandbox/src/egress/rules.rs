@@ -196,16 +196,24 @@ impl HostRules {
     }
 
     fn own_grant(&self, to: &Destination) -> Option<Grant> {
-        let allows_port = |rule: &&Rule| match (rule.port, &rule.to) {
-            (Some(port), _) => port == to.port,
-            (None, To::Internet) => true,
-            (None, _) => USUAL_PORTS.contains(&to.port),
-        };
-        let own = self.rules.iter().filter(allows_port).filter_map(|rule| rule.to.grant(&to.host)).max()?;
+        let own = self.rules.iter().filter(|rule| rule.allows_port(to.port));
+        let own = own.filter_map(|rule| rule.to.grant(&to.host)).max()?;
         match &self.within {
             Some(outer) => outer.grant(to).map(|granted| granted.min(own)),
             None => Some(own),
         }
+    }
+
+    /// True if nothing but a missing rule keeps a program from this host, at this port or at any: where a folder's rules
+    /// narrow those of the user, what the folder names is left open and nothing else.
+    pub(super) fn leaves_open(&self, host: &Host, port: Option<u16>) -> bool {
+        let names =
+            |rule: &Rule| rule.to.grant(host).is_some() && port.is_none_or(|port| rule.allows_port(port));
+        let is_own = self
+            .within
+            .as_ref()
+            .is_none_or(|outer| self.rules.iter().any(names) && outer.leaves_open(host, port));
+        is_own && self.others.iter().all(|other| other.leaves_open(host, port))
     }
 
     /// True if all of the open internet is allowed.
@@ -220,6 +228,16 @@ impl HostRules {
         let is_own = self.rules.iter().any(|rule| rule.to.grant(host).is_some())
             && self.within.as_ref().is_none_or(|outer| outer.knows(host));
         is_own || self.others.iter().any(|other| other.knows(host))
+    }
+}
+
+impl Rule {
+    fn allows_port(&self, port: u16) -> bool {
+        match (self.port, &self.to) {
+            (Some(named), _) => named == port,
+            (None, To::Internet) => true,
+            (None, To::Host(_) | To::Below(_)) => USUAL_PORTS.contains(&port),
+        }
     }
 }
 

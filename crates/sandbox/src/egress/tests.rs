@@ -8,6 +8,7 @@
 mod company;
 mod direct;
 mod figures;
+mod judged;
 mod limits;
 mod names;
 mod plain;

@@ -60,7 +60,7 @@ async fn check(words: &[&str], cases: &[(&str, &str)], noted: &[&str]) {
     let port = server().await.to_string();
     let rules = HostRules::parse(words.iter().map(|word| word.replace("PORT", &port))).expect("rules");
     let journal = Arc::new(Journal::new());
-    let way = Arc::new(WayOut { rules, company: None });
+    let way = Arc::new(WayOut { rules, company: None, judge: None });
     let client = HostClient::new_in(&Client::new(), way, journal.clone(), Arc::new(Names)).await;
     for (address, expected) in cases {
         let request = Request::get(address.replace("PORT", &port)).header("host", "evil.test");

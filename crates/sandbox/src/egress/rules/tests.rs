@@ -108,6 +108,33 @@ fn the_widest_grant_wins() {
 }
 
 #[test]
+fn what_no_rule_names_is_left_open_unless_a_folder_keeps_it_out() {
+    let parse = |words: &[&str]| HostRules::parse(words).expect("rules");
+    let narrowed = parse(&["api.test", "*.x.test:22"]).within(parse(&["other.test"]));
+    for (rules, cases) in [
+        (parse(&[]), &[("api.test", None, true), ("api.test", Some(22), true)][..]),
+        (parse(&["other.test"]), &[("api.test", Some(443), true)]),
+        (
+            narrowed.clone(),
+            &[
+                ("api.test", None, true),
+                ("api.test", Some(443), true),
+                ("api.test", Some(22), false),
+                ("a.x.test", Some(22), true),
+                ("evil.test", None, false),
+                ("other.test", Some(443), false),
+            ],
+        ),
+        (parse(&["tool.test"]).or(narrowed), &[("api.test", Some(443), true), ("evil.test", None, false)]),
+    ] {
+        for (host, port, expected) in cases {
+            let host = Host::parse(host).expect("a host");
+            assert_eq!(rules.leaves_open(&host, *port), *expected, "{rules:?} {host} {port:?}");
+        }
+    }
+}
+
+#[test]
 fn what_tightens_never_widens() {
     let (outer, inner) =
         (["public", "git.corp.test"], ["git.corp.test", "api.test", "localhost:80", "*.x.test:22"]);

@@ -73,6 +73,11 @@ impl Program {
 
     /// A program with listeners at these addresses, by which it can go without the proxy.
     pub(super) fn with(rules: &[&str], company: Option<CompanyProxy>, direct: &[SocketAddr]) -> Program {
+        Program::on(way(rules, company), direct)
+    }
+
+    /// A program that goes this way.
+    pub(super) fn on(way: Arc<WayOut>, direct: &[SocketAddr]) -> Program {
         let proxy = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let names = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         let (proxy_at, names_at) = (proxy.local_addr().expect("bound"), names.local_addr().expect("bound"));
@@ -80,8 +85,7 @@ impl Program {
         let doors =
             Doors { proxy: proxy.into(), names: names.into(), direct: direct.iter().map(listen).collect() };
         let journal = Arc::new(Journal::new());
-        let egress =
-            Egress::open_in(doors, way(rules, company), Arc::clone(&journal), Arc::new(Internet::new()), NET);
+        let egress = Egress::open_in(doors, way, Arc::clone(&journal), Arc::new(Internet::new()), NET);
         Program { egress: Some(egress.expect("sockets")), journal, proxy: proxy_at, names: names_at }
     }
 
@@ -124,7 +128,7 @@ impl Program {
 }
 
 pub(super) fn way(rules: &[&str], company: Option<CompanyProxy>) -> Arc<WayOut> {
-    Arc::new(WayOut { rules: HostRules::parse(rules).expect("rules"), company })
+    Arc::new(WayOut { rules: HostRules::parse(rules).expect("rules"), company, judge: None })
 }
 
 pub(super) fn access(rules: &[&str]) -> (Arc<Access>, Arc<Journal>) {

@@ -1,0 +1,108 @@
+//! What no rule names, where there is somebody who decides about it.
+
+use std::sync::Mutex;
+
+use tokio::io::AsyncWriteExt;
+
+use super::super::dial::BoxFuture;
+use super::super::{Destination, HostRules, Judge, WayOut};
+use super::names::question;
+use super::program::{Program, read_exactly, within};
+use super::servers::{echo, host};
+use std::sync::Arc;
+
+/// Says yes to hosts that do not begin with `no`, and remembers what it was asked.
+#[derive(Default)]
+struct Says(Mutex<Vec<String>>);
+
+impl Judge for Says {
+    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool> {
+        self.0.lock().expect("no panic").push(to.host.to_string());
+        Box::pin(std::future::ready(!to.host.to_string().starts_with("no")))
+    }
+}
+
+fn judged(rules: &HostRules) -> (Program, Arc<Says>) {
+    let says = Arc::new(Says::default());
+    let judge = Some(says.clone() as Arc<dyn Judge>);
+    (Program::on(Arc::new(WayOut { rules: rules.clone(), company: None, judge }), &[]), says)
+}
+
+fn parse(words: &[&str]) -> HostRules {
+    HostRules::parse(words).expect("rules")
+}
+
+#[tokio::test]
+async fn what_somebody_allows_is_reached_on_the_open_internet_alone() {
+    let port = host("127.1.0.1", echo).await.port();
+    let folders = parse(&["www.public.test"]).within(parse(&["other.test"]));
+    for (rules, to, asked, expected) in [
+        (parse(&[]), "public.test", true, "reached"),
+        (parse(&[]), "127.1.0.1", true, "reached"),
+        (parse(&["other.test"]), "public.test", true, "reached"),
+        (parse(&[]), "nobody.test", true, "no rule allows it"),
+        (parse(&[]), "private.test", true, "private address"),
+        (parse(&[]), "local.test", true, "this machine"),
+        (parse(&[]), "metadata.test", true, "credentials"),
+        // Nobody is asked about what nobody could allow, nor about what a rule allows.
+        (parse(&[]), "127.2.0.1", false, "no rule allows it"),
+        (parse(&[]), "127.0.0.1", false, "no rule allows it"),
+        (parse(&[]), "localhost", false, "no rule allows it"),
+        (parse(&[]), "169.254.169.254", false, "no rule allows it"),
+        (parse(&[]), "intranet", false, "no rule allows it"),
+        (parse(&[]), "db.internal", false, "no rule allows it"),
+        (parse(&["public"]), "public.test", false, "reached"),
+        (folders, "public.test", false, "no rule allows it"),
+    ] {
+        let (program, says) = judged(&rules);
+        match program.tunnel(&format!("{to}:{port}")).await {
+            Ok(mut stream) => {
+                stream.write_all(b"hello").await.expect("a tunnel");
+                assert_eq!(
+                    (read_exactly(&mut stream, 5).await.as_str(), expected),
+                    ("hello", "reached"),
+                    "{to}"
+                );
+            }
+            Err(answer) => {
+                let noted = program.lines().join("");
+                assert!(
+                    answer.starts_with("HTTP/1.1 403") && noted.contains(expected),
+                    "{to}: {answer}{noted}"
+                );
+            }
+        }
+        assert_eq!(*says.0.lock().expect("no panic"), [to][..usize::from(asked)], "{to}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_that_somebody_could_allow_exists_and_nobody_is_asked_for_that() {
+    let (program, says) = judged(&parse(&[]));
+    for (name, code) in [("public.test", 0), ("intranet", 3), ("db.internal", 3), ("printer.local", 3)] {
+        let packet = question(name, 1);
+        assert_eq!(program.query(&packet, &packet).await[3] & 15, code, "{name}");
+    }
+    assert_eq!(*says.0.lock().expect("no panic"), [""; 0]);
+}
+
+/// Never decides.
+struct Silent;
+
+impl Judge for Silent {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn one_that_waits_holds_up_no_other() {
+    let port = host("127.1.0.1", echo).await.port();
+    let rules = parse(&[&format!("public.test:{port}")]);
+    let way = WayOut { rules, company: None, judge: Some(Arc::new(Silent)) };
+    let program = Program::on(Arc::new(way), &[]);
+    let mut waiting = program.connect().await;
+    waiting.write_all(super::program::connect("www.public.test:443").as_bytes()).await.expect("a proxy");
+    within(program.tunnel(&format!("public.test:{port}"))).await.expect("a rule allows it");
+    assert_eq!(program.lines(), [format!("connect public.test:{port}")]);
+}
