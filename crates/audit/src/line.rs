@@ -151,11 +151,13 @@ mod tests {
         let reached = Reached {
             host: "a.test:443".into(),
             blocked: None,
+            approval: None,
             connections: 2,
             sent_bytes: 7,
             received_bytes: 8,
         };
-        let blocked = Reached { blocked: Some("no rule".into()), ..reached.clone() };
+        let denied = Approved { id: "a2".into(), by: "ann".into(), through: "terminal", answer: "denied" };
+        let blocked = Reached { blocked: Some("no rule".into()), approval: Some(denied), ..reached.clone() };
         (record.hosts, record.hosts_more) = (vec![reached, blocked], 4);
         record.redactions = 3;
         record.outcome = Outcome::ToolError;
@@ -171,7 +173,8 @@ mod tests {
             r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
             r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","#,
             r#","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
-            r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","connections":2,"#,
+            r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","#,
+            r#""approval":{"id":"a2","by":"ann","through":"terminal","answer":"denied"},"connections":2,"#,
             r#"}],"hosts_more":4,"redactions":3,"outcome":"tool_error","#,
             r#","code":"timeout","duration_us":12,"result_bytes":34,"hash":""#,
         ];

@@ -98,6 +98,9 @@ pub struct Reached {
     /// Why it was refused, if it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub blocked: Option<Cow<'static, str>>,
+    /// What a person said of it, if no rule names it and one was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval: Option<Approved>,
     /// How often.
     pub connections: u64,
     /// Bytes to the host.
@@ -207,7 +210,8 @@ impl Record {
         self.hosts_more = self.hosts_more.saturating_add(hosts_left);
         self.hosts.truncate(HOSTS_MAX);
         self.hosts.iter_mut().for_each(Reached::cut);
-        if let Some(approved) = &mut self.approval {
+        let of_hosts = self.hosts.iter_mut().filter_map(|reached| reached.approval.as_mut());
+        for approved in self.approval.iter_mut().chain(of_hosts) {
             cut_text(&mut approved.id, TEXT_BYTES_MAX);
             cut_text(&mut approved.by, TEXT_BYTES_MAX);
         }
@@ -297,6 +301,12 @@ pub(crate) mod tests {
         let reached = Reached {
             host: Arc::from("h".repeat(300)),
             blocked: Some("b".repeat(300).into()),
+            approval: Some(Approved {
+                id: "i".into(),
+                by: "b".repeat(300).into(),
+                through: "rest",
+                answer: "denied",
+            }),
             connections: 1,
             sent_bytes: 0,
             received_bytes: 0,
@@ -307,6 +317,7 @@ pub(crate) mod tests {
         assert_eq!((record.hosts.len(), record.hosts_more), (HOSTS_MAX, 3));
         assert_eq!(&*record.hosts[0].host, "h".repeat(256));
         assert_eq!(record.hosts[0].blocked.as_deref(), Some(&*"b".repeat(256)));
+        assert_eq!(record.hosts[0].approval.as_ref().map(|approved| approved.by.len()), Some(256));
         assert_eq!(&*record.decisions[0].rule, "r".repeat(256));
         assert_eq!(&*record.opening.tool, "é".repeat(128));
         assert_eq!(record.opening.upstream.as_deref(), Some(&*"x".repeat(256)));

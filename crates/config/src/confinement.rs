@@ -25,6 +25,10 @@ pub(crate) struct Config {
     /// Hosts that programs reach beside those that are named for a run or a call, such as `["proxy.golang.org", "localhost:5432"]`;
     /// `"public"` is every host with a public address. What a server's program reaches is said by `[mcp.NAME.sandbox]`.
     pub(crate) hosts: Vec<String>,
+    /// Whether a person is asked when a running call wants a public host that neither its tool nor `hosts` names: once for each
+    /// host, with an answer for the call, for the session or for good. Without an answer in time it is refused, as it is with
+    /// `false`. A folder's file may say `false`.
+    pub(crate) ask: bool,
     /// The HTTP proxy through which alone this network lets anybody out: what programs reach is asked of it. As
     /// `"http://proxy.example:3128"`, or with a user and a password, best as a reference: `{ store = "PROXY" }`.
     pub(crate) proxy: Option<upstream::Value>,
@@ -80,6 +84,8 @@ pub struct Confinement {
     pub write: Vec<PathBuf>,
     /// What they reach beside what is named for a call.
     pub hosts: HostRules,
+    /// Whether a person is asked about others.
+    pub asks: bool,
     /// The proxy through which they are reached, if this network has one.
     pub proxy: Option<CompanyProxy>,
     /// How much they may use.
@@ -94,6 +100,7 @@ impl Default for Config {
             read: Vec::new(),
             write: Vec::new(),
             hosts: Vec::new(),
+            ask: true,
             proxy: None,
             timeout: Span(limits.time),
             cpu: Span(limits.cpu),
@@ -121,7 +128,7 @@ impl Config {
             output_bytes: self.output.0,
         };
         let waived = self.waive.iter().map(|layer| layer.layer()).collect();
-        Confinement { waived, limits, ..Confinement::default() }
+        Confinement { waived, limits, asks: self.ask, ..Confinement::default() }
     }
 }
 
@@ -155,6 +162,6 @@ mod tests {
 
     #[test]
     fn without_a_word_the_limits_are_those_of_the_sandbox() {
-        assert_eq!(Config::default().settled(), Confinement::default());
+        assert_eq!(Config::default().settled(), Confinement { asks: true, ..Confinement::default() });
     }
 }

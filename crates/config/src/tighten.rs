@@ -9,8 +9,9 @@ use crate::tree::{Member, Node, Place, Written};
 const ANY: &str = "*";
 
 /// What a folder's file may say, each with how it is laid over what the user's file says there.
-const SAID: [(&[&str], Lay); 5] = [
+const SAID: [(&[&str], Lay); 6] = [
     (&["policy", "deny"], added),
+    (&["sandbox", "ask"], unasked),
     // Of a server of the user's. Those of the folder's own are declared.
     (&["mcp", ANY, "exclude"], added),
     (&["mcp", ANY, "trust"], stricter),
@@ -51,6 +52,11 @@ fn stricter(users: Option<&Node>, folders: &Node) -> Option<Written> {
 /// The folder's word, if it confines.
 fn confined(_: Option<&Node>, folders: &Node) -> Option<Written> {
     (folders.text()? == "confined").then(|| folders.written.clone())
+}
+
+/// The folder's word, if nobody is to be asked.
+fn unasked(_: Option<&Node>, folders: &Node) -> Option<Written> {
+    matches!(folders.written, Written::Switch(false)).then(|| folders.written.clone())
 }
 
 /// The folder's hosts; who settles them allows none that the user's do not. A mistake in the user's stays, to be told of.

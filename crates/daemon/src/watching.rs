@@ -33,7 +33,7 @@ impl ServerWatch for Watching {
 
     fn reached(&self, server: &str, since_ms: i64, entry: &Entry) {
         // The audit log strikes secrets out itself.
-        let reached = gate::reached(entry, |host| host.into());
+        let reached = gate::reached(entry, None, |host| host.into());
         let what = What::ServerReached { upstream: server.into(), hosts: [reached] };
         if let Err(error) = self.audit_log.note(Event { opened_at_ms: since_ms, what }) {
             tracing::warn!(target: "upstream", upstream = %server, %error, "what it reached could not be recorded");

@@ -16,11 +16,14 @@ mod config;
 mod fault;
 mod form;
 mod form_wait;
+mod in_run;
 mod presence;
 mod record;
 mod report;
 mod reset;
 mod step;
+mod waiting;
+mod wish;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -40,11 +43,14 @@ pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
 pub use form::{is_question, unanswered};
+pub(crate) use in_run::InRun;
+pub use in_run::{RUN_QUESTIONS_MAX, RUN_WAIT_MAX};
 pub use presence::{Asker, NotAPerson, is_below, is_there, present};
-pub use record::time;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Through};
+pub use record::{is_wish, time};
 pub use report::{AnswerReport, ApprovalReport, GrantReport};
 pub(crate) use step::{Asking, STEP, Settled};
+pub(crate) use wish::{Wish, Wishing};
 
 /// How often a waiting call looks whether another process has written an answer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -123,10 +129,19 @@ impl Approvals {
         self.is_a_persons.get().is_none_or(|is_a_persons| is_a_persons(askers))
     }
 
+    /// A call may have waited for hours, and what it was let in by been taken back.
+    fn is_known(&self, caller: &Caller) -> Result<bool, StoreError> {
+        self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))
+    }
+
+    /// The standing permission that answers what is asked, if there is one. Blocks on the disk.
+    fn granted(&self, caller: &Caller, call: &ExactCall) -> Result<Option<Grant>, StoreError> {
+        if self.is_known(caller)? { self.store.granted(call) } else { Ok(None) }
+    }
+
     /// How things stand for a call. Blocks on the disk.
     fn stand(&self, caller: &Caller, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
-        // A call may have waited for hours, and what it was let in by been taken back.
-        if !self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))? {
+        if !self.is_known(caller)? {
             return Ok(Standing::Stranger);
         }
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);

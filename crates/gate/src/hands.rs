@@ -5,11 +5,12 @@ mod notes;
 mod programs;
 mod reach;
 mod settings;
+mod wishes;
 
 use std::sync::Arc;
 
 use sandbox::confine::Confiner;
-use sandbox::egress::{Journal, WayOut};
+use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
 use tool_api::{Net, Permit, Processes};
@@ -20,6 +21,7 @@ pub use notes::reached;
 use programs::Programs;
 use reach::{Reach, Wanted, reach};
 pub use settings::ProgramSettings;
+pub(crate) use wishes::{Heard, Wishes};
 
 use crate::admitted::Admitted;
 
@@ -38,6 +40,8 @@ pub(crate) struct Hands<'g> {
     pub(crate) telemetry: &'g Arc<Telemetry>,
     /// Nothing for a tool that needs no hand.
     pub(crate) notes: Option<Arc<Notes>>,
+    /// Where they tell what they want beyond what the call may touch, if somebody could be asked about it.
+    pub(crate) wishes: Option<Wishes>,
 }
 
 /// Those of one call.
@@ -58,18 +62,21 @@ impl Hands<'_> {
             scopes: admitted.identity.caller.scopes(),
             obligations: admitted.decision.as_ref().map(|decision| &*decision.obligations),
             settings: self.settings,
+            asks: self.wishes.is_some(),
         });
+        let judge = self.wishes.as_ref().map(|wishes| Arc::new(wishes.clone()) as Arc<dyn Judge>);
         let programs = profile.map(|profile| Programs {
             confiner: sandbox.confiner.clone(),
             profile,
             hosts: hosts.clone().unwrap_or_default(),
+            judge: judge.clone(),
             settings: self.settings.clone(),
             files: self.files.clone(),
             telemetry: self.telemetry.clone(),
             notes: notes.clone(),
         });
         let hosts = hosts.map(|rules| {
-            let way = WayOut { rules, company: self.settings.proxy.clone() };
+            let way = WayOut { rules, company: self.settings.proxy.clone(), judge };
             let journal = Arc::new(Journal::new());
             notes.reaches(journal.clone());
             Hosts::new(sandbox.client.clone(), way, journal)

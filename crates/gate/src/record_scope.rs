@@ -272,9 +272,13 @@ impl<'b> RecordScope<'b> {
         let hosts = notes.hosts();
         // A program may put a secret into the name of a host.
         let clean = |host: &str| kept_of(&self.redactor.text(host), self.redactor);
-        self.record.hosts = hosts.iter().take(audit::HOSTS_MAX).map(|entry| reached(entry, clean)).collect();
+        self.record.hosts = hosts
+            .iter()
+            .take(audit::HOSTS_MAX)
+            .map(|(entry, approval)| reached(entry, approval.clone(), clean))
+            .collect();
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
-        let blocked = hosts.iter().filter(|entry| entry.outcome != Reach::Allowed).count();
+        let blocked = hosts.iter().filter(|(entry, _)| entry.outcome != Reach::Allowed).count();
         self.telemetry.metrics.hosts_blocked(blocked as u64);
     }
 

@@ -1,6 +1,7 @@
 //! Running an admitted call: its permit, its hands, its deadline, its cancellation, its panics.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +11,11 @@ use sandbox::Access;
 use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, Results, ToolError};
 
 use crate::admitted::{Admitted, Ran};
+use crate::approvals::InRun;
 use crate::checks;
 use crate::deadline::Deadline;
 use crate::failure::{Failure, Internal};
-use crate::hands::Hands;
+use crate::hands::{Hands, Heard, Notes};
 use crate::{large, redaction};
 
 /// The caller's side of a call that runs.
@@ -25,6 +27,13 @@ pub(crate) struct Live {
     pub(crate) client: Client,
 }
 
+/// What answers the wishes of a call's hands.
+pub(crate) struct Answering<'a> {
+    pub(crate) run: InRun<'a>,
+    pub(crate) heard: Heard,
+    pub(crate) notes: Arc<Notes>,
+}
+
 /// Runs the call. `results` are those that its tool reads on in, if it is the one that does.
 pub(crate) async fn run(
     hands: Hands<'_>,
@@ -32,6 +41,7 @@ pub(crate) async fn run(
     results: Option<Arc<dyn Results>>,
     admitted: Admitted,
     live: Live,
+    answering: Option<Box<Answering<'_>>>,
 ) -> Ran {
     #[expect(
         clippy::disallowed_methods,
@@ -65,6 +75,18 @@ pub(crate) async fn run(
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 
+    let (asking, heard) = match answering {
+        Some(answering) => {
+            let Answering { run, heard, notes } = *answering;
+            (Some(run), Some((heard, notes)))
+        }
+        None => (None, None),
+    };
+    let mut answered = pin!(async {
+        if let (Some(run), Some((heard, notes))) = (&asking, heard) {
+            Box::pin(heard.answer(run, &notes)).await;
+        }
+    });
     let work = AssertUnwindSafe(identity.offered.tool().run(arguments, &cx)).catch_unwind();
     let result = tokio::select! {
         biased;
@@ -78,8 +100,14 @@ pub(crate) async fn run(
         },
         () = live.cancel.cancelled() => Err(ToolError::cancelled().into()),
         limit = deadline.passed() => Err(timed_out(limit, allowed.as_ref()).into()),
+        // Only the end of the call ends it.
+        () = &mut answered, if asking.is_some() => Err(Failure::Internal(Internal { call: identity.id })),
     };
     drop(cx);
+    if let Some(run) = &asking {
+        run.over.cancel();
+        answered.await;
+    }
     Ran { identity, on_result, in_messages: checks::findings(&rules), result }
 }
 

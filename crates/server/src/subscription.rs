@@ -62,6 +62,7 @@ async fn act(
         client,
         input: None,
         askers: Arc::default(),
+        forms: None,
     };
     server.gate().call(caller, call).await.map(drop)
 }

@@ -34,20 +34,34 @@ impl SampleGate {
 
     /// The same with a rate limit.
     pub fn with_rate(rate: RateConfig) -> SampleGate {
-        SampleGate::with(rate, Arc::default(), Vec::new())
+        SampleGate::with(rate, (Arc::default(), nobody()), Vec::new())
     }
 
-    /// The same with the tools that run programs (see [`program_tools`]), which this starts by these settings.
+    /// The same with the tools that run programs (see [`program_tools`]), which this starts by these settings. No call waits
+    /// for a person.
     pub fn with_programs(confiner: Arc<Confiner>, programs: ProgramSettings) -> SampleGate {
+        SampleGate::with_people(confiner, programs, nobody())
+    }
+
+    /// The same, where people are asked in this way.
+    pub fn with_people(
+        confiner: Arc<Confiner>,
+        programs: ProgramSettings,
+        approvals: approvals::Config,
+    ) -> SampleGate {
         let rate = RateConfig { per_second: 0, burst: 1 };
-        let sample = SampleGate::with(rate, Arc::new(programs), program_tools());
+        let sample = SampleGate::with(rate, (Arc::new(programs), approvals), program_tools());
         let SampleGate { gate, audit_log, folders } = sample;
         let gate =
             Arc::into_inner(gate).expect("nobody else has it yet").with_sandbox(confiner, Client::new());
         SampleGate { gate: Arc::new(gate), audit_log, folders }
     }
 
-    fn with(rate: RateConfig, programs: Arc<ProgramSettings>, more: Vec<Arc<dyn AnyTool>>) -> SampleGate {
+    fn with(
+        rate: RateConfig,
+        (programs, approvals): (Arc<ProgramSettings>, approvals::Config),
+        more: Vec<Arc<dyn AnyTool>>,
+    ) -> SampleGate {
         let folders = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder can be made"));
         let mut tools = vec![builtin(Echo), builtin(Shout), builtin(Steps), builtin(Wait), builtin(Fail)];
         tools.extend(more);
@@ -60,8 +74,7 @@ impl SampleGate {
         let gate = Gate::new(Parts {
             catalog: Catalog::new(tools),
             ruleset: Ruleset {
-                // No test waits for a person.
-                approvals: approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() },
+                approvals,
                 programs,
                 ..Ruleset::new(policy::Policy::new(&policy).expect("it is sound"), rate)
             },
@@ -100,6 +113,11 @@ impl SampleGate {
         let known = |value: &&str| redact::Known { name: "PLANTED".into(), value: (*value).into() };
         self.gate.redactor().know("test", values.iter().map(known).collect());
     }
+}
+
+/// No call waits for a person.
+fn nobody() -> approvals::Config {
+    approvals::Config { wait: Duration::ZERO, ..approvals::Config::default() }
 }
 
 impl Default for SampleGate {

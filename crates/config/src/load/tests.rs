@@ -103,6 +103,7 @@ fn nothing_written_is_a_good_configuration() {
         patterns = true  # default
 
         [sandbox]
+        ask = true           # default
         cpu = "5m"           # default
         file_size = "4 GiB"  # default
         hosts = []           # default

@@ -11,7 +11,7 @@ use super::approval_store::{AWAITED_MS, ApprovalStore, no_randomness};
 use super::call::WHOLE_KEPT_BYTES_MAX;
 use super::code::Code;
 use super::fault::AnswerFault;
-use super::record::{Answered, Approval, Bound, Grant, Member, State, Through, new_id, time};
+use super::record::{Acted, Answered, Approval, Bound, Grant, Member, State, Through, new_id, time};
 
 /// How long "for this session" lasts at most, in milliseconds: a working day.
 const SESSION_MS_MAX: i64 = 8 * 60 * 60 * 1000;
@@ -439,6 +439,8 @@ fn members(approval: &Approval, pattern: &Pattern) -> Result<Vec<Member>, Answer
     };
     match pattern {
         Pattern::Any => Ok(Vec::new()),
+        // What a run wanted is all that is allowed, and no arguments are looked at.
+        Pattern::Same if approval.target.as_ref().is_some_and(Acted::is_wish) => Ok(Vec::new()),
         Pattern::Same => named(&String::new()).map(|whole| vec![whole]),
         // No member at all would be any arguments, which must be said.
         Pattern::Members(pointers) if pointers.is_empty() => members(approval, &Pattern::Same),

@@ -150,6 +150,18 @@ impl ApprovalStore {
         Ok(None)
     }
 
+    /// The standing permission that answers all that is asked about a call, if there is one.
+    pub(super) fn granted(&self, call: &ExactCall) -> Result<Option<Grant>, StoreError> {
+        let granted = self.find::<Grant>(&Query {
+            owner: Some(call.question.caller.to_string()),
+            topic: Some(call.question.tool.clone()),
+            ..self.unended(Kind::Grant)
+        })?;
+        let now_ms = self.now_ms();
+        let mut granted = granted.into_iter().map(|kept| kept.record);
+        Ok(granted.find(|grant| call.is_granted_by(grant, &self.process, now_ms)))
+    }
+
     /// How things stand for a call, which waits for the question `known` if it has asked before. Asks if nobody has;
     /// takes the permission if there is one.
     pub(super) fn stand(&self, call: &ExactCall, known: Option<&str>) -> Result<Standing, StoreError> {
@@ -174,14 +186,7 @@ impl ApprovalStore {
             return Ok(is_ours.then_some(Standing::Allowed(used)));
         }
         let open = mine.iter().find(|kept| kept.record.status(now_ms) == State::Pending);
-        let granted = self.find(&Query {
-            owner: Some(call.question.caller.to_string()),
-            topic: Some(call.question.tool.clone()),
-            ..self.unended(Kind::Grant)
-        })?;
-        let granted =
-            granted.into_iter().find(|kept| call.is_granted_by(&kept.record, &self.process, now_ms));
-        if let Some(Kept { record: grant, .. }) = granted {
+        if let Some(grant) = self.granted(call)? {
             // A question that is settled by it need not be answered any more.
             if let Some(open) = open {
                 let answered = answered_by(&grant, now_ms);

@@ -58,7 +58,7 @@ impl ExactCall {
         let written = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
-        let (arguments, is_cut) = shown(clean);
+        let Shown { text: arguments, whole } = Shown::of_clean(clean);
         let beside = meta.as_ref().and_then(|meta| Some(meta_of(&meta.bound()?, redactor)));
         let tool = definition.name.to_string();
         let upstream = definition.upstream().map(str::to_owned);
@@ -92,7 +92,7 @@ impl ExactCall {
             target: acted(candidate, redactor),
             arguments,
             arguments_bytes: text.len(),
-            is_cut,
+            is_cut: whole.is_some(),
             beside,
             members: members(&canonical, clean),
             questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
@@ -108,11 +108,7 @@ impl ExactCall {
         };
         // The shortest of the times that its rules give it.
         let lasts = candidate.judgement.consents.iter().filter_map(|consent| consent.lasts).min();
-        ExactCall {
-            question,
-            whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)),
-            lasts: lasts.unwrap_or(config.lasts),
-        }
+        ExactCall { question, whole, lasts: lasts.unwrap_or(config.lasts) }
     }
 
     /// Whether a standing permission answers all that is asked about this call.
@@ -154,6 +150,25 @@ impl ExactCall {
             .members
             .iter()
             .any(|member| member.pointer == wanted.pointer && member.sha256 == wanted.sha256)
+    }
+}
+
+/// Arguments as a person is shown them.
+pub(super) struct Shown {
+    pub(super) text: String,
+    /// All of them, if the text is cut.
+    pub(super) whole: Option<String>,
+}
+
+impl Shown {
+    pub(super) fn of(json: &str, redactor: &Redactor) -> Shown {
+        let written = Canonical::read_or_quote(json).text();
+        Shown::of_clean(clean(&written, redactor).as_deref().unwrap_or(&written))
+    }
+
+    fn of_clean(clean: &str) -> Shown {
+        let (text, is_cut) = shown(clean);
+        Shown { text, whole: is_cut.then(|| cut(&visible(clean), WHOLE_KEPT_BYTES_MAX)) }
     }
 }
 

@@ -5,13 +5,21 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, Pattern, Scope};
 use super::code::{CODE_BYTES_MAX, Code};
-use super::record::{Approval, time};
+use super::record::{Acted, Approval, is_wish, time};
 
 /// What the key of our question begins with among what a client is asked; the approval's id follows.
 const KEY: &str = "toolcrib_approval_";
 
 /// The answers, and their words for people, about a tool or what else is acted on.
 fn answers(what: &str) -> [(&'static str, String); 4] {
+    if is_wish(what) {
+        return [
+            ("once", format!("Allow this {what} for this call")),
+            ("session", format!("Allow this {what} for this session")),
+            ("always", format!("Always allow this {what}")),
+            ("deny", "Deny".to_owned()),
+        ];
+    }
     [
         ("once", "Allow this call once".to_owned()),
         ("session", format!("Allow this {what} for this session")),
@@ -39,8 +47,10 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     };
     let beside = approval.beside.as_ref().map(|meta| format!("\n_meta: {}", meta.shown)).unwrap_or_default();
     // Clients fold what is long: Claude Code shows three lines, so what is allowed stands in the first two.
+    let wish = approval.target.as_ref().filter(|target| target.is_wish());
+    let subject = wish.map_or("call", |wish: &Acted| &wish.kind);
     let message = format!(
-        "Allow this call? {}.{target}\narguments: {}{cut}{server}{beside}\nApproval {}; ends at {}.",
+        "Allow this {subject}? {}.{target}\narguments: {}{cut}{server}{beside}\nApproval {}; ends at {}.",
         approval.why(),
         approval.arguments,
         approval.id,

@@ -96,7 +96,7 @@ pub struct Asked {
 /// What is acted on by something that is no call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acted {
-    /// `resource`, `prompt` or `task`.
+    /// `resource`, `prompt` or `task`; of what a run wants, `host`.
     pub kind: String,
     /// The hash of its name, URI or token.
     pub sha256: Hash,
@@ -245,6 +245,21 @@ impl Through {
     }
 }
 
+impl Acted {
+    /// A host that a run wants to reach, with its port.
+    pub const HOST: &str = "host";
+
+    /// Whether a run wanted it that was under way: what is allowed is that, whatever the call's arguments.
+    pub fn is_wish(&self) -> bool {
+        is_wish(&self.kind)
+    }
+}
+
+/// Whether what a question is about was wanted by a run, by its kind.
+pub fn is_wish(kind: &str) -> bool {
+    [Acted::HOST].contains(&kind)
+}
+
 impl Approval {
     /// What became of it by now.
     pub fn status(&self, now_ms: i64) -> State {
@@ -297,6 +312,7 @@ impl Grant {
     pub fn pattern(&self) -> String {
         let arguments = self.arguments();
         match &self.target {
+            Some(target @ Acted { kind, shown, .. }) if target.is_wish() => format!("{kind} {shown}"),
             Some(Acted { kind, shown, .. }) => format!("{kind} {shown}, {arguments}"),
             None => arguments,
         }

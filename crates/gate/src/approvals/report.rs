@@ -25,8 +25,11 @@ pub struct ApprovalReport {
     pub upstream: Option<String>,
     /// The folder of the workspace that it was made in.
     pub workspace: String,
-    /// What it acts on, if it is no call of a tool.
+    /// What it acts on, if it is no call of a tool, or what a call wants while it runs.
     pub target: Option<String>,
+    /// What that is: `resource`, `prompt`, `task`; `host` for what a running call wants.
+    #[serde(default)]
+    pub target_kind: Option<String>,
     /// The arguments as JSON text, without secrets.
     pub arguments: String,
     /// How many bytes of them there are.
@@ -127,6 +130,7 @@ impl Approval {
             upstream: self.upstream.clone(),
             workspace: self.workspace.clone(),
             target: shown(&self.target),
+            target_kind: self.target.as_ref().map(|target| target.kind.clone()),
             arguments: self.arguments.clone(),
             arguments_bytes: self.arguments_bytes,
             arguments_cut: self.is_cut,

@@ -3,8 +3,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sandbox::egress::{Attempt, Entry, Journal, Outcome};
+use audit::Approved;
+use sandbox::egress::{Attempt, Destination, Entry, Journal, Outcome};
 use tool_api::Sandboxed;
+
+use crate::approvals::Wish;
 
 /// Shared by the hands of a call and its record.
 #[derive(Default)]
@@ -15,6 +18,8 @@ struct Noted {
     sandboxed: Option<Sandboxed>,
     /// One for each program, and one for the tool itself.
     journals: Vec<Arc<Journal>>,
+    /// What people said of hosts that no rule names.
+    answers: Vec<(Destination, Approved)>,
 }
 
 impl Notes {
@@ -36,14 +41,27 @@ impl Notes {
         self.with(|noted| noted.journals.push(journal));
     }
 
+    /// A person has answered what a run wanted.
+    pub(crate) fn answered(&self, wish: &Wish, approved: Approved) {
+        let Wish::Host(to) = wish;
+        self.with(|noted| noted.answers.push((to.clone(), approved)));
+    }
+
     /// How programs ran, as far as it is known by now; nothing if none ran.
     pub(crate) fn sandboxed(&self) -> Option<Sandboxed> {
         self.with(|noted| noted.sandboxed.clone())
     }
 
-    /// What was reached or refused by now.
-    pub(crate) fn hosts(&self) -> Vec<Entry> {
-        self.with(|noted| noted.journals.iter().flat_map(|journal| journal.entries()).collect())
+    /// What was reached or refused by now, and what a person said of it, if one was asked.
+    pub(crate) fn hosts(&self) -> Vec<(Entry, Option<Approved>)> {
+        self.with(|noted| {
+            let entries = noted.journals.iter().flat_map(|journal| journal.entries());
+            let answer = |entry: &Entry| {
+                let Attempt::Connect(to) = &entry.attempt else { return None };
+                noted.answers.iter().find(|(about, _)| about == to).map(|(_, approved)| approved.clone())
+            };
+            entries.map(|entry| (answer(&entry), entry)).map(|(answer, entry)| (entry, answer)).collect()
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Noted) -> T) -> T {
@@ -51,8 +69,12 @@ impl Notes {
     }
 }
 
-/// An entry as records tell it, of which `clean` strikes secrets out.
-pub fn reached(entry: &Entry, clean: impl Fn(&str) -> Arc<str>) -> audit::Reached {
+/// An entry as records tell it, of which `clean` strikes secrets out, with what a person said of it.
+pub fn reached(
+    entry: &Entry,
+    approval: Option<Approved>,
+    clean: impl Fn(&str) -> Arc<str>,
+) -> audit::Reached {
     let host = match &entry.attempt {
         Attempt::Connect(to) => to.to_string(),
         Attempt::LookUp(name) => name.clone(),
@@ -67,6 +89,7 @@ pub fn reached(entry: &Entry, clean: impl Fn(&str) -> Arc<str>) -> audit::Reache
     audit::Reached {
         host: clean(&host),
         blocked,
+        approval,
         connections: entry.connections,
         sent_bytes: entry.sent_bytes,
         received_bytes: entry.received_bytes,

@@ -7,7 +7,7 @@ use sandbox::Root;
 use sandbox::confine::{
     ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable, WorkspaceAccess,
 };
-use sandbox::egress::HostRules;
+use sandbox::egress::{HostRules, Judge};
 use serde_json::json;
 use telemetry::Telemetry;
 use tool_api::{Command, Ended, Process, Processes, ToolError};
@@ -21,6 +21,8 @@ pub(super) struct Programs {
     pub(super) profile: Profile,
     /// What they reach, if their profile has a network.
     pub(super) hosts: HostRules,
+    /// Who decides about others, if somebody can be asked.
+    pub(super) judge: Option<Arc<dyn Judge>>,
     pub(super) settings: Arc<ProgramSettings>,
     /// The workspace, with what is protected in it.
     pub(super) files: Root,
@@ -66,6 +68,7 @@ impl Programs {
             write: if writes { self.settings.write.clone() } else { Vec::new() },
             hosts: self.hosts.clone(),
             company: self.settings.proxy.clone(),
+            judge: self.judge.clone(),
             waived: self.settings.waived.clone(),
             ..Confined::new(profile, program, self.files.path())
         };

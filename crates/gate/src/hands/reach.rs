@@ -27,6 +27,8 @@ pub(super) struct Wanted<'c> {
     pub(super) obligations: Option<&'c Obligations>,
     /// What an operator lets every call have.
     pub(super) settings: &'c ProgramSettings,
+    /// Whether somebody could be asked about hosts that nobody names.
+    pub(super) asks: bool,
 }
 
 /// What one call may touch.
@@ -73,12 +75,13 @@ fn access(wanted: &Wanted<'_>) -> WorkspaceAccess {
     }
 }
 
-/// What the tool names and what an operator names, for a caller who may reach the network.
+/// What the tool names and what an operator names, for a caller who may reach the network; none that are named is none, unless
+/// somebody could be asked.
 fn hosts(wanted: &Wanted<'_>) -> Option<HostRules> {
     let named = wanted.needs.iter().find_map(Need::hosts)?;
     // Hosts that cannot be read are none; a tool with such is not even offered.
     let rules = named.unwrap_or_default().or(wanted.settings.hosts.clone());
-    (wanted.scopes.contains(NETWORK) && !rules.is_none()).then_some(rules)
+    (wanted.scopes.contains(NETWORK) && (wanted.asks || !rules.is_none())).then_some(rules)
 }
 
 #[cfg(test)]
@@ -102,7 +105,8 @@ mod tests {
         let parse = |name: &&str| Scope::parse(name).expect("a scope");
         let scopes = held.map_or_else(Scopes::all, |held| held.iter().map(parse).collect());
         let obligations = Obligations { timeout_max: time_max, ..Obligations::default() };
-        reach(&Wanted { effect, needs, scopes: &scopes, obligations: Some(&obligations), settings })
+        let asks = settings.asks;
+        reach(&Wanted { effect, needs, scopes: &scopes, obligations: Some(&obligations), settings, asks })
     }
 
     #[test]
@@ -179,6 +183,29 @@ mod tests {
             let told = found.hosts.as_ref().map(HostRules::words);
             let words: Option<Vec<_>> = words.map(|words| words.iter().map(ToString::to_string).collect());
             assert_eq!((found.profile, told), (*profile, words.as_deref()), "{needs:?} {named:?} {held:?}");
+        }
+    }
+
+    #[test]
+    fn where_somebody_can_be_asked_no_host_needs_to_be_named() {
+        let settings = ProgramSettings { asks: true, ..ProgramSettings::default() };
+        let needs: &[Need] = &[Need::Process, Need::Net(&[])];
+        for (needs, held, profile, has_hosts) in [
+            (needs, None, Some(Profile::write().with_network(true)), true),
+            (needs, Some(&[READ, NETWORK][..]), Some(Profile::net()), true),
+            // Asking takes the same need and the same scope.
+            (needs, Some(BOTH), Some(Profile::write()), false),
+            (PROGRAMS, None, Some(Profile::write()), false),
+            (&[Need::Net(&[])], Some(&[NETWORK]), None, true),
+            (&[Need::Net(&[])], Some(&[READ]), None, false),
+        ] {
+            let found = made((Effect::Executes, needs), held, None, &settings);
+            let hosts = has_hosts.then(HostRules::none);
+            assert_eq!(
+                (found.profile, found.hosts.map(|it| it.is_none())),
+                (profile, hosts.map(|it| it.is_none())),
+                "{needs:?} {held:?}"
+            );
         }
     }
 

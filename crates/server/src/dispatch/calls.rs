@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use gate::approvals;
-use gate::{Action, Call, Client, Failure, Input, Listener, Outcome, Payload, Refusal, Target};
+use gate::{Action, Call, Client, Failure, Forms, Input, Listener, Outcome, Payload, Refusal, Target};
 use tracing::field::display;
 use tracing::{Level, debug};
 use wire::completion;
@@ -294,7 +295,9 @@ impl Job {
             Target::Tool(_) => self.session.header_check.get().cloned(),
             _ => None,
         };
-        Call { target, arguments, meta, header_check, cancel, listener, client, input, askers }
+        // A modern client is asked by a result alone, and a call that runs has none.
+        let forms = (!self.facts.revision.is_modern()).then_some(self as &dyn Forms);
+        Call { target, arguments, meta, header_check, cancel, listener, client, input, askers, forms }
     }
 
     fn asker(&self) -> Asker<'_> {
@@ -325,6 +328,19 @@ impl Job {
             Payload::Ours { .. } | Payload::Relayed { .. } => {}
         }
         Ok(outcome)
+    }
+}
+
+/// The round that a question counts as which is asked while a call runs: the tool has begun none with it.
+const NO_ROUND: u32 = 0;
+
+impl Forms for Job {
+    fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>> {
+        Box::pin(async move {
+            let answers = self.asker().ask(Some(&requests), NO_ROUND).await;
+            // One that cannot be asked leaves the question to others.
+            answers.ok().flatten()
+        })
     }
 }
 

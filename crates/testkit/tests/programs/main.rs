@@ -6,6 +6,7 @@
     reason = "looks at the workspace and at /proc from outside, and is a server"
 )]
 
+mod asked;
 mod ends;
 mod hosts;
 mod layers;

@@ -196,7 +196,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn each_hour_is_told_when_it_ends_and_the_last_one_with_the_program() {
         let (heard, journal) = (Arc::new(Heard::default()), Arc::new(Journal::new()));
-        let way = Arc::new(WayOut { rules: HostRules::none(), company: None });
+        let way = Arc::new(WayOut { rules: HostRules::none(), company: None, judge: None });
         let client = HostClient::new(&Client::new(), way, journal.clone()).await;
         let block = async |host: &str| {
             let request = Request::get(format!("http://{host}/")).body(Bytes::new()).expect("a request");

@@ -65,6 +65,21 @@ fn trust_becomes_stricter_and_never_looser() {
     }
 }
 
+#[test]
+fn nobody_is_asked_where_one_of_both_files_says_so() {
+    for (user, folder, expected) in [
+        ("", "ask = false", "false"),
+        ("", "ask = true", "-"),
+        ("ask = true", "ask = false", "false"),
+        ("ask = false", "ask = true", "false"),
+        ("ask = false", "", "false"),
+        ("ask = true", "ask = 'no'", "true"),
+    ] {
+        let (user, folder) = (format!("[sandbox]; {user}"), format!("[sandbox]; {folder}"));
+        assert_eq!(came_to("sandbox.ask", &user, &folder), expected, "{user} {folder}");
+    }
+}
+
 /// Every key of the schema, wherever it stands, but for the rows of the list and the servers of its own: it holds
 /// nowhere, with or without a person's agreement, and is told.
 #[test]
@@ -77,10 +92,13 @@ fn nothing_else_of_a_folders_file_holds() {
         "policy.rules",
         "policy.tests",
         "policy.defaults",
+        "sandbox.hosts",
+        "sandbox.read",
+        "sandbox.waive",
         "polcy",
         "mcp.git.enabled",
     ]);
-    sections.retain(|section| !["policy", "mcp"].contains(section));
+    sections.retain(|section| !["policy", "mcp", "sandbox"].contains(section));
     for section in sections {
         for value in ["{ x = 1 }", "5", "[]", "true", "'a'"] {
             let project = format!("{section} = {value}\n");

@@ -2,7 +2,7 @@
 //! hides; everything else passes `print` as all that others wrote.
 
 use admin::trust::WaitingDefinition;
-use gate::approvals::{ApprovalReport, GrantReport, Through};
+use gate::approvals::{ApprovalReport, GrantReport, Through, is_wish};
 use pins::visible;
 use policy::Covers;
 use terminal::print::Table;
@@ -33,8 +33,12 @@ pub(super) fn definitions(waiting: &[WaitingDefinition]) -> Vec<String> {
 }
 
 fn row(approval: &ApprovalReport) -> Vec<String> {
-    let cut: String = approval.arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
-    let more = if cut.len() < approval.arguments.len() { "\u{2026}" } else { "" };
+    let arguments = match wish(approval) {
+        Some(wish) => format!("{wish}, with {}", approval.arguments),
+        None => approval.arguments.clone(),
+    };
+    let cut: String = arguments.chars().take(ARGUMENTS_CHARS_MAX).collect();
+    let more = if cut.len() < arguments.len() { "\u{2026}" } else { "" };
     vec![
         approval.id.to_string(),
         approval.state.clone(),
@@ -43,6 +47,11 @@ fn row(approval: &ApprovalReport) -> Vec<String> {
         shown(approval.expires_at_ms),
         format!("{cut}{more}"),
     ]
+}
+
+/// What a call wants that is running.
+fn wish(approval: &ApprovalReport) -> Option<&str> {
+    approval.target.as_deref().filter(|_| approval.target_kind.as_deref().is_some_and(is_wish))
 }
 
 /// Everything that helps to answer.
@@ -98,6 +107,9 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
 /// What was done.
 pub(super) fn answered(approval: &ApprovalReport) -> String {
     let (id, tool) = (&approval.id, &approval.tool);
+    if let Some(wish) = wish(approval) {
+        return answered_wish(approval, wish);
+    }
     if approval.state == "denied" {
         return format!(
             "denied {id}: `{tool}` does not run; to take that back: toolcrib approvals reset {id}"
@@ -111,6 +123,20 @@ pub(super) fn answered(approval: &ApprovalReport) -> String {
             format!("approved {id}: `{tool}` runs; to take that back: toolcrib approvals revoke {grant}")
         }
         None => format!("approved {id}: this call of `{tool}` runs once, until {until}"),
+    }
+}
+
+fn answered_wish(approval: &ApprovalReport, wish: &str) -> String {
+    let (id, tool) = (&approval.id, &approval.tool);
+    let grant = approval.answered.as_ref().and_then(|answered| answered.grant.as_deref());
+    match (&*approval.state, grant) {
+        ("denied", _) => format!("denied {id}: this call of `{tool}` goes on without {wish}"),
+        (_, Some(grant)) => {
+            format!(
+                "approved {id}: `{tool}` has {wish}; to take that back: toolcrib approvals revoke {grant}"
+            )
+        }
+        (_, None) => format!("approved {id}: this call of `{tool}` has {wish}"),
     }
 }
 
