@@ -5,6 +5,7 @@ mod allocations;
 mod approvals;
 mod crossing;
 mod eras;
+mod in_run;
 mod listening;
 mod rounds;
 mod unasked;
