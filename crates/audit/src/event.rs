@@ -94,8 +94,14 @@ pub(crate) mod tests {
 
     /// A server has asked for a host three times.
     pub(crate) fn reached(host: &str) -> Event {
-        let reached =
-            Reached { host: host.into(), blocked: None, connections: 3, sent_bytes: 7, received_bytes: 8 };
+        let reached = Reached {
+            host: host.into(),
+            blocked: None,
+            approval: None,
+            connections: 3,
+            sent_bytes: 7,
+            received_bytes: 8,
+        };
         Event {
             opened_at_ms: 1_700_000_000_000,
             what: What::ServerReached { upstream: "git".into(), hosts: [reached] },
