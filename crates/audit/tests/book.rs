@@ -373,6 +373,7 @@ fn an_event_stands_among_the_calls_without_what_is_secret() {
     let note = |host: &str| {
         let reached = Reached {
             host: host.into(),
+            approval: None,
             blocked: Some("no rule".into()),
             connections: 1,
             sent_bytes: 0,

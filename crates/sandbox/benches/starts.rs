@@ -22,8 +22,15 @@ const WARM_UP: usize = 20;
 struct Case {
     name: String,
     /// Nothing for a bare start.
-    confined: Option<(Confiner, Profile)>,
+    confined: Option<Kind>,
     times: Vec<Duration>,
+}
+
+struct Kind {
+    confiner: Confiner,
+    profile: Profile,
+    /// Whether each start finds a sandbox in the pool.
+    is_pooled: bool,
 }
 
 fn main() {
@@ -32,7 +39,9 @@ fn main() {
     let others = words.iter().filter(|word| word.contains('/')).map(PathBuf::from);
     let mut cases = vec![Case { name: "bare".to_owned(), confined: None, times: Vec::new() }];
     for spawner in std::iter::once(env!("CARGO_BIN_EXE_toolcrib-spawner").into()).chain(others) {
-        cases.extend([Profile::shell(), Profile::write(), Profile::worker()].map(|p| case(&spawner, p)));
+        let kinds = [Profile::shell(), Profile::write(), Profile::worker()].map(|profile| (profile, false));
+        let pooled = [Profile::shell(), Profile::worker()].map(|profile| (profile, true));
+        cases.extend(kinds.into_iter().chain(pooled).map(|kind| case(&spawner, kind)));
     }
     let folder = tempfile::tempdir().expect("a folder");
     let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -41,6 +50,9 @@ fn main() {
         // What a start leaves to the kernel to tidy up burdens the next, so each comes after each.
         cases.rotate_left(1);
         for case in &mut cases {
+            if let Some(kind) = case.confined.as_ref().filter(|kind| kind.is_pooled) {
+                runtime.block_on(kind.confiner.fill()).expect("a spawner");
+            }
             let start = Instant::now();
             run(case, folder.path(), &runtime);
             case.times.extend((turn >= WARM_UP).then(|| start.elapsed()));
@@ -56,14 +68,16 @@ fn main() {
     }
 }
 
-fn case(spawner: &Path, profile: Profile) -> Case {
-    let confiner = Confiner::new(Launcher { guard: spawner.to_owned(), guard_args: Vec::new() });
-    let name = format!("{} {}", profile.name, spawner.display());
-    Case { name, confined: Some((confiner, profile)), times: Vec::new() }
+fn case(spawner: &Path, (profile, is_pooled): (Profile, bool)) -> Case {
+    let launcher = Launcher { guard: spawner.to_owned(), guard_args: Vec::new() };
+    let confiner = if is_pooled { Confiner::new(launcher) } else { Confiner::new(launcher).without_pool() };
+    let how = if is_pooled { " from the pool" } else { "" };
+    let name = format!("{}{how} {}", profile.name, spawner.display());
+    Case { name, confined: Some(Kind { confiner, profile, is_pooled }), times: Vec::new() }
 }
 
 fn run(case: &Case, folder: &Path, runtime: &Runtime) {
-    let Some((confiner, profile)) = &case.confined else {
+    let Some(Kind { confiner, profile, is_pooled }) = &case.confined else {
         // With nothing to do before the program this is `posix_spawn`.
         let mut command = Command::new("/usr/bin/true");
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -71,7 +85,11 @@ fn run(case: &Case, folder: &Path, runtime: &Runtime) {
         return;
     };
     let program = Confined::new(*profile, "/usr/bin/true", folder);
-    runtime.block_on(async { confiner.start(&program).await.expect("started").wait().await });
+    runtime.block_on(async {
+        let mut running = confiner.start(&program).await.expect("started");
+        assert_eq!(running.is_from_pool(), *is_pooled);
+        running.wait().await
+    });
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -10,7 +10,8 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{Shutdown, shutdown};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
 use super::init::given::HOME;
@@ -18,10 +19,10 @@ use super::layer::{Layer, Unavailable};
 use super::live_sockets::live_sockets;
 use super::mounts::Mounts;
 use super::order::{Order, OrderedMount};
-use super::packet::{Packet, connection};
+use super::packet::{ask_to_fill, connection};
 use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
-use super::running::{Pipes, Reports, Running};
+use super::running::{Pipes, Reports, Running, Started};
 use super::trial::Trial;
 use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
 use crate::egress::{CompanyProxy, HostRules, Judge, PROXY_PORT, WayOut};
@@ -51,6 +52,7 @@ pub struct Confiner {
     launcher: Launcher,
     spawner: Mutex<Option<Spawner>>,
     trial: Option<Arc<dyn Trial>>,
+    pools: bool,
 }
 
 #[derive(Debug)]
@@ -154,7 +156,7 @@ pub enum ConfineError {
 impl Confiner {
     /// Starts nothing yet.
     pub fn new(launcher: Launcher) -> Confiner {
-        Confiner { launcher, spawner: Mutex::new(None), trial: None }
+        Confiner { launcher, spawner: Mutex::new(None), trial: None, pools: true }
     }
 
     /// The same, which asks before each start.
@@ -170,6 +172,12 @@ impl Confiner {
             // It ends when nobody can ask any more; what fails here has ended already.
             let _ = shutdown(&spawner.socket, Shutdown::Both).map(|()| spawner.process.wait());
         }
+    }
+
+    /// The same for a program that hardly another follows: no sandbox is made before it is asked for.
+    #[must_use]
+    pub fn without_pool(self) -> Confiner {
+        Confiner { pools: false, ..self }
     }
 
     /// The spawner's process number, once there is one.
@@ -192,17 +200,21 @@ impl Confiner {
         let command = program.command.to_string_lossy().into_owned();
         let prepare = {
             let program = program.clone();
-            move || program.prepared()
+            let pools = self.pools;
+            move || program.prepared(pools)
         };
         let (order, folders) = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??;
         let (pipes, packet) = Pipes::new(&order)?;
-        self.send(packet)?;
+        self.send(|spawner| packet.send(spawner))?;
+        // Their ends of the pipes are not ours to hold.
+        drop(packet);
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
-            Ok(Some(Report::Started { without, memory })) => {
+            Ok(Some(Report::Started { without, memory, is_from_pool })) => {
+                let started = Started { without, memory, is_from_pool };
                 let (rules, company) = (program.hosts.clone(), program.company.clone());
                 let way = WayOut { rules, company, judge: program.judge.clone() };
-                Ok(Running::new(pipes, reports, (without, memory), folders, program.profile.limits, way)?)
+                Ok(Running::new(pipes, reports, started, folders, program.profile.limits, way)?)
             }
             Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
             Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),
@@ -214,13 +226,29 @@ impl Confiner {
         }
     }
 
-    fn send(&self, packet: Packet) -> Result<(), ConfineError> {
+    /// Has the pool filled, and waits for it. It is filled a moment after each start anyway; this is for those who measure.
+    ///
+    /// # Errors
+    /// There is no spawner.
+    pub async fn fill(&self) -> Result<(), ConfineError> {
+        let (told, theirs) = io::pipe()?;
+        let theirs = theirs.into();
+        self.send(|spawner| ask_to_fill(spawner, &theirs))?;
+        drop(theirs);
+        let mut told = Receiver::from_owned_fd(told.into())?;
+        match timeout(START_TIMEOUT, told.read_u8()).await {
+            Ok(_) => Ok(()),
+            Err(_) => Err(no_spawner("the pool does not fill").into()),
+        }
+    }
+
+    fn send(&self, send: impl FnOnce(&OwnedFd) -> io::Result<()>) -> Result<(), ConfineError> {
         let mut spawner = self.spawner.lock().unwrap_or_else(PoisonError::into_inner);
         let running = match &*spawner {
             Some(running) => running,
             None => spawner.insert(self.spawn().map_err(|error| no_spawner(error.to_string()))?),
         };
-        match packet.send(&running.socket) {
+        match send(&running.socket) {
             Ok(()) => Ok(()),
             Err(error) => {
                 let is_busy = Errno::from_io_error(&error) == Some(Errno::AGAIN);
@@ -245,7 +273,7 @@ impl Confiner {
 
 impl Confined {
     /// What the spawner is told, and the folders to look at again after the run.
-    fn prepared(&self) -> Result<(Order, Vec<Surveyed>), ConfineError> {
+    fn prepared(&self, pools: bool) -> Result<(Order, Vec<Surveyed>), ConfineError> {
         let home = variable("HOME").map(PathBuf::from);
         let protected = ProgramPaths::resolved(&self.protected);
         let (mut mounts, mut surveyed) = (Mounts::default(), Vec::new());
@@ -292,6 +320,8 @@ impl Confined {
             sockets: self.profile.sockets,
             limits: self.profile.limits,
             waived: self.waived.clone(),
+            // A home folder that stays is a server's, which starts seldom.
+            pools: pools && self.home.is_none(),
         };
         Ok((order, surveyed))
     }

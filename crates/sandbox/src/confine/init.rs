@@ -19,47 +19,106 @@ pub(super) mod system;
 mod user;
 mod watch;
 
-use super::layer::Layer;
-use super::report::Report;
-use given::{Init, Step};
+use std::io;
+use std::os::fd::OwnedFd;
 
-/// What is set up for init and program alike, in this order.
-const STEPS: [(Layer, Step); 14] = [
+use super::layer::Layer;
+use super::order::Order;
+use super::packet::{Packet, READY, send_files};
+use super::report::Report;
+use given::{Empty, Init, Step};
+
+/// What needs nothing of the program, in this order. In the pool a sandbox waits behind it.
+const FIRST_STEPS: [(Layer, Step<Empty>); 11] = [
     (Layer::PidNamespace, watch::follow_spawner),
     (Layer::Memory, memory::join_group),
     (Layer::UserNamespace, user::take),
     (Layer::MountNamespace, root::part_from_host),
     (Layer::Root, root::build),
     (Layer::Proc, root::add_proc),
+    (Layer::UtsNamespace, privileges::name_host),
+    (Layer::Loopback, network::raise_loopback),
+    (Layer::NestedNamespaces, privileges::forbid_namespaces),
+    (Layer::Capabilities, privileges::bound),
+    (Layer::NoNewPrivileges, privileges::forbid_new),
+];
+
+/// What the program's order decides about, in this order, for init and program alike.
+const STEPS: [(Layer, Step<Init>); 7] = [
+    (Layer::Root, root::fit),
     (Layer::Root, root::add_mounts),
     (Layer::Root, root::add_links),
     (Layer::ProtectedPaths, protect::protect),
     (Layer::Root, root::enter),
-    (Layer::UtsNamespace, privileges::name_host),
-    (Layer::Loopback, network::raise_loopback),
     (Layer::Proxy, network::open_doors),
-    (Layer::NestedNamespaces, privileges::forbid_namespaces),
+    // Nothing needs one any more.
+    (Layer::Capabilities, privileges::drop_capabilities),
 ];
 
-/// What is set up for init and program alike once nothing needs a capability any more.
-const LAST_STEPS: [(Layer, Step); 2] =
-    [(Layer::Capabilities, privileges::drop_capabilities), (Layer::NoNewPrivileges, privileges::forbid_new)];
-
-/// The whole life of an init; returns its exit code.
-pub(super) fn main(mut init: Init) -> i32 {
-    for (layer, step) in STEPS.into_iter().chain(LAST_STEPS) {
-        if init.without.contains(&layer) {
-            continue;
-        }
-        match step(&init) {
-            Ok(()) => {}
-            Err(_) if init.order.does_without(layer) => init.without.push(layer),
-            Err(error) => {
-                Report::missing(layer, error).write(&init.report);
-                return 1;
-            }
+/// The whole life of an init that knows its program; returns its exit code.
+pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
+    match set_up(&mut sandbox, Some(&order)) {
+        Ok(()) => live(Init::new(sandbox, order, packet, false)),
+        Err(why) => {
+            why.write(&packet.report);
+            1
         }
     }
-    (init.mounts, init.doors) = (None, None);
+}
+
+/// The whole life of an init that waits in the pool. At the end of its socket it ends. Where a layer is missing it says
+/// nothing: the next program starts in the ordinary way and hears of it.
+pub(super) fn wait(mut sandbox: Empty, socket: OwnedFd) -> i32 {
+    if set_up(&mut sandbox, None).is_err() || send_files(&socket, READY, []).is_err() {
+        return 1;
+    }
+    let Ok(Some(packet)) = Packet::receive(&socket) else { return 0 };
+    drop(socket);
+    match Order::read(&packet.order) {
+        Ok(order) => live(Init::new(sandbox, order, packet, true)),
+        Err(error) => {
+            Report::missing(Layer::Spawner, error).write(&packet.report);
+            1
+        }
+    }
+}
+
+fn set_up(sandbox: &mut Empty, order: Option<&Order>) -> Result<(), Report> {
+    for (layer, step) in FIRST_STEPS {
+        if !sandbox.without.contains(&layer) {
+            let is_waived = order.is_some_and(|order| order.does_without(layer));
+            judge(step(sandbox), layer, is_waived, &mut sandbox.without)?;
+        }
+    }
+    Ok(())
+}
+
+fn live(mut init: Init) -> i32 {
+    for (layer, step) in STEPS {
+        let is_waived = init.order.does_without(layer);
+        if let Err(why) = judge(step(&init), layer, is_waived, &mut init.sandbox.without) {
+            why.write(&init.report);
+            return 1;
+        }
+    }
+    init.mounts.clear();
+    init.doors = None;
     payload::start(init).map_or(1, watch::watch)
+}
+
+/// A layer that is missing ends the start, or is noted where it is waived.
+fn judge(
+    result: io::Result<()>,
+    layer: Layer,
+    is_waived: bool,
+    without: &mut Vec<Layer>,
+) -> Result<(), Report> {
+    match result {
+        Ok(()) => Ok(()),
+        Err(_) if is_waived => {
+            without.push(layer);
+            Ok(())
+        }
+        Err(error) => Err(Report::missing(layer, error)),
+    }
 }

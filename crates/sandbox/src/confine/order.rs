@@ -2,11 +2,12 @@
 //! environment may be longer than a packet.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::fd::OwnedFd;
+use std::io::{self, Write};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, fstat, memfd_create};
+use rustix::io::pread;
 use serde::{Deserialize, Serialize};
 
 use super::layer::Layer;
@@ -34,6 +35,8 @@ pub(super) struct Order {
     pub(super) limits: Limits,
     /// Layers to do without if they are missing.
     pub(super) waived: Vec<Layer>,
+    /// Whether it may have a sandbox from the pool, which is filled for those that follow.
+    pub(super) pools: bool,
 }
 
 /// A file or folder that a program sees.
@@ -79,13 +82,17 @@ impl Order {
         Ok(memory.into())
     }
 
-    pub(super) fn read(memory: OwnedFd) -> io::Result<Order> {
-        let mut memory = std::fs::File::from(memory);
-        memory.seek(SeekFrom::Start(0))?;
-        let bytes = memory.metadata()?.len().min(ORDER_BYTES_MAX);
-        // Room for all of it, or it would be read in a dozen pieces.
-        let mut written = Vec::with_capacity(usize::try_from(bytes).map_err(io::Error::other)?);
-        memory.take(bytes).read_to_end(&mut written)?;
+    /// Leaves the memory as it is, for others to read.
+    pub(super) fn read(memory: impl AsFd) -> io::Result<Order> {
+        let bytes = u64::try_from(fstat(&memory)?.st_size).unwrap_or_default().min(ORDER_BYTES_MAX);
+        let mut written = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+        let mut read = 0;
+        while let Some(left) = written.get_mut(read..).filter(|left| !left.is_empty()) {
+            match pread(&memory, left, read as u64)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                more => read += more,
+            }
+        }
         Ok(serde_json::from_slice(&written)?)
     }
 }
@@ -140,6 +147,7 @@ mod tests {
             sockets: Sockets::Network,
             limits: Limits::default(),
             waived: vec![Layer::Landlock, Layer::NetworkNamespace, Layer::Seccomp],
+            pools: true,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Packets to the spawner: no content but open files.
+//! Packets to the spawner and to inits that wait: open files, and a byte that says what they are.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,13 +22,28 @@ pub(super) struct Packet {
     pub(super) report: OwnedFd,
     /// Where to hand out the doors in its network, if it has a way out.
     pub(super) doors: Option<OwnedFd>,
+    /// To an init that waits, as root: the order's mounts.
+    pub(super) mounts: Vec<OwnedFd>,
 }
 
-/// More than any packet holds.
-const FILES_MAX: usize = 32;
+/// What somebody wants of the spawner.
+pub(super) enum Asked {
+    Start(Packet),
+    /// That its pool is full. It lets go of this file then.
+    Fill(OwnedFd),
+}
 
-/// A packet without content would look like the end of the connection.
-const CONTENT: &[u8] = b".";
+/// More than any packet holds; the kernel takes 253.
+const FILES_MAX: usize = 200;
+
+/// What a packet is. One without content would look like the end of the connection.
+const START: u8 = b'.';
+const START_WITH_DOORS: u8 = b'd';
+const FILL: u8 = b'f';
+/// From an init that waits: it may be asked now.
+pub(super) const READY: u8 = b'r';
+/// Files that say themselves what they are.
+pub(super) const FILES: u8 = b'o';
 
 /// Both ends: ours and the spawner's.
 pub(super) fn connection() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -36,26 +51,49 @@ pub(super) fn connection() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 impl Packet {
-    pub(super) fn send(self, socket: impl AsFd) -> io::Result<()> {
+    pub(super) fn send(&self, socket: impl AsFd) -> io::Result<()> {
         let [stdin, stdout, stderr] = &self.streams;
         let files = [&self.order, stdin, stdout, stderr, &self.lifeline, &self.report];
-        send_files(socket, files.into_iter().chain(&self.doors))
+        let content = if self.doors.is_some() { START_WITH_DOORS } else { START };
+        send_files(socket, content, files.into_iter().chain(&self.doors).chain(&self.mounts))
     }
 
-    /// Waits for the next. Nothing when the other end has closed.
+    /// Waits for one. Nothing when the other end has closed.
     pub(super) fn receive(socket: impl AsFd) -> io::Result<Option<Packet>> {
-        let Some(files) = receive_files(socket)? else { return Ok(None) };
-        let mut files = files.into_iter();
-        let mut next = || files.next().ok_or(io::ErrorKind::InvalidData);
-        let (order, streams) = (next()?, [next()?, next()?, next()?]);
-        let (lifeline, report) = (next()?, next()?);
-        Ok(Some(Packet { order, streams, lifeline, report, doors: files.next() }))
+        match Asked::receive(socket)? {
+            Some(Asked::Start(packet)) => Ok(Some(packet)),
+            Some(Asked::Fill(_)) => Err(io::ErrorKind::InvalidData.into()),
+            None => Ok(None),
+        }
     }
 }
 
-/// Sends open files, and does not wait.
+impl Asked {
+    /// Waits for the next. Nothing when the other end has closed.
+    pub(super) fn receive(socket: impl AsFd) -> io::Result<Option<Asked>> {
+        let Some((content, files)) = receive_files(socket)? else { return Ok(None) };
+        let mut files = files.into_iter();
+        let mut next = || files.next().ok_or(io::ErrorKind::InvalidData);
+        if content == FILL {
+            return Ok(Some(Asked::Fill(next()?)));
+        }
+        let (order, streams) = (next()?, [next()?, next()?, next()?]);
+        let (lifeline, report) = (next()?, next()?);
+        let doors = if content == START_WITH_DOORS { Some(next()?) } else { None };
+        let mounts = files.collect();
+        Ok(Some(Asked::Start(Packet { order, streams, lifeline, report, doors, mounts })))
+    }
+}
+
+/// Asks for a full pool. The other end of `told` ends when it is, or cannot be.
+pub(super) fn ask_to_fill(socket: impl AsFd, told: &OwnedFd) -> io::Result<()> {
+    send_files(socket, FILL, [told])
+}
+
+/// Sends open files and what they are, and does not wait.
 pub(super) fn send_files<'f>(
     socket: impl AsFd,
+    content: u8,
     files: impl IntoIterator<Item = &'f OwnedFd>,
 ) -> io::Result<()> {
     let files: Vec<_> = files.into_iter().map(AsFd::as_fd).collect();
@@ -65,15 +103,15 @@ pub(super) fn send_files<'f>(
         return Err(io::Error::other("the open files do not fit in a packet"));
     }
     let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-    sendmsg(socket, &[IoSlice::new(CONTENT)], &mut ancillary, flags)?;
+    sendmsg(socket, &[IoSlice::new(&[content])], &mut ancillary, flags)?;
     Ok(())
 }
 
 /// Waits for open files. Nothing when the other end has closed.
-pub(super) fn receive_files(socket: impl AsFd) -> io::Result<Option<Vec<OwnedFd>>> {
+pub(super) fn receive_files(socket: impl AsFd) -> io::Result<Option<(u8, Vec<OwnedFd>)>> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-    let mut content = [0; CONTENT.len()];
+    let mut content = [0; 1];
     let received = loop {
         let mut content = [IoSliceMut::new(&mut content)];
         match recvmsg(&socket, &mut content, &mut ancillary, RecvFlags::CMSG_CLOEXEC) {
@@ -88,5 +126,6 @@ pub(super) fn receive_files(socket: impl AsFd) -> io::Result<Option<Vec<OwnedFd>
         RecvAncillaryMessage::ScmRights(files) => Some(files),
         _ => None,
     });
-    Ok(Some(files.flatten().collect()))
+    let [content] = content;
+    Ok(Some((content, files.flatten().collect())))
 }

@@ -15,7 +15,7 @@ pub(super) enum Report {
     /// All layers stand, and the program cannot be run: as a shell's code says, 126 or 127.
     NotRun { code: i32, why: String },
     /// The program runs.
-    Started { without: Vec<Layer>, memory: MemoryKeeper },
+    Started { without: Vec<Layer>, memory: MemoryKeeper, is_from_pool: bool },
     /// A limit that is found when all is over.
     Reached(Limit),
     /// The program has ended.

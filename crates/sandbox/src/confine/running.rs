@@ -56,6 +56,7 @@ impl Pipes {
             lifeline: lifeline_theirs,
             report: report_theirs,
             doors: doors_theirs,
+            mounts: Vec::new(),
         };
         Ok((Pipes { stdin, stdout, stderr, lifeline, report, doors }, packet))
     }
@@ -71,8 +72,7 @@ pub struct Running {
     io: Option<RunningIo>,
     line: Arc<Line>,
     reports: Reports,
-    without: Vec<Layer>,
-    memory: MemoryKeeper,
+    started: Started,
     surveyed: Arc<Vec<Surveyed>>,
     /// What was reported of its end so far.
     ended: Option<(Ending, Option<Limit>)>,
@@ -80,6 +80,14 @@ pub struct Running {
     journal: Arc<Journal>,
     /// The way out, as long as it runs.
     _egress: Option<Egress>,
+}
+
+/// What was said when it began.
+#[derive(Debug)]
+pub(super) struct Started {
+    pub(super) without: Vec<Layer>,
+    pub(super) memory: MemoryKeeper,
+    pub(super) is_from_pool: bool,
 }
 
 /// Our end of the lifeline, and what ends it.
@@ -126,14 +134,14 @@ impl Running {
     pub(super) fn new(
         pipes: Pipes,
         reports: Reports,
-        (without, memory): (Vec<Layer>, MemoryKeeper),
+        started: Started,
         surveyed: Vec<Surveyed>,
         limits: Limits,
         way: WayOut,
     ) -> io::Result<Running> {
         let journal = Arc::new(Journal::new());
         let egress = match pipes.doors.map(|socket| receive_files(&socket)).transpose()?.flatten() {
-            Some(doors) => Some(Egress::open(sorted(doors)?, Arc::new(way), journal.clone())?),
+            Some((_, doors)) => Some(Egress::open(sorted(doors)?, Arc::new(way), journal.clone())?),
             None => None,
         };
         let line = Arc::new(Line {
@@ -153,8 +161,7 @@ impl Running {
             io: Some(io),
             line,
             reports,
-            without,
-            memory,
+            started,
             surveyed: Arc::new(surveyed),
             ended: None,
             reached: None,
@@ -175,12 +182,17 @@ impl Running {
 
     /// Layers that are missing and waived.
     pub fn without(&self) -> &[Layer] {
-        &self.without
+        &self.started.without
     }
 
     /// What keeps it to its limit of memory.
     pub fn memory_keeper(&self) -> MemoryKeeper {
-        self.memory
+        self.started.memory
+    }
+
+    /// Whether its sandbox was there before it was asked for.
+    pub fn is_from_pool(&self) -> bool {
+        self.started.is_from_pool
     }
 
     /// Waits until the program has ended, nothing of it is left, and what it could write has been looked at. May be
@@ -215,7 +227,7 @@ impl Running {
                 tokio::task::spawn_blocking(look).await.unwrap_or_default()
             }
         };
-        Outcome { exit, limit, without: self.without.clone(), written }
+        Outcome { exit, limit, without: self.started.without.clone(), written }
     }
 
     /// Ends the program and everything it has started, at once, and waits until nothing is left.

@@ -5,15 +5,18 @@ mod clone;
 mod control_group;
 mod idmap;
 mod placeholder;
+mod pool;
 mod run;
 mod run_user;
+mod sandbox;
 
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{getuid, setsid};
 use rustix::stdio::{dup2_stdin, stdin};
@@ -21,10 +24,11 @@ use rustix::stdio::{dup2_stdin, stdin};
 use super::init::filters::Filters;
 use super::init::system::System;
 use super::mount::about;
-use super::packet::Packet;
+use super::packet::{Asked, Packet};
 use control_group::ControlGroups;
 use idmap::OwnerMaps;
 use placeholder::Identity;
+use pool::{MachineMounts, Pool};
 use run::Run;
 use run_user::RunUsers;
 
@@ -40,6 +44,17 @@ struct Spawner {
     /// Nothing where none can be made.
     groups: Option<ControlGroups>,
     runs: Vec<Run>,
+    pool: Pool,
+    machine_mounts: MachineMounts,
+    /// Who we are: its user and group.
+    user: (u32, u32),
+}
+
+/// What the spawner has woken for.
+#[derive(Default)]
+struct Woken {
+    is_asked: bool,
+    have_mounts_changed: bool,
 }
 
 /// The whole life of a spawner. Its stdin is the socket over which it is asked. Must be called in a process started for
@@ -59,62 +74,70 @@ fn spawn() -> io::Result<()> {
     let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
     let groups = ControlGroups::find();
-    let mut spawner =
-        Spawner { socket: Some(socket), filters, system, users, maps, groups, runs: Vec::new() };
-    while spawner.socket.is_some() || !spawner.runs.is_empty() {
-        let is_asked = spawner.wait()?;
-        spawner.tidy_up();
-        if let (true, Some(socket)) = (is_asked, &spawner.socket) {
-            match Packet::receive(socket).map_err(about("a packet"))? {
-                Some(packet) => spawner.start(packet),
-                None => spawner.socket = None,
-            }
+    let mut spawner = Spawner {
+        socket: Some(socket),
+        filters,
+        system,
+        users,
+        maps,
+        groups,
+        runs: Vec::new(),
+        pool: Pool::default(),
+        machine_mounts: MachineMounts::watch()?,
+        user: sandbox::ourselves(),
+    };
+    while spawner.socket.is_some() || !spawner.runs.is_empty() || !spawner.pool.is_empty() {
+        let woken = spawner.wait()?;
+        spawner.tidy_up(woken.have_mounts_changed);
+        match &spawner.socket {
+            Some(socket) if woken.is_asked => match Asked::receive(socket).map_err(about("a packet"))? {
+                Some(Asked::Start(packet)) => spawner.start(packet),
+                Some(Asked::Fill(told)) => spawner.fill_now(told),
+                None => {
+                    spawner.socket = None;
+                    spawner.pool.close();
+                }
+            },
+            Some(_) if spawner.pool.is_due() => spawner.fill(),
+            _ => {}
         }
     }
     Ok(())
 }
 
 impl Spawner {
-    /// Waits until something is asked, a program is over, or one is to end. True if something is asked.
-    fn wait(&self) -> io::Result<bool> {
-        let runs = self.runs.iter().flat_map(Run::wakers);
-        let socket = self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
-        let mut waited_for: Vec<_> = runs.chain(socket).collect();
-        match poll(&mut waited_for, None) {
-            // The socket is the last.
-            Ok(_) => {
-                Ok(self.socket.is_some() && waited_for.last().is_some_and(|fd| !fd.revents().is_empty()))
-            }
-            Err(Errno::INTR) => Ok(false),
-            Err(errno) => Err(errno.into()),
+    /// Waits until something is asked, a program is over or is to end, or there is something to do in the pool.
+    fn wait(&self) -> io::Result<Woken> {
+        let inits = self.runs.iter().flat_map(Run::wakers).chain(self.pool.wakers());
+        let mut waited_for: Vec<_> = inits.chain([self.machine_mounts.waker()]).collect();
+        waited_for.extend(self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN)));
+        let left = self.pool.next().map(|at| at.saturating_duration_since(Instant::now()));
+        let left = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut waited_for, left.as_ref()) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(Woken::default()),
+            Err(errno) => return Err(errno.into()),
         }
+        let has_woken = |fd: Option<PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
+        let is_asked = self.socket.is_some() && has_woken(waited_for.pop());
+        Ok(Woken { is_asked, have_mounts_changed: has_woken(waited_for.pop()) })
     }
 
     /// Ends the runs whose lifeline has ended, and closes those that are over.
-    fn tidy_up(&mut self) {
+    fn tidy_up(&mut self, have_mounts_changed: bool) {
         for run in &mut self.runs {
             run.look();
         }
         let over: Vec<Run> = self.runs.extract_if(.., |run| run.is_over()).collect();
         let held = self.held();
-        for over in over {
-            if let (Some(users), Some(user)) = (&mut self.users, over.close(&held)) {
-                users.give_back(user);
-            }
-        }
+        over.into_iter().for_each(|run| run.close(&held, self));
+        let left = self.pool.tidy_up(have_mounts_changed);
+        left.into_iter().for_each(|belongings| belongings.give_back(self));
     }
 
     /// What stands in for absent files of all runs.
     fn held(&self) -> HashSet<Identity> {
         self.runs.iter().flat_map(Run::held).collect()
-    }
-
-    /// In a child: lets go of what is none of its business. What other programs wait for must end with us, not with it.
-    fn let_go(&mut self) -> (Arc<Filters>, Arc<System>) {
-        self.socket = None;
-        self.runs.clear();
-        self.maps = OwnerMaps::default();
-        (self.filters.clone(), self.system.clone())
     }
 
     fn start(&mut self, packet: Packet) {

@@ -97,6 +97,13 @@ fn stubborn(mark: &str) -> String {
     STUBBORN.replace("MARK", mark)
 }
 
+/// Every third round finds a sandbox in the pool, whatever happened before; so each kind of end has such rounds.
+async fn fill(confiner: &Confiner, round: u32) {
+    if round.is_multiple_of(3) {
+        confiner.fill().await.expect("a spawner");
+    }
+}
+
 /// Digits that no other test has.
 fn mark(test: u32, round: u32) -> String {
     format!("{test}{:07}{round:03}", std::process::id())
@@ -119,6 +126,7 @@ async fn cancelled_nothing_survives() {
     let (_folder, work) = folder();
     for round in 0..rounds() {
         let mark = mark(1, round);
+        fill(&confiner, round).await;
         let program = shell(many(Duration::from_secs(60)), &work, &stubborn(&mark));
         let mut running = confiner.start(&program).await.expect("started");
         let mut io = running.take_io().expect("not taken yet");
@@ -145,6 +153,7 @@ async fn out_of_time_nothing_survives() {
     let (_folder, work) = folder();
     for round in 0..rounds() {
         let mark = mark(2, round);
+        fill(&confiner, round).await;
         let program = shell(many(moment(round)), &work, &stubborn(&mark));
         let mut running = confiner.start(&program).await.expect("started");
         let _io = running.take_io();
@@ -163,6 +172,7 @@ async fn victim() {
     let Ok(script) = std::env::var(VICTIM) else { return };
     let work = std::env::var("TOOLCRIB_TEST_WORK").expect("a folder");
     let confiner = Confiner::new(spawner());
+    fill(&confiner, std::env::var("TOOLCRIB_TEST_ROUND").expect("a number").parse().expect("a number")).await;
     println!("about to start");
     let program = shell(many(Duration::from_secs(60)), work.as_ref(), &script);
     let mut running = confiner.start(&program).await.expect("started");
@@ -177,6 +187,7 @@ fn killed_nothing_survives() {
         let mut victim = Command::new(std::env::current_exe().expect("ours"));
         victim.args(["ends::victim", "--exact", "--nocapture", "--test-threads=1"]);
         victim.env(VICTIM, stubborn(&mark)).env("TOOLCRIB_TEST_WORK", &work);
+        victim.env("TOOLCRIB_TEST_ROUND", round.to_string());
         let mut victim = victim.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("started");
         let mut lines = BufReader::new(victim.stdout.take().expect("piped")).lines();
         assert!(lines.any(|line| line.is_ok_and(|line| line.contains("about to start"))));

@@ -25,7 +25,14 @@ async fn what_succeeds_outside_is_held_inside() {
     let confiner = Confiner::new(spawner());
     // The sockets of a server, and what a project's programs do besides.
     let server = Profile { sockets: Sockets::LocalAndNetwork, ..Profile::write() };
-    for (profile, allowed) in [(Profile::write(), &[][..]), (server, &OWN_NETWORK[..])] {
+    for (profile, is_pooled, allowed) in [
+        (Profile::write(), false, &[][..]),
+        (Profile::write(), true, &[][..]),
+        (server, true, &OWN_NETWORK[..]),
+    ] {
+        if is_pooled {
+            confiner.fill().await.expect("a spawner");
+        }
         let inside = self_test(&confiner, &probe(), profile, &[]).await.expect("the probe runs").attempts;
         assert!(inside.len() >= ATTEMPTS_MIN);
         let mut wrong = Vec::new();

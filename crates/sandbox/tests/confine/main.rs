@@ -10,6 +10,7 @@ mod escapes;
 mod faults;
 mod missing_layers;
 mod ordinary_user;
+mod pool;
 mod runs;
 mod servers;
 

@@ -13,6 +13,9 @@ use super::{folder, run, shell, spawner};
 /// Which call this process is to do without.
 const DENIED: &str = "TOOLCRIB_TEST_DENIED";
 
+/// Whether its pool is filled before, as far as it can be.
+const FILLED: &str = "TOOLCRIB_TEST_FILLED";
+
 /// Calls that an outer filter refuses, with a flag of their first argument, and the layer that is then missing.
 const CASES: [(&str, i64, u64, &str); 12] = [
     ("clone3", libc::SYS_clone3, 0, "user_namespace"),
@@ -60,7 +63,11 @@ fn denied() {
         ..shell(Profile::shell(), &work, "echo it ran > /proc/self/comm; echo it ran")
     };
     let said = runtime.block_on(async {
-        match Confiner::new(spawner()).start(&program).await {
+        let confiner = Confiner::new(spawner());
+        if std::env::var_os(FILLED).is_some() {
+            confiner.fill().await.expect("a spawner");
+        }
+        match confiner.start(&program).await {
             Ok(running) => format!("it ran without {:?}", running.without()),
             Err(ConfineError::Unavailable(Unavailable { layer, .. })) => format!("missing {}", layer.name()),
             Err(error) => error.to_string(),
@@ -69,11 +76,13 @@ fn denied() {
     println!("said: {said};");
 }
 
-/// What a process says that does without `denied`.
+/// What a process says that does without `denied`, the same whether or not its pool was filled.
 fn without(denied: &str, waived: &str) -> String {
     let mut command = Command::new(std::env::current_exe().expect("ours"));
     command.args(["missing_layers::denied", "--exact", "--nocapture", "--test-threads=1"]);
-    said(command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived))
+    let anew = said(command.env(DENIED, denied).env("TOOLCRIB_TEST_WAIVED", waived));
+    assert_eq!(said(command.env(FILLED, "")), anew, "from a pool, without {denied}");
+    anew
 }
 
 pub(super) fn said(command: &mut Command) -> String {
@@ -139,7 +148,9 @@ pub(super) const SYSCTLS: [(&str, &str); 7] = [
 /// What an ordinary user's process says in a user namespace of its own, after `script` has run there.
 fn in_a_namespace(script: &str, waived: &str) -> String {
     let mut command = after("missing_layers::denied", script);
-    said(command.env(DENIED, "nothing").env("TOOLCRIB_TEST_WAIVED", waived))
+    let anew = said(command.env(DENIED, "nothing").env("TOOLCRIB_TEST_WAIVED", waived));
+    assert_eq!(said(command.env(FILLED, "")), anew, "from a pool, after {script}");
+    anew
 }
 
 /// This program with one of its tests, as an ordinary user in a user namespace of its own, after `script` has run there.
@@ -171,7 +182,8 @@ async fn read_only() {
     if std::env::var(DENIED).as_deref() != Ok("groups") {
         return;
     }
-    let confiner = Confiner::new(spawner());
+    // What waits in a pool has its groups open.
+    let confiner = Confiner::new(spawner()).without_pool();
     let (_folder, work) = folder();
     let program = shell(Profile::shell(), &work, "true");
     let keeper = confiner.start(&program).await.expect("started").memory_keeper();

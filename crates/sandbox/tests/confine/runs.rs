@@ -153,7 +153,8 @@ async fn input_arrives_and_what_cannot_be_run_says_so() {
 
 #[tokio::test]
 async fn memory_is_kept_by_the_kernel_where_it_can_be() {
-    let confiner = Confiner::new(spawner());
+    // What waits in a pool has groups, too.
+    let confiner = Confiner::new(spawner()).without_pool();
     let (_folder, work) = folder();
     let running = confiner.start(&shell(Profile::shell(), &work, "sleep 100")).await.expect("started");
     let has_groups = fs::metadata("/sys/fs/cgroup/memory").is_ok() && rustix::process::getuid().is_root();

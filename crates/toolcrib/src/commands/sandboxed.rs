@@ -41,7 +41,7 @@ pub(super) fn run(cli: &Cli, command: Sandbox) -> Result<Ending, Trouble> {
     let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor));
     let (store, waived) = (settings.kept.store().clone(), settings.sandbox.waived.clone());
     let self_test = SelfTest::new(store, audit_log.clone(), waived)?;
-    let confiner = self_test.confiner()?;
+    let confiner = self_test.confiner()?.without_pool();
     runtime::run(async {
         let ending = confined(&confiner, &program).await;
         self_test.end().await;

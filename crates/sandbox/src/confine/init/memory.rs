@@ -3,14 +3,14 @@
 use std::fs;
 use std::io;
 
-use super::given::Init;
+use super::given::Empty;
 
 /// What a control group's list of processes takes for the one that writes it.
 const MYSELF: &[u8] = b"0";
 
 /// What is started later is in the same group.
-pub(super) fn join_group(init: &Init) -> io::Result<()> {
-    if let Some(group) = &init.group {
+pub(super) fn join_group(sandbox: &Empty) -> io::Result<()> {
+    if let Some(group) = &sandbox.group {
         rustix::io::write(group, MYSELF)?;
     }
     Ok(())

@@ -6,18 +6,18 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use super::given::Init;
+use super::given::{Empty, Init};
 use crate::confine::layer::Layer;
 use crate::confine::mount::about;
-use crate::confine::packet::send_files;
+use crate::confine::packet::{FILES, send_files};
 use crate::egress::{NamesNet, PROXY_PORT};
 
 /// Where programs ask for the addresses of names.
 const NAMES_PORT: u16 = 53;
 
 /// In a new network the device is down. The machine's own is not ours to raise.
-pub(super) fn raise_loopback(init: &Init) -> io::Result<()> {
-    if init.without.contains(&Layer::NetworkNamespace) {
+pub(super) fn raise_loopback(sandbox: &Empty) -> io::Result<()> {
+    if sandbox.without.contains(&Layer::NetworkNamespace) {
         return Ok(());
     }
     netlink::raise_loopback()
@@ -35,7 +35,7 @@ pub(super) fn open_doors(init: &Init) -> io::Result<()> {
     for port in ports {
         files.push(listen(*port).map_err(about(format!("port {port}")))?.into());
     }
-    send_files(doors, &files)
+    send_files(doors, FILES, &files)
 }
 
 /// At all addresses, of which the machine may have no new ones.

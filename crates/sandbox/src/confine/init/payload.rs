@@ -18,12 +18,12 @@ use crate::confine::layer::Layer;
 use crate::confine::report::Report;
 
 /// What is set up for the program alone: init must still be able to watch and to report.
-const STEPS: [(Layer, Step); 4] = [
+const STEPS: [(Layer, Step<Init>); 4] = [
     (Layer::Descriptors, descriptors::keep_streams),
     (Layer::Landlock, landlock::restrict),
     // Not before the fence, which opens files of its own.
     (Layer::Rlimits, limit),
-    (Layer::Seccomp, |init| init.filters.apply(init.order.sockets)),
+    (Layer::Seccomp, |init| init.sandbox.filters.apply(init.order.sockets)),
 ];
 
 /// What a shell says of a program that is not there, and of one that may not be run.
@@ -51,7 +51,7 @@ pub(super) fn start(mut init: Init) -> Option<Started> {
     drop(report);
     match answer(&mut result) {
         None => {}
-        Some(Report::Started { without, .. }) => init.without = without,
+        Some(Report::Started { without, .. }) => init.sandbox.without = without,
         Some(why) => return refuse(&init, &why),
     }
     Some(Started::new(init, program, began))
@@ -82,9 +82,9 @@ fn run(mut init: Init, report: impl AsFd) -> Report {
         match step(&init) {
             Ok(()) => {}
             Err(_) if init.order.does_without(layer) => {
-                init.without.push(layer);
-                Report::Started { without: init.without.clone(), memory: init.memory_keeper() }
-                    .write(&report);
+                init.sandbox.without.push(layer);
+                let (without, memory) = (init.sandbox.without.clone(), init.memory_keeper());
+                Report::Started { without, memory, is_from_pool: init.is_from_pool }.write(&report);
             }
             Err(error) => return Report::missing(layer, error),
         }

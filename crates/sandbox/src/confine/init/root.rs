@@ -8,10 +8,11 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use rustix::fs::{FileType, fstat};
-use rustix::mount::{MountPropagationFlags, UnmountFlags, mount_change, unmount};
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change, mount_remount, unmount};
 use rustix::process::{fchdir, pivot_root};
 
-use super::given::{HOME, Init, USER};
+use super::given::{Empty, HOME, Init, USER};
+use crate::confine::limits::Limits;
 use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
 use crate::confine::order::Order;
 
@@ -35,43 +36,65 @@ const ROOT_BYTES_MAX: &str = "1m";
 /// There may be a file for each so many bytes of scratch space: an empty one takes memory, too.
 const SCRATCH_FILE_BYTES: u64 = 4096;
 
+/// Folders that are empty at its start. What an order shows in the place of one lies on it.
+const SCRATCH: [&str; 2] = ["/tmp", HOME];
+
 /// Where the new root is put together: `/usr` is there wherever programs are, and its own handle is taken before.
 const SITE: &str = "/usr";
 
 /// Nothing that is mounted from here on shows outside, nor the other way round.
-pub(super) fn part_from_host(_: &Init) -> io::Result<()> {
+pub(super) fn part_from_host(_: &Empty) -> io::Result<()> {
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
-/// Makes the new root the working folder, with all in it but `/proc` and what the order shows.
-pub(super) fn build(init: &Init) -> io::Result<()> {
-    let taken = init.system.take()?;
+/// Makes the new root the working folder, with all in it but `/proc` and what an order shows.
+pub(super) fn build(sandbox: &Empty) -> io::Result<()> {
+    let taken = sandbox.system.take()?;
     let root = mount::new("tmpfs", &[("mode", "0755"), ("size", ROOT_BYTES_MAX)])?;
     mount::put(&root, mount::place(None, Path::new(SITE))?)?;
     fchdir(&root)?;
-    init.system.put(taken)?;
-    let for_network = WRITTEN_FOR_NETWORK.iter().filter(|_| init.order.sockets.has_network());
-    for (path, text) in WRITTEN.iter().chain(for_network) {
+    sandbox.system.put(taken)?;
+    for (path, text) in WRITTEN {
         fs::write(path, text).map_err(about(path))?;
     }
-    let bytes = init.order.limits.scratch_bytes;
-    let files = bytes.div_ceil(SCRATCH_FILE_BYTES);
-    let options = format!("mode=0700,size={bytes},nr_inodes={files},uid={USER},gid={USER}");
-    let options = CString::new(options)?;
-    for folder in scratch_folders(&init.order).map(inside) {
+    let owner = format!("mode=0700,uid={USER},gid={USER},{}", room(Limits::default().scratch_bytes));
+    let options = CString::new(owner)?;
+    for folder in SCRATCH.map(inside) {
         create_dir_all(folder)?;
         mount::make("tmpfs", folder, &options).map_err(about(folder))?;
     }
     Ok(())
 }
 
-/// Folders that are empty at its start, and gone with the program.
-pub(super) fn scratch_folders(order: &Order) -> impl Iterator<Item = &'static str> {
-    let home = Some(HOME).filter(|home| order.mounts.iter().all(|mount| mount.at != *home));
-    std::iter::once("/tmp").chain(home)
+/// How much a scratch folder holds, as tmpfs is told.
+fn room(bytes: u64) -> String {
+    format!("size={bytes},nr_inodes={}", bytes.div_ceil(SCRATCH_FILE_BYTES))
 }
 
-pub(super) fn add_proc(_: &Init) -> io::Result<()> {
+/// Folders that are empty at its start, and gone with the program.
+pub(super) fn scratch_folders(order: &Order) -> impl Iterator<Item = &'static str> {
+    SCRATCH.into_iter().filter(|folder| order.mounts.iter().all(|mount| mount.at != *folder))
+}
+
+/// What is not the same for all programs of what was built.
+pub(super) fn fit(init: &Init) -> io::Result<()> {
+    if init.order.sockets.has_network() {
+        for (path, text) in WRITTEN_FOR_NETWORK {
+            fs::write(path, text).map_err(about(path))?;
+        }
+    }
+    let bytes = init.order.limits.scratch_bytes;
+    if bytes != Limits::default().scratch_bytes {
+        let options = CString::new(room(bytes))?;
+        for folder in SCRATCH.map(inside) {
+            let flags = MountFlags::NOSUID | MountFlags::NODEV;
+            mount_remount(folder, flags, &options).map_err(|errno| about(folder)(errno.into()))?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn add_proc(_: &Empty) -> io::Result<()> {
     fs::create_dir("proc")?;
     mount::make("proc", "proc", c"").map_err(about("proc"))
 }
@@ -81,7 +104,7 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
     for (nth, ordered) in init.order.mounts.iter().enumerate() {
         let (path, at) = (Path::new(&ordered.path), Path::new(&ordered.at));
         let taken;
-        let mounted = match init.mounts.as_ref().and_then(|mounts| mounts.get(nth)) {
+        let mounted = match init.mounts.get(nth) {
             Some(mounted) => mounted,
             // The old root is still in its place.
             None => {

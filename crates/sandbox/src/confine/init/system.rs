@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::fs::{CWD, FileType, Mode, mknodat, stat};
 
 use crate::confine::mount::{self, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY, about};
 
@@ -61,6 +61,9 @@ struct Shown {
 /// A mount of each, where it is still there.
 pub(super) type Taken = Vec<Option<OwnedFd>>;
 
+/// Device and number of each file that may be replaced, where it is still there.
+pub(in crate::confine) type Identities = Vec<Option<(u64, u64)>>;
+
 impl System {
     pub(in crate::confine) fn look() -> System {
         let links = LINKS.map(|(path, to)| (below(Path::new(path)), to.into()));
@@ -89,6 +92,12 @@ impl System {
         } else if mount::place(None, path).is_ok() {
             self.shown.push(Shown { path, here, is_folder: meta.is_dir(), attributes });
         }
+    }
+
+    /// What is shown of the machine at this moment.
+    pub(in crate::confine) fn identities(&self) -> Identities {
+        let files = self.shown.iter().filter(|shown| !shown.is_device());
+        files.map(|shown| stat(shown.path).ok().map(|stat| (stat.st_dev, stat.st_ino))).collect()
     }
 
     /// To be called while the old root is in its place.

@@ -5,13 +5,13 @@ use std::io;
 use rustix::process::{DumpableBehavior, Gid, Uid, set_dumpable_behavior};
 use rustix::thread::{set_thread_res_gid, set_thread_res_uid};
 
-use super::given::{Init, USER};
+use super::given::{Empty, USER};
 use crate::confine::mount::about;
 
 /// Maps the user outside to the one inside, and becomes that one for good.
-pub(super) fn take(init: &Init) -> io::Result<()> {
+pub(super) fn take(sandbox: &Empty) -> io::Result<()> {
     // Until the map is written, nobody here knows who we are.
-    let (outside, group) = init.outside;
+    let (outside, group) = sandbox.outside;
     // Who has changed its user does not own its files in /proc any more.
     set_dumpable_behavior(DumpableBehavior::Dumpable)?;
     write("setgroups", "deny")?;

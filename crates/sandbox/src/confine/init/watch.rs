@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_d
 
 use super::children::Children;
 use super::exhausted::Exhaustible;
-use super::given::Init;
+use super::given::{Empty, Init};
 use super::memory;
 use crate::confine::limits::{Limit, Limits};
 use crate::confine::report::{Ending, MemoryKeeper, Report};
@@ -42,9 +42,9 @@ impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
         let memory = init.memory_keeper();
-        let Init { order, lifeline, report, without, .. } = init;
+        let Init { sandbox, order, lifeline, report, is_from_pool, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
-        Report::Started { without, memory }.write(&report);
+        Report::Started { without: sandbox.without, memory, is_from_pool }.write(&report);
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
         let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
         Started { program, deadline, memory_bytes_max, exhaustible, lifeline, report }
@@ -53,7 +53,7 @@ impl Started {
 
 /// The spawner's end is ours. It also holds if that came first: the lifeline then ends, too. Nothing else is shared: a signal
 /// to a process group finds its members in whatever namespace they are.
-pub(super) fn follow_spawner(_: &Init) -> io::Result<()> {
+pub(super) fn follow_spawner(_: &Empty) -> io::Result<()> {
     setsid()?;
     Ok(set_parent_process_death_signal(Some(Signal::KILL))?)
 }

@@ -57,8 +57,10 @@ impl ControlGroups {
             let mut groups = ControlGroups { above, version, made: 0 };
             groups.sweep();
             // Whether it can be made is only known from making it.
-            groups.make(u64::MAX >> 1).ok()?.0.close();
-            Some(groups)
+            let (group, _) = groups.make().ok()?;
+            let is_limited = group.limit(u64::MAX >> 1).is_ok();
+            group.close();
+            is_limited.then_some(groups)
         })
     }
 
@@ -74,13 +76,13 @@ impl ControlGroups {
         }
     }
 
-    /// A group that is kept to so many bytes, and the way into it: whoever writes there joins, since we opened it.
-    pub(super) fn make(&mut self, bytes: u64) -> io::Result<(ControlGroup, OwnedFd)> {
+    /// A group without a limit, and the way into it: whoever writes there joins, since we opened it.
+    pub(super) fn make(&mut self) -> io::Result<(ControlGroup, OwnedFd)> {
         self.made += 1;
         let path = self.above.join(format!("{PREFIX}{}-{}", std::process::id(), self.made));
         fs::create_dir(&path).map_err(about(&path))?;
         let group = ControlGroup { path, version: self.version };
-        match group.limit(bytes).and_then(|()| group.open("cgroup.procs")) {
+        match group.open("cgroup.procs") {
             Ok(way_in) => Ok((group, way_in.into())),
             Err(error) => {
                 group.close();
@@ -109,7 +111,8 @@ fn candidates(mounted: &Path, ours: &str) -> Vec<(PathBuf, &'static Version)> {
 }
 
 impl ControlGroup {
-    fn limit(&self, bytes: u64) -> io::Result<()> {
+    /// Keeps it to so many bytes.
+    pub(super) fn limit(&self, bytes: u64) -> io::Result<()> {
         self.write(self.version.limit, &bytes.to_string())?;
         for (name, value) in self.version.besides {
             match self.write(name, value) {

@@ -3,21 +3,16 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Pid, Signal, WaitOptions, pidfd_send_signal, waitpid};
-use rustix::process::{getgid, getuid};
 
-use super::clone::{Side, init, missing};
+use super::Spawner;
+use super::clone::Side;
 use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
-use super::run_user::as_user;
-use super::{Spawner, run_user};
-use crate::confine::fork::exit;
+use super::sandbox::{Belongings, Sandbox, clone_init};
 use crate::confine::init as inside;
-use crate::confine::init::given::Init;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limit;
 use crate::confine::mount;
@@ -26,77 +21,79 @@ use crate::confine::packet::Packet;
 use crate::confine::report::Report;
 
 pub(super) struct Run {
-    init: Pid,
-    handle: OwnedFd,
+    sandbox: Sandbox,
     /// Gone once it has ended.
     lifeline: Option<OwnedFd>,
     /// Ours is closed last: its end says that all is tidied up.
     report: OwnedFd,
-    group: Option<ControlGroup>,
     placeholders: Vec<Placeholder>,
-    user: Option<u32>,
     is_over: bool,
 }
 
-/// What was made for a run before its init.
-struct Prepared {
-    order: Order,
-    user: Option<u32>,
-    mounts: Option<Vec<OwnedFd>>,
-    placeholders: Vec<Placeholder>,
-    /// With the way into it.
-    group: Option<(ControlGroup, OwnedFd)>,
-}
-
 impl Run {
+    /// In a sandbox from the pool, or else in a new one: whatever goes wrong with the former, the latter names it.
     pub(super) fn start(spawner: &mut Spawner, packet: Packet) -> Result<Run, Report> {
-        let Packet { order, streams, lifeline, report, doors } = packet;
-        let order = Order::read(order).map_err(|error| Report::missing(Layer::Spawner, error))?;
-        // Asked before there is a child, which could not say.
-        let ourselves = (getuid().as_raw(), getgid().as_raw());
-        let prepared = Prepared::new(spawner, order)?;
-        let (side, without) = match clone_init(&prepared) {
-            Ok(made) => made,
+        let order = Order::read(&packet.order).map_err(|error| Report::missing(Layer::Spawner, error))?;
+        match Run::from_pool(spawner, &order, packet) {
+            Ok(run) => Ok(run),
+            Err(packet) => Run::anew(spawner, order, packet),
+        }
+    }
+
+    fn from_pool(spawner: &mut Spawner, order: &Order, mut packet: Packet) -> Result<Run, Packet> {
+        let Some(empty) = spawner.pool.take(order, &spawner.system) else { return Err(packet) };
+        let prepared = match prepare(spawner, empty.belongings(), order) {
+            Ok(prepared) => prepared,
+            Err(_) => {
+                spawner.pool.end(empty);
+                return Err(packet);
+            }
+        };
+        packet.mounts = prepared.mounts;
+        if empty.ask(&packet).is_err() {
+            packet.mounts.clear();
+            close(prepared.placeholders, spawner);
+            spawner.pool.end(empty);
+            return Err(packet);
+        }
+        Ok(Run::new(empty.into_sandbox(), packet, prepared.placeholders))
+    }
+
+    fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
+        let (belongings, way_in) = Belongings::take(spawner)?;
+        let prepared = match prepare(spawner, &belongings, &order) {
+            Ok(prepared) => prepared,
             Err(why) => {
-                prepared.undo(spawner);
+                belongings.give_back(spawner);
                 return Err(why);
             }
         };
-        let Prepared { order, user, mounts, placeholders, group } = prepared;
-        let (group, way_in) = group.unzip();
-        match side {
-            Side::Parent { child, handle } => {
-                let lifeline = Some(lifeline);
-                Ok(Run { init: child, handle, lifeline, report, group, placeholders, user, is_over: false })
+        packet.mounts = prepared.mounts;
+        match clone_init(&belongings, Some(&order)) {
+            Ok((Side::Parent { child, handle }, _)) => {
+                let sandbox = Sandbox { init: child, handle, belongings };
+                Ok(Run::new(sandbox, packet, prepared.placeholders))
             }
-            Side::Child => {
-                let outside = user.map_or(ourselves, |user| (user, user));
-                let (filters, system) = spawner.let_go();
-                let init = Init {
-                    order,
-                    group: way_in,
-                    outside,
-                    mounts,
-                    doors,
-                    streams,
-                    lifeline,
-                    report,
-                    filters,
-                    system,
-                    without,
-                };
-                // What unwinds here would go on as a second spawner.
-                let ended = catch_unwind(AssertUnwindSafe(|| inside::main(init)));
-                exit(ended.unwrap_or(1))
+            Ok((Side::Child, without)) => spawner
+                .become_init(&belongings, way_in, without, |sandbox| inside::main(sandbox, order, packet)),
+            Err(why) => {
+                close(prepared.placeholders, spawner);
+                belongings.give_back(spawner);
+                Err(why)
             }
         }
+    }
+
+    fn new(sandbox: Sandbox, packet: Packet, placeholders: Vec<Placeholder>) -> Run {
+        let Packet { lifeline, report, .. } = packet;
+        Run { sandbox, lifeline: Some(lifeline), report, placeholders, is_over: false }
     }
 
     /// What wakes the spawner for it: the end of its init, and that of its lifeline.
     pub(super) fn wakers(&self) -> impl Iterator<Item = PollFd<'_>> {
         let lifeline = self.lifeline.as_ref();
         let lifeline = lifeline.map(|lifeline| PollFd::new(lifeline, PollFlags::empty()));
-        std::iter::once(PollFd::new(&self.handle, PollFlags::IN)).chain(lifeline)
+        std::iter::once(self.sandbox.waker()).chain(lifeline)
     }
 
     /// Ends it if its lifeline has ended, and sees whether it is over.
@@ -104,13 +101,9 @@ impl Run {
         if self.lifeline.as_ref().is_some_and(has_ended) {
             self.lifeline = None;
             // Its init does the same by itself; this holds even if that were stuck.
-            let _ = pidfd_send_signal(&self.handle, Signal::KILL);
+            self.sandbox.kill();
         }
-        if is_ready(&self.handle) {
-            // Nothing but us waits for it. The kernel ends all inside before it says that an init has ended.
-            let _ = waitpid(Some(self.init), WaitOptions::NOHANG);
-            self.is_over = true;
-        }
+        self.is_over |= self.sandbox.has_ended();
     }
 
     pub(super) fn is_over(&self) -> bool {
@@ -122,43 +115,46 @@ impl Run {
         self.placeholders.iter().map(Placeholder::identity)
     }
 
-    /// Takes away what was made for it and is not in `held` by others, and returns its user.
-    pub(super) fn close(self, held: &HashSet<Identity>) -> Option<u32> {
+    /// Takes away what was made for it and is not in `held` by others.
+    pub(super) fn close(self, held: &HashSet<Identity>, spawner: &mut Spawner) {
         self.placeholders.into_iter().for_each(|placeholder| placeholder.close(held));
-        if let Some(group) = self.group {
-            if group.has_killed() {
-                Report::Reached(Limit::MemoryBytes).write(&self.report);
-            }
-            group.close();
+        let belongings = self.sandbox.belongings;
+        if belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
+            Report::Reached(Limit::MemoryBytes).write(&self.report);
         }
-        self.user
+        belongings.give_back(spawner);
+    }
+}
+
+/// What an order needs of the machine.
+struct Prepared {
+    /// As root.
+    mounts: Vec<OwnedFd>,
+    placeholders: Vec<Placeholder>,
+}
+
+fn prepare(spawner: &mut Spawner, belongings: &Belongings, order: &Order) -> Result<Prepared, Report> {
+    let mut prepared = Prepared { mounts: Vec::new(), placeholders: Vec::new() };
+    match prepared.fill(spawner, belongings, order) {
+        Ok(()) => Ok(prepared),
+        Err((layer, error)) => {
+            close(prepared.placeholders, spawner);
+            Err(Report::missing(layer, error))
+        }
     }
 }
 
 impl Prepared {
-    fn new(spawner: &mut Spawner, order: Order) -> Result<Prepared, Report> {
-        let taken = spawner.users.as_mut().map(run_user::RunUsers::take).transpose();
-        let user = taken.map_err(|error| Report::missing(Layer::RunUser, error))?;
-        let mut prepared = Prepared { order, user, mounts: None, placeholders: Vec::new(), group: None };
-        match prepared.group(spawner).and_then(|()| prepared.mounts(spawner)) {
-            Ok(()) => Ok(prepared),
-            Err((layer, error)) => {
-                prepared.undo(spawner);
-                Err(Report::missing(layer, error))
-            }
+    fn fill(
+        &mut self,
+        spawner: &mut Spawner,
+        belongings: &Belongings,
+        order: &Order,
+    ) -> Result<(), (Layer, io::Error)> {
+        if let Some(group) = &belongings.group {
+            group.limit(order.limits.memory_bytes).map_err(|error| (Layer::Memory, error))?;
         }
-    }
-
-    /// Where none could be made from the beginning, init keeps watch itself.
-    fn group(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {
-        let bytes = self.order.limits.memory_bytes;
-        let made = spawner.groups.as_mut().map(|groups| groups.make(bytes)).transpose();
-        self.group = made.map_err(|error| (Layer::Memory, error))?;
-        Ok(())
-    }
-
-    fn mounts(&mut self, spawner: &mut Spawner) -> Result<(), (Layer, io::Error)> {
-        if let Some(user) = self.user {
+        if let Some(user) = belongings.user {
             // Init is not root any more, and may not look into root's folders.
             let mut take = |ordered: &OrderedMount| {
                 let path = Path::new(&ordered.path);
@@ -169,57 +165,25 @@ impl Prepared {
                         .map_err(|error| (Layer::Root, mount::about(path)(error))),
                 }
             };
-            self.mounts = Some(self.order.mounts.iter().map(&mut take).collect::<Result<_, _>>()?);
+            self.mounts = order.mounts.iter().map(&mut take).collect::<Result<_, _>>()?;
         }
-        for ordered in &self.order.mounts {
+        for ordered in &order.mounts {
             let held = spawner.held().into_iter().chain(self.placeholders.iter().map(Placeholder::identity));
             let made = make_all(ordered, &held.collect());
             self.placeholders.extend(made.map_err(|error| (Layer::ProtectedPaths, error))?);
         }
         Ok(())
     }
-
-    fn undo(self, spawner: &mut Spawner) {
-        let held = spawner.held();
-        self.placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
-        if let Some((group, _)) = self.group {
-            group.close();
-        }
-        if let (Some(users), Some(user)) = (&mut spawner.users, self.user) {
-            users.give_back(user);
-        }
-    }
 }
 
-/// Makes the init, and says without which namespaces.
-fn clone_init(prepared: &Prepared) -> Result<(Side, Vec<Layer>), Report> {
-    let clone = || match init(&[]) {
-        Ok(side) => Ok((side, Vec::new())),
-        Err(error) => match missing(&prepared.order) {
-            // What could not be made a moment ago can be made now.
-            Ok(without) if without.is_empty() => Err(Report::missing(Layer::UserNamespace, error)),
-            Ok(without) => match init(&without) {
-                Ok(side) => Ok((side, without)),
-                Err(error) => Err(Report::missing(Layer::UserNamespace, error)),
-            },
-            Err((layer, error)) => Err(Report::missing(layer, error)),
-        },
-    };
-    match prepared.user {
-        Some(user) => {
-            as_user(user, || Ok(clone())).map_err(|error| Report::missing(Layer::RunUser, error))?
-        }
-        None => clone(),
-    }
+/// Takes away what stands in for absent files but was made for nothing.
+fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) {
+    let held = spawner.held();
+    placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
 }
 
 /// A byte in the pipe is for init.
 fn has_ended(lifeline: &OwnedFd) -> bool {
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
     poll(&mut [PollFd::new(lifeline, PollFlags::empty())], Some(&now)).is_ok_and(|ended| ended > 0)
-}
-
-fn is_ready(fd: &OwnedFd) -> bool {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&now)).is_ok_and(|ready| ready > 0)
 }

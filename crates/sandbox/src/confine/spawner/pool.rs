@@ -1,0 +1,209 @@
+//! `Pool`: sandboxes that are empty and ready. Each is for one program, and was never anybody else's.
+//!
+//! An empty sandbox shows the machine as it was when it was made. So all are ended when anything is mounted or unmounted
+//! on the machine, one whose files of the system have been replaced is not used, and none becomes old.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::net::{RecvFlags, recv};
+
+use super::Spawner;
+use super::clone::Side;
+use super::sandbox::{Belongings, Sandbox, clone_init};
+use crate::confine::init as inside;
+use crate::confine::init::system::{Identities, System};
+use crate::confine::order::Order;
+use crate::confine::packet::{Packet, connection};
+
+/// Empty sandboxes at once: agents mostly run one program at a time, now and then two.
+const SIZE: usize = 2;
+
+/// An empty sandbox that nobody has asked for ends when it is so old. Whoever runs nothing for so long pays for nothing.
+const AGE_MAX: Duration = Duration::from_secs(60);
+
+/// After a start the pool is filled once nothing was asked for so long: a start takes a few milliseconds, and is not to be
+/// slowed.
+const REST: Duration = Duration::from_millis(10);
+
+/// With so many programs the machine has other things to do, and the numbers of users are for them.
+const RUNS_MAX: usize = 32;
+
+/// Whoever asks for a full pool waits no longer for one of them.
+const READY_TIMEOUT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+#[derive(Default)]
+pub(super) struct Pool {
+    /// The oldest first.
+    empty: Vec<EmptySandbox>,
+    ending: Vec<Sandbox>,
+    fill_at: Option<Instant>,
+    /// Ends for whoever waits until it is full.
+    told: Option<OwnedFd>,
+}
+
+/// Its init waits behind its first steps.
+pub(super) struct EmptySandbox {
+    sandbox: Sandbox,
+    /// Over which it is asked. Its end is the init's.
+    socket: OwnedFd,
+    /// The files of the system when it was made.
+    system: Identities,
+    made: Instant,
+}
+
+impl Pool {
+    /// The oldest that is ready, if the order may have one.
+    pub(super) fn take(&mut self, order: &Order, system: &Arc<System>) -> Option<EmptySandbox> {
+        if !order.pools {
+            return None;
+        }
+        let now = Instant::now();
+        self.fill_at = now.checked_add(REST);
+        if self.empty.is_empty() {
+            return None;
+        }
+        let identities = system.identities();
+        self.end_all(|empty| empty.system != identities || empty.is_old(now));
+        let ready = self.empty.iter().position(EmptySandbox::is_ready)?;
+        Some(self.empty.remove(ready))
+    }
+
+    /// Ends one that could not be used.
+    pub(super) fn end(&mut self, empty: EmptySandbox) {
+        empty.sandbox.kill();
+        self.ending.push(empty.sandbox);
+    }
+
+    /// Ends those of which it is true.
+    fn end_all(&mut self, is_useless: impl Fn(&EmptySandbox) -> bool) {
+        let useless: Vec<_> = self.empty.extract_if(.., |empty| is_useless(empty)).collect();
+        useless.into_iter().for_each(|empty| self.end(empty));
+    }
+
+    /// Nobody can ask any more.
+    pub(super) fn close(&mut self) {
+        self.fill_at = None;
+        self.end_all(|_| true);
+    }
+
+    /// Ends what has become old; all, if the machine's mounts have changed. What belonged to those that are over is left.
+    pub(super) fn tidy_up(&mut self, have_mounts_changed: bool) -> Vec<Belongings> {
+        let now = Instant::now();
+        self.end_all(|empty| have_mounts_changed || empty.is_old(now));
+        // One that could not be set up.
+        let dead = self.empty.extract_if(.., |empty| empty.sandbox.has_ended());
+        let mut over: Vec<Belongings> = dead.map(|empty| empty.sandbox.belongings).collect();
+        let ended = self.ending.extract_if(.., |sandbox| sandbox.has_ended());
+        over.extend(ended.map(|sandbox| sandbox.belongings));
+        over
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.empty.is_empty() && self.ending.is_empty()
+    }
+
+    /// What wakes the spawner when one has ended.
+    pub(super) fn wakers(&self) -> impl Iterator<Item = PollFd<'_>> {
+        self.empty.iter().map(|empty| &empty.sandbox).chain(&self.ending).map(Sandbox::waker)
+    }
+
+    /// When there is something to do though nobody asks.
+    pub(super) fn next(&self) -> Option<Instant> {
+        let old = self.empty.first().and_then(|empty| empty.made.checked_add(AGE_MAX));
+        old.into_iter().chain(self.fill_at).min()
+    }
+
+    /// Whether it is to be filled now. Says so once.
+    pub(super) fn is_due(&mut self) -> bool {
+        self.fill_at.take_if(|at| *at <= Instant::now()).is_some()
+    }
+
+    /// Waits until all are ready that can be.
+    fn wait(&self) {
+        for empty in &self.empty {
+            // One that is not is passed over when one is taken.
+            let _ = poll(&mut [PollFd::new(&empty.socket, PollFlags::IN)], Some(&READY_TIMEOUT));
+        }
+    }
+}
+
+impl EmptySandbox {
+    fn new(spawner: &mut Spawner) -> Option<EmptySandbox> {
+        let (made, system) = (Instant::now(), spawner.system.identities());
+        let (socket, theirs) = connection().ok()?;
+        let (belongings, way_in) = Belongings::take(spawner).ok()?;
+        match clone_init(&belongings, None) {
+            Ok((Side::Parent { child, handle }, _)) => {
+                let sandbox = Sandbox { init: child, handle, belongings };
+                Some(EmptySandbox { sandbox, socket, system, made })
+            }
+            Ok((Side::Child, without)) => {
+                // Or it would never see its end.
+                drop(socket);
+                spawner.become_init(&belongings, way_in, without, |sandbox| inside::wait(sandbox, theirs))
+            }
+            // The next start is made in the ordinary way and says why.
+            Err(_) => {
+                belongings.give_back(spawner);
+                None
+            }
+        }
+    }
+
+    /// Its init says so, once. To be asked until it is so: what nobody has read resets the connection when that is closed.
+    fn is_ready(&self) -> bool {
+        recv(&self.socket, &mut [0; 1], RecvFlags::DONTWAIT).is_ok_and(|(_, bytes)| bytes > 0)
+    }
+
+    fn is_old(&self, now: Instant) -> bool {
+        now.saturating_duration_since(self.made) >= AGE_MAX
+    }
+
+    pub(super) fn belongings(&self) -> &Belongings {
+        &self.sandbox.belongings
+    }
+
+    pub(super) fn ask(&self, packet: &Packet) -> io::Result<()> {
+        packet.send(&self.socket)
+    }
+
+    pub(super) fn into_sandbox(self) -> Sandbox {
+        self.sandbox
+    }
+}
+
+impl Spawner {
+    /// Makes what is missing in the pool.
+    pub(super) fn fill(&mut self) {
+        while self.pool.empty.len() < SIZE && self.runs.len() < RUNS_MAX {
+            let Some(empty) = EmptySandbox::new(self) else { break };
+            self.pool.empty.push(empty);
+        }
+    }
+
+    /// The same, and waits until they are ready. The end of `told` says so.
+    pub(super) fn fill_now(&mut self, told: OwnedFd) {
+        self.pool.told = Some(told);
+        self.fill();
+        self.pool.wait();
+        self.pool.told = None;
+    }
+}
+
+/// What wakes the spawner when anything is mounted or unmounted where it is.
+pub(super) struct MachineMounts(File);
+
+impl MachineMounts {
+    pub(super) fn watch() -> io::Result<MachineMounts> {
+        Ok(MachineMounts(File::open("/proc/self/mountinfo")?))
+    }
+
+    pub(super) fn waker(&self) -> PollFd<'_> {
+        PollFd::new(&self.0, PollFlags::PRI)
+    }
+}
