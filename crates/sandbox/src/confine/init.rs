@@ -20,7 +20,6 @@ mod user;
 mod watch;
 
 use std::io;
-use std::os::fd::OwnedFd;
 
 use super::layer::Layer;
 use super::order::Order;
@@ -68,12 +67,11 @@ pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
 
 /// The whole life of an init that waits in the pool. At the end of its socket it ends. Where a layer is missing it says
 /// nothing: the next program starts in the ordinary way and hears of it.
-pub(super) fn wait(mut sandbox: Empty, socket: OwnedFd) -> i32 {
-    if set_up(&mut sandbox, None).is_err() || send_files(&socket, READY, []).is_err() {
+pub(super) fn wait(mut sandbox: Empty) -> i32 {
+    if set_up(&mut sandbox, None).is_err() || send_files(&sandbox.socket, READY, []).is_err() {
         return 1;
     }
-    let Ok(Some(packet)) = Packet::receive(&socket) else { return 0 };
-    drop(socket);
+    let Ok(Some(packet)) = Packet::receive(&sandbox.socket) else { return 0 };
     match Order::read(&packet.order) {
         Ok(order) => live(Init::new(sandbox, order, packet, true)),
         Err(error) => {

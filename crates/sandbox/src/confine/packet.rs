@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg, sendmsg, socketpair,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recv, recvmsg, sendmsg, socketpair,
 };
 
 /// The open files of one start, in the order in which they are sent.
@@ -42,6 +42,8 @@ const START_WITH_DOORS: u8 = b'd';
 const FILL: u8 = b'f';
 /// From an init that waits: it may be asked now.
 pub(super) const READY: u8 = b'r';
+/// From an init whose program has ended with all that ran inside: only itself is left.
+pub(super) const OVER: u8 = b'v';
 /// Files that say themselves what they are.
 pub(super) const FILES: u8 = b'o';
 
@@ -88,6 +90,17 @@ impl Asked {
 /// Asks for a full pool. The other end of `told` ends when it is, or cannot be.
 pub(super) fn ask_to_fill(socket: impl AsFd, told: &OwnedFd) -> io::Result<()> {
     send_files(socket, FILL, [told])
+}
+
+/// What the other end has said besides packets, if anything; an error if it says nothing any more.
+pub(super) fn hear(socket: impl AsFd) -> io::Result<Option<u8>> {
+    let mut said = [0; 1];
+    match recv(socket, &mut said, RecvFlags::DONTWAIT) {
+        Ok((_, 0)) => Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(_) => Ok(said.first().copied()),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(errno) => Err(errno.into()),
+    }
 }
 
 /// Sends open files and what they are, and does not wait.

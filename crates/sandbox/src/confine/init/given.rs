@@ -21,6 +21,8 @@ pub(crate) const HOME: &str = "/home/agent";
 pub(crate) struct Empty {
     /// The way into the control group that keeps its memory, if there is one.
     pub(crate) group: Option<OwnedFd>,
+    /// Over which it speaks with the spawner.
+    pub(crate) socket: OwnedFd,
     /// The user and group of the program, as they are outside.
     pub(crate) outside: (u32, u32),
     pub(crate) filters: Arc<Filters>,

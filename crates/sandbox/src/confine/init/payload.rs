@@ -13,7 +13,7 @@ use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 use super::given::{Init, Step};
 use super::watch::Started;
 use super::{descriptors, landlock};
-use crate::confine::fork::{exit, fork};
+use crate::confine::fork::become_program;
 use crate::confine::layer::Layer;
 use crate::confine::report::Report;
 
@@ -39,13 +39,12 @@ pub(super) fn start(mut init: Init) -> Option<Started> {
         Ok(pipe) => pipe,
         Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
     };
-    let program = match fork() {
-        Ok(Some(program)) => program,
-        Ok(None) => {
-            drop(result);
-            run(init, &report).write(&report);
-            exit(1)
-        }
+    let life = || {
+        run(&init, &report).write(&report);
+        1
+    };
+    let program = match become_program(&life) {
+        Ok(program) => program,
         Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
     };
     drop(report);
@@ -74,16 +73,17 @@ fn answer(result: &mut PipeReader) -> Option<Report> {
     }
 }
 
-/// Becomes the program; returns why not.
-fn run(mut init: Init, report: impl AsFd) -> Report {
+/// Becomes the program; returns why not. Until then it is in init's memory.
+fn run(init: &Init, report: impl AsFd) -> Report {
     // Signals that it sends to its group are not init's. It leads no group yet, so this cannot fail.
     let _ = setsid();
+    let mut without = init.sandbox.without.clone();
     for (layer, step) in STEPS {
-        match step(&init) {
+        match step(init) {
             Ok(()) => {}
             Err(_) if init.order.does_without(layer) => {
-                init.sandbox.without.push(layer);
-                let (without, memory) = (init.sandbox.without.clone(), init.memory_keeper());
+                without.push(layer);
+                let (without, memory) = (without.clone(), init.memory_keeper());
                 Report::Started { without, memory, is_from_pool: init.is_from_pool }.write(&report);
             }
             Err(error) => return Report::missing(layer, error),

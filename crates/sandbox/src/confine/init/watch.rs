@@ -13,6 +13,7 @@ use super::exhausted::Exhaustible;
 use super::given::{Empty, Init};
 use super::memory;
 use crate::confine::limits::{Limit, Limits};
+use crate::confine::packet::{OVER, send_files};
 use crate::confine::report::{Ending, MemoryKeeper, Report};
 
 /// How often the watchdog looks. A look at a hundred processes takes a millisecond.
@@ -36,6 +37,7 @@ pub(super) struct Started {
     exhaustible: Exhaustible,
     lifeline: OwnedFd,
     report: OwnedFd,
+    socket: OwnedFd,
 }
 
 impl Started {
@@ -47,7 +49,8 @@ impl Started {
         Report::Started { without: sandbox.without, memory, is_from_pool }.write(&report);
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
         let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
-        Started { program, deadline, memory_bytes_max, exhaustible, lifeline, report }
+        let socket = sandbox.socket;
+        Started { program, deadline, memory_bytes_max, exhaustible, lifeline, report, socket }
     }
 }
 
@@ -66,7 +69,22 @@ pub(super) fn watch(started: Started) -> i32 {
         Err(_) => (Ending::Signal(Signal::KILL.as_raw()), None),
     };
     Report::Ended { ending, limit }.write(&started.report);
+    if is_alone() {
+        // Otherwise nothing is over before the kernel has ended the others with us.
+        let _ = send_files(&started.socket, OVER, []);
+    }
     0
+}
+
+/// Whether init is all that is left inside: whatever ran there would be its child, or one's that is.
+fn is_alone() -> bool {
+    loop {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return false,
+            Err(errno) => return errno == Errno::CHILD,
+        }
+    }
 }
 
 fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {

@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvFlags, recv};
 
 use super::Spawner;
 use super::clone::Side;
@@ -18,7 +17,7 @@ use super::sandbox::{Belongings, Sandbox, clone_init};
 use crate::confine::init as inside;
 use crate::confine::init::system::{Identities, System};
 use crate::confine::order::Order;
-use crate::confine::packet::{Packet, connection};
+use crate::confine::packet::{Packet, READY, connection, hear};
 
 /// Empty sandboxes at once: agents mostly run one program at a time, now and then two.
 const SIZE: usize = 2;
@@ -49,8 +48,6 @@ pub(super) struct Pool {
 /// Its init waits behind its first steps.
 pub(super) struct EmptySandbox {
     sandbox: Sandbox,
-    /// Over which it is asked. Its end is the init's.
-    socket: OwnedFd,
     /// The files of the system when it was made.
     system: Identities,
     made: Instant,
@@ -76,7 +73,12 @@ impl Pool {
     /// Ends one that could not be used.
     pub(super) fn end(&mut self, empty: EmptySandbox) {
         empty.sandbox.kill();
-        self.ending.push(empty.sandbox);
+        self.see_off(empty.sandbox);
+    }
+
+    /// One that ends now, and that nobody waits for but us.
+    pub(super) fn see_off(&mut self, sandbox: Sandbox) {
+        self.ending.push(sandbox);
     }
 
     /// Ends those of which it is true.
@@ -127,7 +129,7 @@ impl Pool {
     fn wait(&self) {
         for empty in &self.empty {
             // One that is not is passed over when one is taken.
-            let _ = poll(&mut [PollFd::new(&empty.socket, PollFlags::IN)], Some(&READY_TIMEOUT));
+            let _ = poll(&mut [empty.sandbox.ear()], Some(&READY_TIMEOUT));
         }
     }
 }
@@ -139,13 +141,13 @@ impl EmptySandbox {
         let (belongings, way_in) = Belongings::take(spawner).ok()?;
         match clone_init(&belongings, None) {
             Ok((Side::Parent { child, handle }, _)) => {
-                let sandbox = Sandbox { init: child, handle, belongings };
-                Some(EmptySandbox { sandbox, socket, system, made })
+                let sandbox = Sandbox { init: child, handle, socket, belongings };
+                Some(EmptySandbox { sandbox, system, made })
             }
             Ok((Side::Child, without)) => {
                 // Or it would never see its end.
                 drop(socket);
-                spawner.become_init(&belongings, way_in, without, |sandbox| inside::wait(sandbox, theirs))
+                spawner.become_init(&belongings, (theirs, way_in), without, inside::wait)
             }
             // The next start is made in the ordinary way and says why.
             Err(_) => {
@@ -157,7 +159,7 @@ impl EmptySandbox {
 
     /// Its init says so, once. To be asked until it is so: what nobody has read resets the connection when that is closed.
     fn is_ready(&self) -> bool {
-        recv(&self.socket, &mut [0; 1], RecvFlags::DONTWAIT).is_ok_and(|(_, bytes)| bytes > 0)
+        hear(&self.sandbox.socket).is_ok_and(|said| said == Some(READY))
     }
 
     fn is_old(&self, now: Instant) -> bool {
@@ -169,7 +171,7 @@ impl EmptySandbox {
     }
 
     pub(super) fn ask(&self, packet: &Packet) -> io::Result<()> {
-        packet.send(&self.socket)
+        packet.send(&self.sandbox.socket)
     }
 
     pub(super) fn into_sandbox(self) -> Sandbox {

@@ -17,7 +17,7 @@ use crate::confine::layer::Layer;
 use crate::confine::limits::Limit;
 use crate::confine::mount;
 use crate::confine::order::{Order, OrderedMount};
-use crate::confine::packet::Packet;
+use crate::confine::packet::{OVER, Packet, connection, hear};
 use crate::confine::report::Report;
 
 pub(super) struct Run {
@@ -27,7 +27,19 @@ pub(super) struct Run {
     /// Ours is closed last: its end says that all is tidied up.
     report: OwnedFd,
     placeholders: Vec<Placeholder>,
-    is_over: bool,
+    state: State,
+    /// Whether its init may still say something.
+    is_heard: bool,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    /// Nothing but its init is left, which ends now.
+    Over,
+    /// Its init has ended, too.
+    Gone,
 }
 
 impl Run {
@@ -60,6 +72,8 @@ impl Run {
     }
 
     fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
+        let sockets = connection().map_err(|error| Report::missing(Layer::Spawner, error));
+        let (socket, theirs) = sockets?;
         let (belongings, way_in) = Belongings::take(spawner)?;
         let prepared = match prepare(spawner, &belongings, &order) {
             Ok(prepared) => prepared,
@@ -71,11 +85,15 @@ impl Run {
         packet.mounts = prepared.mounts;
         match clone_init(&belongings, Some(&order)) {
             Ok((Side::Parent { child, handle }, _)) => {
-                let sandbox = Sandbox { init: child, handle, belongings };
+                let sandbox = Sandbox { init: child, handle, socket, belongings };
                 Ok(Run::new(sandbox, packet, prepared.placeholders))
             }
-            Ok((Side::Child, without)) => spawner
-                .become_init(&belongings, way_in, without, |sandbox| inside::main(sandbox, order, packet)),
+            Ok((Side::Child, without)) => {
+                drop(socket);
+                spawner.become_init(&belongings, (theirs, way_in), without, |sandbox| {
+                    inside::main(sandbox, order, packet)
+                })
+            }
             Err(why) => {
                 close(prepared.placeholders, spawner);
                 belongings.give_back(spawner);
@@ -86,14 +104,15 @@ impl Run {
 
     fn new(sandbox: Sandbox, packet: Packet, placeholders: Vec<Placeholder>) -> Run {
         let Packet { lifeline, report, .. } = packet;
-        Run { sandbox, lifeline: Some(lifeline), report, placeholders, is_over: false }
+        Run { sandbox, lifeline: Some(lifeline), report, placeholders, state: State::Running, is_heard: true }
     }
 
     /// What wakes the spawner for it: the end of its init, and that of its lifeline.
     pub(super) fn wakers(&self) -> impl Iterator<Item = PollFd<'_>> {
         let lifeline = self.lifeline.as_ref();
         let lifeline = lifeline.map(|lifeline| PollFd::new(lifeline, PollFlags::empty()));
-        std::iter::once(self.sandbox.waker()).chain(lifeline)
+        let ear = self.is_heard.then(|| self.sandbox.ear());
+        std::iter::once(self.sandbox.waker()).chain(ear).chain(lifeline)
     }
 
     /// Ends it if its lifeline has ended, and sees whether it is over.
@@ -103,11 +122,20 @@ impl Run {
             // Its init does the same by itself; this holds even if that were stuck.
             self.sandbox.kill();
         }
-        self.is_over |= self.sandbox.has_ended();
+        if self.sandbox.has_ended() {
+            self.state = State::Gone;
+        } else if self.is_heard {
+            match hear(&self.sandbox.socket) {
+                Ok(Some(OVER)) => self.state = State::Over,
+                Ok(_) => {}
+                // It ends, and what runs inside with it.
+                Err(_) => self.is_heard = false,
+            }
+        }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.is_over
+        self.state != State::Running
     }
 
     /// What stands in for absent files of this run.
@@ -118,11 +146,13 @@ impl Run {
     /// Takes away what was made for it and is not in `held` by others.
     pub(super) fn close(self, held: &HashSet<Identity>, spawner: &mut Spawner) {
         self.placeholders.into_iter().for_each(|placeholder| placeholder.close(held));
-        let belongings = self.sandbox.belongings;
-        if belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
+        if self.sandbox.belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
             Report::Reached(Limit::MemoryBytes).write(&self.report);
         }
-        belongings.give_back(spawner);
+        match self.state {
+            State::Gone => self.sandbox.belongings.give_back(spawner),
+            State::Running | State::Over => spawner.pool.see_off(self.sandbox),
+        }
     }
 }
 

@@ -20,6 +20,8 @@ use crate::confine::report::Report;
 pub(super) struct Sandbox {
     pub(super) init: Pid,
     pub(super) handle: OwnedFd,
+    /// Over which its init speaks. The end is the end of one that waits.
+    pub(super) socket: OwnedFd,
     pub(super) belongings: Belongings,
 }
 
@@ -33,6 +35,11 @@ impl Sandbox {
     /// What wakes the spawner when it has ended.
     pub(super) fn waker(&self) -> PollFd<'_> {
         PollFd::new(&self.handle, PollFlags::IN)
+    }
+
+    /// What wakes the spawner when its init says something.
+    pub(super) fn ear(&self) -> PollFd<'_> {
+        PollFd::new(&self.socket, PollFlags::IN)
     }
 
     pub(super) fn kill(&self) {
@@ -112,7 +119,7 @@ impl Spawner {
     pub(super) fn become_init(
         &mut self,
         belongings: &Belongings,
-        group: Option<OwnedFd>,
+        (socket, group): (OwnedFd, Option<OwnedFd>),
         without: Vec<Layer>,
         life: impl FnOnce(Empty) -> i32,
     ) -> ! {
@@ -120,7 +127,7 @@ impl Spawner {
             let outside = belongings.user.map_or(self.user, |user| (user, user));
             self.let_go();
             let (filters, system) = (self.filters.clone(), self.system.clone());
-            life(Empty { group, outside, filters, system, without })
+            life(Empty { group, socket, outside, filters, system, without })
         }));
         exit(ended.unwrap_or(1))
     }
