@@ -31,6 +31,7 @@ use placeholder::Identity;
 use pool::{MachineMounts, Pool};
 use run::Run;
 use run_user::RunUsers;
+use sandbox::Lacking;
 
 /// What is made once for all runs.
 struct Spawner {
@@ -45,6 +46,7 @@ struct Spawner {
     groups: Option<ControlGroups>,
     runs: Vec<Run>,
     pool: Pool,
+    lacking: Lacking,
     machine_mounts: MachineMounts,
     /// Who we are: its user and group.
     user: (u32, u32),
@@ -83,6 +85,7 @@ fn spawn() -> io::Result<()> {
         groups,
         runs: Vec::new(),
         pool: Pool::default(),
+        lacking: Lacking::default(),
         machine_mounts: MachineMounts::watch()?,
         user: sandbox::ourselves(),
     };

@@ -68,7 +68,12 @@ fn denied() {
             confiner.fill().await.expect("a spawner");
         }
         match confiner.start(&program).await {
-            Ok(running) => format!("it ran without {:?}", running.without()),
+            Ok(first) => {
+                // What is missing once is known the next time, and said again.
+                let second = confiner.start(&program).await.expect("started");
+                assert_eq!(first.without(), second.without());
+                format!("it ran without {:?}", first.without())
+            }
             Err(ConfineError::Unavailable(Unavailable { layer, .. })) => format!("missing {}", layer.name()),
             Err(error) => error.to_string(),
         }

@@ -139,7 +139,7 @@ impl EmptySandbox {
         let (made, system) = (Instant::now(), spawner.system.identities());
         let (socket, theirs) = connection().ok()?;
         let (belongings, way_in) = Belongings::take(spawner).ok()?;
-        match clone_init(&belongings, None) {
+        match clone_init(spawner, &belongings, None) {
             Ok((Side::Parent { child, handle }, _)) => {
                 let sandbox = Sandbox { init: child, handle, socket, belongings };
                 Some(EmptySandbox { sandbox, system, made })

@@ -83,7 +83,7 @@ impl Run {
             }
         };
         packet.mounts = prepared.mounts;
-        match clone_init(&belongings, Some(&order)) {
+        match clone_init(spawner, &belongings, Some(&order)) {
             Ok((Side::Parent { child, handle }, _)) => {
                 let sandbox = Sandbox { init: child, handle, socket, belongings };
                 Ok(Run::new(sandbox, packet, prepared.placeholders))

@@ -2,6 +2,7 @@
 
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, pidfd_send_signal, waitpid};
@@ -16,6 +17,9 @@ use crate::confine::init::given::Empty;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 use crate::confine::report::Report;
+
+/// A namespace that a machine lacks is not tried again for so long: each attempt costs a process.
+const LACKING_TIME: Duration = Duration::from_secs(60);
 
 pub(super) struct Sandbox {
     pub(super) init: Pid,
@@ -88,30 +92,52 @@ impl Belongings {
     }
 }
 
+/// Which namespaces could not be made when that was last found out.
+#[derive(Debug, Default)]
+pub(super) struct Lacking {
+    layers: Vec<Layer>,
+    until: Option<Instant>,
+}
+
+impl Lacking {
+    /// Those that are not worth an attempt for this order, which does without them.
+    fn of(&self, order: Option<&Order>) -> Vec<Layer> {
+        let is_known = self.until.is_some_and(|until| Instant::now() < until);
+        let does_without = |layer: &Layer| order.is_some_and(|order| order.does_without(*layer));
+        self.layers.iter().filter(|layer| is_known && does_without(layer)).copied().collect()
+    }
+}
+
 /// Makes the init, and says without which namespaces. Without an order it has all of them.
 pub(super) fn clone_init(
+    spawner: &mut Spawner,
     belongings: &Belongings,
     order: Option<&Order>,
 ) -> Result<(Side, Vec<Layer>), Report> {
-    let clone = || match (init(&[]), order) {
-        (Ok(side), _) => Ok((side, Vec::new())),
-        (Err(error), None) => Err(Report::missing(Layer::UserNamespace, error)),
-        (Err(error), Some(order)) => match missing(order) {
-            // What could not be made a moment ago can be made now.
-            Ok(without) if without.is_empty() => Err(Report::missing(Layer::UserNamespace, error)),
-            Ok(without) => match init(&without) {
-                Ok(side) => Ok((side, without)),
-                Err(error) => Err(Report::missing(Layer::UserNamespace, error)),
-            },
-            Err((layer, error)) => Err(Report::missing(layer, error)),
-        },
-    };
+    let lacking = &mut spawner.lacking;
     match belongings.user {
-        Some(user) => {
-            as_user(user, || Ok(clone())).map_err(|error| Report::missing(Layer::RunUser, error))?
-        }
-        None => clone(),
+        Some(user) => as_user(user, || Ok(clone(lacking, order)))
+            .map_err(|error| Report::missing(Layer::RunUser, error))?,
+        None => clone(lacking, order),
     }
+}
+
+fn clone(lacking: &mut Lacking, order: Option<&Order>) -> Result<(Side, Vec<Layer>), Report> {
+    let user_namespace = |error| Report::missing(Layer::UserNamespace, error);
+    let known = lacking.of(order);
+    let (error, order) = match (init(&known), order) {
+        (Ok(side), _) => return Ok((side, known)),
+        (Err(error), None) => return Err(user_namespace(error)),
+        (Err(error), Some(order)) => (error, order),
+    };
+    let layers = missing(order).map_err(|(layer, error)| Report::missing(layer, error))?;
+    // What could not be made a moment ago can be made now.
+    if layers.is_empty() {
+        return Err(user_namespace(error));
+    }
+    let side = init(&layers).map_err(user_namespace)?;
+    *lacking = Lacking { layers: layers.clone(), until: Instant::now().checked_add(LACKING_TIME) };
+    Ok((side, layers))
 }
 
 impl Spawner {
