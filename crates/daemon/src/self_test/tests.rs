@@ -107,9 +107,11 @@ fn tested(outcome: Outcome) -> Result<Tested, ConfineError> {
     Ok(Tested { attempts, without: vec![Layer::Landlock], memory: MemoryKeeper::Watchdog })
 }
 
-/// Processes that come one after the other: what comes of their tests, which of their two programs start, how many tests
-/// each makes, and what is remembered then.
-async fn check(processes: &[(Outcome, [bool; 2], usize, Option<&[&str]>)]) {
+/// What comes of a process's tests, which of its two programs start, how many tests it makes, and what is remembered then.
+type Row<'r> = (Outcome, [bool; 2], usize, Option<&'r [&'r str]>);
+
+/// Processes that come one after the other.
+async fn check(processes: &[Row<'_>]) {
     let scene = Scene::new();
     for (nth, (outcome, starts, tests, escaped)) in processes.iter().enumerate() {
         let process = scene.process(*outcome, &[Layer::Landlock]);
