@@ -59,6 +59,7 @@ fn record(id: &Arc<str>) -> Record {
         degraded: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,
+        folders: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

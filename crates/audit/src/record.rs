@@ -16,6 +16,9 @@ pub const DECISIONS_MAX: usize = 16;
 /// Hosts that a record names. A program that reaches more is told in sum.
 pub const HOSTS_MAX: usize = 32;
 
+/// Most files and folders in a record that a person was asked about: a call asks about fewer.
+pub const FOLDERS_MAX: usize = 16;
+
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
@@ -109,6 +112,17 @@ pub struct Reached {
     pub received_bytes: u64,
 }
 
+/// A file or folder beyond what a call sees, and what a person said of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Wanted {
+    /// Where it is, without links.
+    pub path: Arc<str>,
+    /// Whether it was to be written.
+    pub writes: bool,
+    /// What a person said.
+    pub approval: Approved,
+}
+
 /// One finished call. In its line the members of the opening come first. By default one that nobody waited for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Record {
@@ -135,6 +149,9 @@ pub struct Record {
     /// How many more there were.
     #[serde(skip_serializing_if = "is_none")]
     pub hosts_more: u32,
+    /// What the call's programs wanted to see or write beyond what they have, and a person was asked about.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub folders: Vec<Wanted>,
     /// How many places were struck out of the result.
     #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
@@ -210,8 +227,11 @@ impl Record {
         self.hosts_more = self.hosts_more.saturating_add(hosts_left);
         self.hosts.truncate(HOSTS_MAX);
         self.hosts.iter_mut().for_each(Reached::cut);
+        self.folders.truncate(FOLDERS_MAX);
+        self.folders.iter_mut().for_each(|wanted| cut_text(&mut wanted.path, TEXT_BYTES_MAX));
+        let of_folders = self.folders.iter_mut().map(|wanted| &mut wanted.approval);
         let of_hosts = self.hosts.iter_mut().filter_map(|reached| reached.approval.as_mut());
-        for approved in self.approval.iter_mut().chain(of_hosts) {
+        for approved in self.approval.iter_mut().chain(of_hosts).chain(of_folders) {
             cut_text(&mut approved.id, TEXT_BYTES_MAX);
             cut_text(&mut approved.by, TEXT_BYTES_MAX);
         }
@@ -281,6 +301,7 @@ pub(crate) mod tests {
             degraded: Vec::new(),
             hosts: Vec::new(),
             hosts_more: 0,
+            folders: Vec::new(),
             redactions: 0,
             outcome: Outcome::Result,
             code: None,
@@ -312,7 +333,13 @@ pub(crate) mod tests {
             received_bytes: 0,
         };
         record.hosts = vec![reached; HOSTS_MAX + 3];
+        let approval =
+            Approved { id: "i".into(), by: "b".repeat(300).into(), through: "rest", answer: "approved" };
+        let wanted = Wanted { path: Arc::from("/".repeat(300)), writes: false, approval };
+        record.folders = vec![wanted; FOLDERS_MAX + 1];
         record.cut();
+        assert_eq!(record.folders.len(), FOLDERS_MAX);
+        assert_eq!((record.folders[0].path.len(), record.folders[0].approval.by.len()), (256, 256));
         assert_eq!(record.decisions.len(), DECISIONS_MAX);
         assert_eq!((record.hosts.len(), record.hosts_more), (HOSTS_MAX, 3));
         assert_eq!(&*record.hosts[0].host, "h".repeat(256));

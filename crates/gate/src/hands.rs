@@ -70,6 +70,7 @@ impl Hands<'_> {
             profile,
             hosts: hosts.clone().unwrap_or_default(),
             judge: judge.clone(),
+            wishes: self.wishes.clone(),
             settings: self.settings.clone(),
             files: self.files.clone(),
             telemetry: self.telemetry.clone(),

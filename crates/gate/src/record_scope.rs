@@ -277,6 +277,7 @@ impl<'b> RecordScope<'b> {
             .take(audit::HOSTS_MAX)
             .map(|(entry, approval)| reached(entry, approval.clone(), clean))
             .collect();
+        self.record.folders = notes.folders(clean);
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
         let blocked = hosts.iter().filter(|(entry, _)| entry.outcome != Reach::Allowed).count();
         self.telemetry.metrics.hosts_blocked(blocked as u64);

@@ -14,6 +14,7 @@
     reason = "makes what a confined program sees, and starts it; nothing here acts for a tool"
 )]
 
+mod beyond;
 mod confiner;
 mod fork;
 mod init;
@@ -35,6 +36,7 @@ mod trial;
 mod wide;
 mod workspace;
 
+pub use beyond::{NotBeyond, beyond};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};

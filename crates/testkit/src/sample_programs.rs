@@ -43,6 +43,12 @@ struct Script {
     /// What it reads.
     #[serde(default)]
     input: String,
+    /// What it is to read beyond what the call sees.
+    #[serde(default)]
+    read: Vec<String>,
+    /// What it is to write.
+    #[serde(default)]
+    write: Vec<String>,
     /// Instead of `sh`.
     #[serde(default)]
     program: Option<String>,
@@ -106,7 +112,9 @@ fn command(script: Script) -> Command {
     let args = vec!["-c".into(), script.script.into()];
     let program = script.program.map_or_else(|| "sh".into(), Into::into);
     let env = vec![("SAMPLE".into(), "of its own".into())];
-    Command { program, args, env, input: script.input.into(), time_max: None }
+    let paths = |all: Vec<String>| all.into_iter().map(Into::into).collect();
+    let (read, write) = (paths(script.read), paths(script.write));
+    Command { program, args, env, read, write, input: script.input.into(), time_max: None }
 }
 
 struct Run;

@@ -27,6 +27,11 @@ pub struct Command {
     pub args: Vec<OsString>,
     /// Variables of its own, beside the few that every program gets.
     pub env: Vec<(OsString, OsString)>,
+    /// Files and folders that it reads beyond what the call sees, by their whole paths. A person is asked about each before it
+    /// starts, unless one has said so already.
+    pub read: Vec<PathBuf>,
+    /// The same of folders that it writes.
+    pub write: Vec<PathBuf>,
     /// What it reads on stdin. Then its stdin ends.
     pub input: Bytes,
     /// How long it may take; never longer than an operator lets programs take.

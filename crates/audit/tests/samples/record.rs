@@ -41,6 +41,7 @@ pub(crate) fn record(call_id: &str) -> Record {
         degraded: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,
+        folders: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

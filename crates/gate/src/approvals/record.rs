@@ -96,7 +96,7 @@ pub struct Asked {
 /// What is acted on by something that is no call of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acted {
-    /// `resource`, `prompt` or `task`; of what a run wants, `host`.
+    /// `resource`, `prompt` or `task`; of what a run wants, `host`, `path to read` or `folder to write`.
     pub kind: String,
     /// The hash of its name, URI or token.
     pub sha256: Hash,
@@ -249,6 +249,12 @@ impl Acted {
     /// A host that a run wants to reach, with its port.
     pub const HOST: &str = "host";
 
+    /// A file or folder that a program of a run wants to read.
+    pub const READ: &str = "path to read";
+
+    /// A folder that one wants to write.
+    pub const WRITTEN: &str = "folder to write";
+
     /// Whether a run wanted it that was under way: what is allowed is that, whatever the call's arguments.
     pub fn is_wish(&self) -> bool {
         is_wish(&self.kind)
@@ -257,7 +263,7 @@ impl Acted {
 
 /// Whether what a question is about was wanted by a run, by its kind.
 pub fn is_wish(kind: &str) -> bool {
-    [Acted::HOST].contains(&kind)
+    [Acted::HOST, Acted::READ, Acted::WRITTEN].contains(&kind)
 }
 
 impl Approval {

@@ -27,7 +27,7 @@ pub struct ApprovalReport {
     pub workspace: String,
     /// What it acts on, if it is no call of a tool, or what a call wants while it runs.
     pub target: Option<String>,
-    /// What that is: `resource`, `prompt`, `task`; `host` for what a running call wants.
+    /// What that is: `resource`, `prompt`, `task`; `host`, `path to read`, `folder to write` for what a running call wants.
     #[serde(default)]
     pub target_kind: Option<String>,
     /// The arguments as JSON text, without secrets.

@@ -1,5 +1,6 @@
 //! `Wish`: what a run wants beyond what its call may touch, as a person is asked about it and as an answer is bound to it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use audit::Hash;
@@ -23,6 +24,8 @@ const SHOWN_BYTES_MAX: usize = 512;
 pub(crate) enum Wish {
     /// To reach a host at a port that no rule names.
     Host(Destination),
+    /// To have a program see a file or folder that the call does not, or write such a folder. A path without links.
+    Folder { path: PathBuf, writes: bool },
 }
 
 /// What all wishes of one call have in common.
@@ -44,6 +47,8 @@ impl Wish {
     const fn kind(&self) -> &'static str {
         match self {
             Wish::Host(_) => Acted::HOST,
+            Wish::Folder { writes: false, .. } => Acted::READ,
+            Wish::Folder { writes: true, .. } => Acted::WRITTEN,
         }
     }
 
@@ -51,12 +56,16 @@ impl Wish {
     const fn rule(&self) -> &'static str {
         match self {
             Wish::Host(_) => "sandbox.hosts",
+            Wish::Folder { writes: false, .. } => "sandbox.read",
+            Wish::Folder { writes: true, .. } => "sandbox.write",
         }
     }
 
-    fn name(&self) -> String {
+    /// As it is named; nothing if it has no name that can be written.
+    fn name(&self) -> Option<String> {
         match self {
-            Wish::Host(to) => to.to_string(),
+            Wish::Host(to) => Some(to.to_string()),
+            Wish::Folder { path, .. } => path.to_str().map(str::to_owned),
         }
     }
 
@@ -66,12 +75,18 @@ impl Wish {
             Wish::Host(_) => {
                 format!("wants to reach {shown}, itself or by its program, and no rule names that")
             }
+            Wish::Folder { writes: false, .. } => {
+                format!("wants its program to read {shown}, beyond what it sees")
+            }
+            Wish::Folder { writes: true, .. } => {
+                format!("wants its program to read and write {shown}, beyond what it sees")
+            }
         }
     }
 
     /// The name, if a person can be shown all of it as it is: a secret in it is on its way out.
     fn shown(&self, redactor: &Redactor) -> Option<String> {
-        let name = self.name();
+        let name = self.name()?;
         let is_plain =
             name.len() <= SHOWN_BYTES_MAX && redactor.text(&name) == name && visible(&name) == name;
         is_plain.then_some(name)

@@ -1,6 +1,7 @@
 //! `Notes`: how the programs of a call ran and what it reached, kept beside the call so that its record has it however the
 //! call ends.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use audit::Approved;
@@ -20,6 +21,8 @@ struct Noted {
     journals: Vec<Arc<Journal>>,
     /// What people said of hosts that no rule names.
     answers: Vec<(Destination, Approved)>,
+    /// What they said of files and folders beyond what the call sees: each, and whether it was to be written.
+    folders: Vec<(PathBuf, bool, Approved)>,
 }
 
 impl Notes {
@@ -43,8 +46,10 @@ impl Notes {
 
     /// A person has answered what a run wanted.
     pub(crate) fn answered(&self, wish: &Wish, approved: Approved) {
-        let Wish::Host(to) = wish;
-        self.with(|noted| noted.answers.push((to.clone(), approved)));
+        self.with(|noted| match wish {
+            Wish::Host(to) => noted.answers.push((to.clone(), approved)),
+            Wish::Folder { path, writes } => noted.folders.push((path.clone(), *writes, approved)),
+        });
     }
 
     /// How programs ran, as far as it is known by now; nothing if none ran.
@@ -62,6 +67,16 @@ impl Notes {
             };
             entries.map(|entry| (answer(&entry), entry)).map(|(answer, entry)| (entry, answer)).collect()
         })
+    }
+
+    /// What people said by now of files and folders beyond what the call sees, as records tell it, but for secrets.
+    pub(crate) fn folders(&self, clean: impl Fn(&str) -> Arc<str>) -> Vec<audit::Wanted> {
+        let wanted = |(path, writes, approval): &(PathBuf, bool, Approved)| audit::Wanted {
+            path: clean(&path.to_string_lossy()),
+            writes: *writes,
+            approval: approval.clone(),
+        };
+        self.with(|noted| noted.folders.iter().map(wanted).collect())
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Noted) -> T) -> T {

@@ -1,19 +1,24 @@
 //! `Programs`: starts the programs of one call, each confined by the call's profile, and says why one was not started.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use sandbox::Root;
 use sandbox::confine::{
-    ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable, WorkspaceAccess,
+    self, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable,
+    WorkspaceAccess,
 };
 use sandbox::egress::{HostRules, Judge};
+use sandbox::{Root, is_hidden};
 use serde_json::json;
 use telemetry::Telemetry;
+use tokio::task::spawn_blocking;
 use tool_api::{Command, Ended, Process, Processes, ToolError};
 
 use super::notes::Notes;
 use super::settings::ProgramSettings;
+use super::wishes::Wishes;
+use crate::approvals::Wish;
 
 /// The hand of one call.
 pub(super) struct Programs {
@@ -23,6 +28,8 @@ pub(super) struct Programs {
     pub(super) hosts: HostRules,
     /// Who decides about others, if somebody can be asked.
     pub(super) judge: Option<Arc<dyn Judge>>,
+    /// Where it is told what a program wants beyond that, if somebody can be asked.
+    pub(super) wishes: Option<Wishes>,
     pub(super) settings: Arc<ProgramSettings>,
     /// The workspace, with what is protected in it.
     pub(super) files: Root,
@@ -30,10 +37,33 @@ pub(super) struct Programs {
     pub(super) notes: Arc<Notes>,
 }
 
+/// Most files and folders that one program is shown beyond what the call sees: a person is asked about each.
+const BEYOND_MAX: usize = 4;
+
+/// The code of a program that was not started since it wants to see too much.
+const FOLDER_REFUSED: &str = "folder_refused";
+
+/// What a program sees and writes beside the system and the workspace.
+struct Beyond {
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+}
+
+fn refused(path: &Path, why: &str) -> ToolError {
+    // It is the tool's own text, and may come from its caller.
+    let shown: String = path.to_string_lossy().chars().filter(|c| !is_hidden(*c)).collect();
+    let message = format!(
+        "{shown} may not be shown to this program: {why}; go on without it, or ask a person to name it in `sandbox.read` or \
+         `sandbox.write`"
+    );
+    ToolError::new(FOLDER_REFUSED, message).with_details(json!({ "path": shown, "why": why }))
+}
+
 impl Processes for Programs {
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Process<'_>, ToolError>> {
         Box::pin(async move {
-            let (program, input) = self.confined(command);
+            let beyond = self.beyond(&command).await?;
+            let (program, input) = self.confined(command, beyond);
             let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
             let degraded = degraded(&running);
             self.notes.ran(self.profile.name, &degraded);
@@ -52,20 +82,68 @@ impl Processes for Programs {
 }
 
 impl Programs {
-    fn confined(&self, command: Command) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max } = command;
+    /// What the program sees and writes beyond what the call has, as far as a person grants it.
+    async fn beyond(&self, command: &Command) -> Result<Beyond, ToolError> {
+        if command.read.len() + command.write.len() > BEYOND_MAX {
+            let why =
+                format!("a program is shown at most {BEYOND_MAX} files and folders beyond its workspace");
+            return Err(ToolError::new(FOLDER_REFUSED, why));
+        }
+        let mut beyond = Beyond { read: self.settings.read.clone(), write: Vec::new() };
+        let access = self.profile.workspace;
+        if access == WorkspaceAccess::Writable {
+            beyond.write.clone_from(&self.settings.write);
+        }
+        let read = command.read.iter().map(|path| (path, false));
+        for (path, writes) in read.chain(command.write.iter().map(|path| (path, true))) {
+            let is_possible = match access {
+                WorkspaceAccess::None => false,
+                WorkspaceAccess::ReadOnly => !writes,
+                WorkspaceAccess::Writable => true,
+            };
+            if !is_possible {
+                return Err(refused(path, "this tool or its caller may not do that in the workspace either"));
+            }
+            let (asked, protected) = (path.clone(), self.files.protected());
+            let judged = spawn_blocking(move || confine::beyond(&asked, writes, &protected)).await;
+            let judged = judged.map_err(|_| ToolError::cancelled())?;
+            let real = judged.map_err(|why| refused(path, &why.to_string()))?;
+            if !self.sees(&beyond, &real, writes) {
+                let wish = Wish::Folder { path: real.clone(), writes };
+                let is_granted = match &self.wishes {
+                    Some(wishes) => wishes.grants(wish).await,
+                    None => false,
+                };
+                if !is_granted {
+                    return Err(refused(path, "nobody has allowed it"));
+                }
+                if writes { beyond.write.push(real) } else { beyond.read.push(real) }
+            }
+        }
+        Ok(beyond)
+    }
+
+    /// Whether the program sees a path, or writes it, anyway.
+    fn sees(&self, beyond: &Beyond, real: &Path, writes: bool) -> bool {
+        let read = beyond.read.iter().filter(|_| !writes);
+        let all = beyond.write.iter().chain(read);
+        real.starts_with(self.files.path()) || all.into_iter().any(|path| real.starts_with(path))
+    }
+
+    fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
+        let Command { program, args, env, input, time_max, read: _, write: _ } = command;
+        let Beyond { read, write } = beyond;
         let mut profile = self.profile;
         if let Some(time_max) = time_max {
             profile.limits.time = profile.limits.time.min(time_max);
         }
-        let writes = profile.workspace == WorkspaceAccess::Writable;
         let confined = Confined {
             args,
             env,
             surroundings: self.settings.surroundings.iter().cloned().collect(),
             protected: (*self.files.protected()).clone(),
-            read: self.settings.read.clone(),
-            write: if writes { self.settings.write.clone() } else { Vec::new() },
+            read,
+            write,
             hosts: self.hosts.clone(),
             company: self.settings.proxy.clone(),
             judge: self.judge.clone(),

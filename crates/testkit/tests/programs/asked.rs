@@ -21,7 +21,7 @@ use super::{PATIENCE, confiner, holding, owner, told};
 const HOST: &str = "1.1.1.1:80";
 
 /// Longer than any test takes.
-const LONG: Duration = Duration::from_secs(50);
+pub(super) const LONG: Duration = Duration::from_secs(50);
 
 /// Leads to itself, whatever it is asked for. Its address.
 fn company() -> CompanyProxy {
@@ -44,12 +44,12 @@ fn company() -> CompanyProxy {
     CompanyProxy::parse(&format!("http://{at}")).expect("an address")
 }
 
-fn settings() -> ProgramSettings {
+pub(super) fn settings() -> ProgramSettings {
     ProgramSettings { asks: true, proxy: Some(company()), ..ProgramSettings::default() }
 }
 
 /// A gate where somebody is waited for as long as this.
-fn waiting(wait: Duration) -> SampleGate {
+pub(super) fn waiting(wait: Duration) -> SampleGate {
     let config = approvals::Config { wait, ..approvals::Config::default() };
     SampleGate::with_people(confiner(None), settings(), config)
 }
@@ -96,7 +96,7 @@ fn script(hosts: &[&str], each: usize) -> String {
 }
 
 /// Every question there was.
-fn questions(sample: &SampleGate) -> Vec<Approval> {
+pub(super) fn questions(sample: &SampleGate) -> Vec<Approval> {
     let person = Caller::local_user(Via::CommandLine);
     sample.gate.approvals().approvals(&person).expect("a store")
 }
@@ -106,7 +106,7 @@ fn state(sample: &SampleGate, approval: &Approval) -> State {
 }
 
 /// The open questions, once there are so many.
-async fn open(sample: &SampleGate, count: usize) -> Vec<Approval> {
+pub(super) async fn open(sample: &SampleGate, count: usize) -> Vec<Approval> {
     let opened = async {
         loop {
             let mut all = questions(sample);
@@ -121,17 +121,17 @@ async fn open(sample: &SampleGate, count: usize) -> Vec<Approval> {
 }
 
 /// A person at a terminal says this; the code of the fault if it is not taken.
-fn say(sample: &SampleGate, approval: &Approval, answer: &Answer) -> &'static str {
+pub(super) fn say(sample: &SampleGate, approval: &Approval, answer: &Answer) -> &'static str {
     let person = Caller::local_user(Via::CommandLine);
     let answered = sample.gate.approvals().answer(&approval.id, answer, &person, None);
     answered.map_or_else(|fault| fault.code(), |_| "taken")
 }
 
-fn yes(scope: For) -> Answer {
+pub(super) fn yes(scope: For) -> Answer {
     Answer::Approve { scope, note: None }
 }
 
-fn no() -> Answer {
+pub(super) fn no() -> Answer {
     Answer::Deny { reason: None }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod asked;
+mod beyond;
 mod ends;
 mod hosts;
 mod layers;
