@@ -60,6 +60,9 @@ pub struct Catalog {
 /// The name under which our own tools are kept.
 pub const BUILT_IN: &str = "built-in";
 
+/// The name under which the tools are kept that people describe in files. No server has either.
+pub const DECLARED: &str = "declared";
+
 impl Catalog {
     /// A catalogue of our own tools. Earlier sources win a name; ours come first.
     pub fn new(built_in: Vec<Arc<dyn AnyTool>>) -> Arc<Catalog> {
@@ -263,7 +266,7 @@ impl Catalog {
 
 fn build(sources: &[Expected], shows: &Shows) -> Offer {
     // Only results of servers are read in parts.
-    let has_servers = sources.len() > 1;
+    let has_servers = sources.iter().any(|source| ![BUILT_IN, DECLARED].contains(&&*source.name));
     let shows = |name: &str| shows(name) && (has_servers || name != RESULT_READ);
     let mut offer = offer::build(sources.iter().filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());

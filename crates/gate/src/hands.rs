@@ -59,6 +59,7 @@ impl Hands<'_> {
         let Reach { profile, hosts } = reach(&Wanted {
             effect: definition.effect,
             needs: definition.listing.needs(),
+            bounds: definition.listing.bounds(),
             scopes: admitted.identity.caller.scopes(),
             obligations: admitted.decision.as_ref().map(|decision| &*decision.obligations),
             settings: self.settings,
@@ -71,6 +72,7 @@ impl Hands<'_> {
             hosts: hosts.clone().unwrap_or_default(),
             judge: judge.clone(),
             wishes: self.wishes.clone(),
+            reads: definition.listing.reads().to_vec(),
             settings: self.settings.clone(),
             files: self.files.clone(),
             telemetry: self.telemetry.clone(),

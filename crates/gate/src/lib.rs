@@ -35,7 +35,7 @@ mod target;
 mod tokens;
 
 pub use approvals::Approvals;
-pub use catalog::{BUILT_IN, Catalog};
+pub use catalog::{BUILT_IN, Catalog, DECLARED};
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
 pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};

@@ -76,6 +76,7 @@ impl Offered {
     pub(crate) fn listed(&self) -> &[u8] {
         match &self.definition().listing {
             Listing::Ours(about) => about.name.as_bytes(),
+            Listing::Declared(described) => described.text.as_bytes(),
             Listing::Relayed(listing) => listing,
         }
     }
@@ -100,6 +101,7 @@ impl Offered {
 fn hash_of(definition: &Definition) -> Hash {
     let (title, summary, listing): (&str, &str, &[u8]) = match &definition.listing {
         Listing::Ours(about) => (about.title, about.summary, b""),
+        Listing::Declared(described) => (&described.title, "", described.text.as_bytes()),
         Listing::Relayed(listing) => ("", "", listing),
     };
     let flags = [definition.effect as u8, definition.marked_destructive.into(), definition.open_world.into()];

@@ -113,6 +113,23 @@ pub(crate) struct Schema {
     cost: Cost,
     /// The members that the whole may have, as far as the schema names them.
     members: Vec<String>,
+    /// What of it is not held against values as it is written.
+    unheld: Option<String>,
+}
+
+/// What is wrong with a schema that its own author wants to know of, also where servers' tools get by with it; and with these
+/// values, which are to fit it.
+pub fn faults(schema: &[u8], values: &[Value]) -> Result<(), Vec<String>> {
+    let schema = Schema::compile(schema).map_err(|why| vec![format!("it cannot be used: {why}")])?;
+    if let Some(why) = schema.unheld {
+        return Err(vec![why]);
+    }
+    let wrong = values.iter().enumerate().filter_map(|(nth, value)| {
+        let violations = schema.check(value).err()?.violations();
+        Some(format!("example_invocations[{nth}] does not fit it:{}", Violation::lines(&violations)))
+    });
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() { Ok(()) } else { Err(wrong) }
 }
 
 impl Schema {
@@ -138,12 +155,14 @@ impl Schema {
             .should_validate_formats(false)
             .with_keyword("pattern", move |_, text, _| own.keyword(text))
             .with_pattern_options(PatternOptions::regex());
+        let mut unheld = None;
         let validator = options.build(&schema).or_else(|why| {
             let (milder, unknown_draft) = mild::milder(&schema);
             // Without a name it is 2020-12; much that has none was written for the one before.
             let older = options.clone().with_draft(Draft::Draft7);
             let found = options.build(&milder).or_else(|_| older.build(&milder));
             let found = found.map_err(|_| cut(&why.to_string(), EXPECTED_CHARS_MAX))?;
+            unheld = Some(cut(&why.to_string(), EXPECTED_CHARS_MAX));
             tracing::warn!(%why, ?unknown_draft, "a schema is not as its draft wants it; values are checked as far as it goes");
             Ok::<_, String>(found)
         })?;
@@ -154,7 +173,11 @@ impl Schema {
                 "a schema has patterns that are not checked: they are none, or not run in linear time"
             );
         }
-        Ok(Schema { validator, cost, members: members.unwrap_or_default() })
+        if let Some(pattern) = left_out.first() {
+            let why = format!("the pattern {pattern:?} is none, or is not run in linear time");
+            unheld.get_or_insert(cut(&why, EXPECTED_CHARS_MAX));
+        }
+        Ok(Schema { validator, cost, members: members.unwrap_or_default(), unheld })
     }
 
     /// Tells whether a value fits.

@@ -193,19 +193,20 @@ impl<'a> View<'a> {
     }
 
     fn tool(&self, definition: &Definition) -> Bytes {
-        let about = match &definition.listing {
+        let (title, idempotent) = match &definition.listing {
             Listing::Relayed(listing) => return reduced(self.revision, listing, reduce::tool),
-            Listing::Ours(about) => about,
+            Listing::Ours(about) => (about.title, about.idempotent),
+            Listing::Declared(described) => (&*described.title, described.idempotent),
         };
         let schema = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
         let output_schema = definition.output_schema.as_ref().map(schema);
         let entry = ToolEntry {
-            name: about.name,
-            title: about.title,
-            description: about.summary,
+            name: definition.name.as_str(),
+            title,
+            description: &definition.description,
             input_schema: &schema(&definition.input_schema),
             output_schema: output_schema.as_deref(),
-            hints: hints(definition, about.idempotent),
+            hints: hints(definition, idempotent),
         };
         let mut out = Vec::with_capacity(512);
         entry.write(self.revision, &mut out);

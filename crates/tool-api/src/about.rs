@@ -35,7 +35,7 @@ impl Effect {
 
 /// A hand that a tool has beside its files. It has no other. What it may do with it follows from the tool's effect and from
 /// what its caller may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
     /// Programs that look at the workspace, or change it: `Context::process`.
     Process,
@@ -46,6 +46,8 @@ pub enum Need {
     /// These hosts, written as in `sandbox.hosts`, beside those that an operator names: `Context::net`, and the network of
     /// its programs.
     Net(&'static [&'static str]),
+    /// The same for a declared tool, whose hosts have been read with its file.
+    Hosts(HostRules),
 }
 
 impl Need {
@@ -53,6 +55,7 @@ impl Need {
     pub fn hosts(&self) -> Option<Result<HostRules, HostRuleError>> {
         match self {
             Need::Net(hosts) => Some(HostRules::parse(*hosts)),
+            Need::Hosts(rules) => Some(Ok(rules.clone())),
             Need::Process | Need::Worker | Need::Browser => None,
         }
     }
@@ -117,7 +120,7 @@ impl About {
             match self.needs[nth] {
                 Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
-                Need::Net(_) => nets += 1,
+                Need::Net(_) | Need::Hosts(_) => nets += 1,
             }
             nth += 1;
         }

@@ -1,6 +1,7 @@
 //! What the gate knows of a tool, whoever made it.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::about::{About, Effect, Need};
+use crate::described::{Bounds, Described};
 
 /// Longest tool name, in characters: the bound of the model providers.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -53,6 +55,8 @@ impl fmt::Debug for ToolName {
 pub enum Listing {
     /// A tool of ours; the door writes it in the caller's revision.
     Ours(&'static About),
+    /// A tool that a person describes in a file; the door writes it likewise.
+    Declared(Arc<Described>),
     /// An upstream's tool object as JSON text, byte for byte, under the name offered here.
     Relayed(Bytes),
 }
@@ -62,15 +66,32 @@ impl Listing {
     pub fn paths(&self) -> Option<&'static [&'static str]> {
         match self {
             Listing::Ours(about) => Some(about.arguments.paths),
-            Listing::Relayed(_) => None,
+            Listing::Declared(_) | Listing::Relayed(_) => None,
         }
     }
 
     /// What the tool needs beside its files; what lives elsewhere has its own hands.
-    pub fn needs(&self) -> &'static [Need] {
+    pub fn needs(&self) -> &[Need] {
         match self {
             Listing::Ours(about) => about.needs,
+            Listing::Declared(described) => &described.needs,
             Listing::Relayed(_) => &[],
+        }
+    }
+
+    /// How much less its programs may use than an operator says.
+    pub fn bounds(&self) -> Bounds {
+        match self {
+            Listing::Declared(described) => described.bounds,
+            Listing::Ours(_) | Listing::Relayed(_) => Bounds::default(),
+        }
+    }
+
+    /// What its programs read beside what all do.
+    pub fn reads(&self) -> &[PathBuf] {
+        match self {
+            Listing::Declared(described) => &described.reads,
+            Listing::Ours(_) | Listing::Relayed(_) => &[],
         }
     }
 }

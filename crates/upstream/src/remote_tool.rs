@@ -242,7 +242,7 @@ impl RemoteTool {
         let now = offer.iter().find(|tool| tool.definition().name == self.definition.name);
         let listing = |definition: &Definition| match &definition.listing {
             Listing::Relayed(text) => text.clone(),
-            Listing::Ours(_) => Bytes::new(),
+            Listing::Ours(_) | Listing::Declared(_) => Bytes::new(),
         };
         if now.is_some_and(|now| listing(now.definition()) == listing(&self.definition)) {
             self.generation.store(generation, Ordering::Relaxed);

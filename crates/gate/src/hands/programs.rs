@@ -30,6 +30,8 @@ pub(super) struct Programs {
     pub(super) judge: Option<Arc<dyn Judge>>,
     /// Where it is told what a program wants beyond that, if somebody can be asked.
     pub(super) wishes: Option<Wishes>,
+    /// What they read beside what all programs do.
+    pub(super) reads: Vec<PathBuf>,
     pub(super) settings: Arc<ProgramSettings>,
     /// The workspace, with what is protected in it.
     pub(super) files: Root,
@@ -89,7 +91,8 @@ impl Programs {
                 format!("a program is shown at most {BEYOND_MAX} files and folders beyond its workspace");
             return Err(ToolError::new(FOLDER_REFUSED, why));
         }
-        let mut beyond = Beyond { read: self.settings.read.clone(), write: Vec::new() };
+        let read = self.settings.read.iter().chain(&self.reads).cloned().collect();
+        let mut beyond = Beyond { read, write: Vec::new() };
         let access = self.profile.workspace;
         if access == WorkspaceAccess::Writable {
             beyond.write.clone_from(&self.settings.write);

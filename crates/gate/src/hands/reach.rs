@@ -2,9 +2,9 @@
 //! from what its caller may do, and from nothing that either of them says in the call.
 
 use policy::{Obligations, Scopes};
-use sandbox::confine::{Profile, WorkspaceAccess};
+use sandbox::confine::{Limits, Profile, WorkspaceAccess};
 use sandbox::egress::HostRules;
-use tool_api::{Effect, Need};
+use tool_api::{Bounds, Effect, Need};
 
 use super::settings::ProgramSettings;
 
@@ -21,6 +21,8 @@ const NETWORK: &str = "network";
 pub(super) struct Wanted<'c> {
     pub(super) effect: Effect,
     pub(super) needs: &'c [Need],
+    /// Of its programs.
+    pub(super) bounds: Bounds,
     /// The caller's.
     pub(super) scopes: &'c Scopes,
     /// Those of the rule that allows the call.
@@ -47,19 +49,32 @@ pub(super) fn reach(wanted: &Wanted<'_>) -> Reach {
 }
 
 fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
-    let need = wanted.needs.iter().find(|need| !matches!(need, Need::Net(_)))?;
+    let need = wanted.needs.iter().find(|need| !matches!(need, Need::Net(_) | Need::Hosts(_)))?;
     let profile = match (need, access(wanted)) {
         (Need::Process, WorkspaceAccess::Writable) => Profile::write(),
         (Need::Process, WorkspaceAccess::ReadOnly) if has_network => Profile::net(),
         (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
         (Need::Browser, _) => Profile::browser(),
-        (Need::Process, WorkspaceAccess::None) | (Need::Worker | Need::Net(_), _) => Profile::worker(),
+        (Need::Process, WorkspaceAccess::None) | (Need::Worker | Need::Net(_) | Need::Hosts(_), _) => {
+            Profile::worker()
+        }
     };
-    let mut limits = wanted.settings.limits;
+    let mut limits = bounded(wanted.settings.limits, wanted.bounds);
     if let Some(time) = wanted.obligations.and_then(|obligations| obligations.timeout_max) {
         limits.time = limits.time.min(time);
     }
     Some(Profile { limits, ..profile.with_network(has_network) })
+}
+
+/// What an operator says, or less where the tool says so.
+fn bounded(limits: Limits, bounds: Bounds) -> Limits {
+    let less = |limit: u64, bound: Option<u64>| bound.map_or(limit, |bound| limit.min(bound));
+    Limits {
+        memory_bytes: less(limits.memory_bytes, bounds.memory_bytes),
+        processes: less(limits.processes, bounds.processes),
+        open_files: less(limits.open_files, bounds.open_files),
+        ..limits
+    }
 }
 
 /// No more of the workspace than the caller has by other tools, and no more than this tool says that it does.
@@ -88,10 +103,8 @@ fn hosts(wanted: &Wanted<'_>) -> Option<HostRules> {
 mod tests {
     use std::time::Duration;
 
-    use policy::Scope;
-    use sandbox::confine::Limits;
-
     use super::*;
+    use policy::Scope;
 
     const BOTH: &[&str] = &[READ, WRITE];
     const PROGRAMS: &[Need] = &[Need::Process];
@@ -105,8 +118,9 @@ mod tests {
         let parse = |name: &&str| Scope::parse(name).expect("a scope");
         let scopes = held.map_or_else(Scopes::all, |held| held.iter().map(parse).collect());
         let obligations = Obligations { timeout_max: time_max, ..Obligations::default() };
-        let asks = settings.asks;
-        reach(&Wanted { effect, needs, scopes: &scopes, obligations: Some(&obligations), settings, asks })
+        let (asks, bounds) = (settings.asks, Bounds::default());
+        let obligations = Some(&obligations);
+        reach(&Wanted { effect, needs, bounds, scopes: &scopes, obligations, settings, asks })
     }
 
     #[test]
@@ -206,6 +220,22 @@ mod tests {
                 (profile, hosts.map(|it| it.is_none())),
                 "{needs:?} {held:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_declared_tool_bounds_its_programs_and_never_widens_them() {
+        let limits = Limits { memory_bytes: 100, processes: 10, open_files: 50, ..Limits::default() };
+        let some =
+            |value| Bounds { memory_bytes: Some(value), processes: Some(value), open_files: Some(value) };
+        for (bounds, memory_bytes, processes, open_files) in [
+            (Bounds::default(), 100, 10, 50),
+            (some(5), 5, 5, 5),
+            (some(1000), 100, 10, 50),
+            (Bounds { processes: Some(3), ..Bounds::default() }, 100, 3, 50),
+        ] {
+            let expected = Limits { memory_bytes, processes, open_files, ..limits };
+            assert_eq!(bounded(limits, bounds), expected, "{bounds:?}");
         }
     }
 

@@ -150,6 +150,11 @@ impl Settings {
         &self.name
     }
 
+    /// What the names of its tools begin with here; empty if they keep their own.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
     /// What its resources' URIs begin with here; empty if they keep their own. Two servers with the same one
     /// could not be told apart.
     pub fn uri_prefix(&self) -> String {

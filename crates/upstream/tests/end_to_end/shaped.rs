@@ -12,7 +12,7 @@ use crate::world::*;
 fn listing(it: &Upstream, name: &str) -> String {
     match &tool(it, name).definition().listing {
         Listing::Relayed(text) => String::from_utf8(text.to_vec()).expect("UTF-8"),
-        Listing::Ours(_) => panic!("not relayed"),
+        Listing::Ours(_) | Listing::Declared(_) => panic!("not relayed"),
     }
 }
 

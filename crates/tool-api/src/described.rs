@@ -1,0 +1,36 @@
+//! `Described`: what a person's file says of a tool, beside its definition.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::about::Need;
+
+/// The self-description of a declared tool, as `About` is that of a built-in one.
+#[derive(Debug, Clone, Default)]
+pub struct Described {
+    /// Name for people.
+    pub title: String,
+    /// The text of its file, by which one state of it is told from another.
+    pub text: Arc<str>,
+    /// True if a second identical call changes nothing more.
+    pub idempotent: bool,
+    /// What it needs beside its files.
+    pub needs: Vec<Need>,
+    /// How much less its programs may use than an operator lets programs use.
+    pub bounds: Bounds,
+    /// What its programs read beside the system and the workspace, as absolute paths.
+    pub reads: Vec<PathBuf>,
+    /// Arguments of sample calls, as JSON text.
+    pub examples: Vec<String>,
+}
+
+/// Limits of one tool's programs. They only tighten those of an operator.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bounds {
+    /// Memory of all processes together.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads at once.
+    pub processes: Option<u64>,
+    /// Open files of each process.
+    pub open_files: Option<u64>,
+}
