@@ -44,6 +44,7 @@ pub(crate) fn condition(data: &[u8]) {
     let Ok(arguments) = serde_json::from_str(arguments) else { return };
     let caller = Caller::local_user(Via::Stdio);
     let facts = Facts {
+        origin: policy::ToolOrigin::Upstream,
         caller: &caller,
         tool: "git_log",
         upstream: Some("git"),

@@ -9,7 +9,7 @@ use arc_swap::ArcSwapOption;
 
 use crate::caller::Caller;
 use crate::engine::Decision;
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, ToolOrigin};
 use crate::plan::Plan;
 
 /// Some callers times some hundred tools; 8 KiB, and some hundred bytes for each entry.
@@ -30,6 +30,7 @@ struct Entry {
     tool: Box<str>,
     upstream: Option<Box<str>>,
     action: Option<Box<str>>,
+    origin: ToolOrigin,
     effect: Effect,
     marked_destructive: bool,
     leaves_machine: bool,
@@ -90,6 +91,7 @@ impl Entry {
             tool: facts.tool.into(),
             upstream: facts.upstream.map(Into::into),
             action: facts.action.map(Into::into),
+            origin: facts.origin,
             effect: facts.effect,
             marked_destructive: facts.marked_destructive,
             leaves_machine: facts.leaves_machine,
@@ -104,6 +106,7 @@ impl Entry {
         *self.tool == *facts.tool
             && self.upstream.as_deref() == facts.upstream
             && self.action.as_deref() == facts.action
+            && self.origin == facts.origin
             && self.effect == facts.effect
             && self.marked_destructive == facts.marked_destructive
             && self.leaves_machine == facts.leaves_machine

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::caller::{Caller, CallerKind, Via};
 use crate::engine::{Decision, Verdict};
-use crate::facts::Effect;
+use crate::facts::{Effect, ToolOrigin};
 use crate::role::Roles;
 use crate::scope::{Scope, ScopeError, Scopes};
 use crate::words::{ActionWord, RoleWord};
@@ -26,6 +26,8 @@ pub struct Case {
     pub tool: String,
     /// The server it belongs to; without it the tool is one of ours.
     pub upstream: Option<String>,
+    /// What kind of tool it is; without it, it is built in or its server's.
+    pub origin: Option<ToolOrigin>,
     /// What is done; without it the tool is called.
     pub action: Option<ActionWord>,
     /// What the tool does; without it our own tools read, and those of servers execute, as they always count.

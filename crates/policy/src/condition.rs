@@ -97,6 +97,7 @@ impl Conditions {
             caller: &caller,
             tool: "a_tool",
             upstream: None,
+            origin: crate::facts::ToolOrigin::BuiltIn,
             action: None,
             effect: Effect::Reads,
             marked_destructive: false,

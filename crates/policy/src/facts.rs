@@ -21,6 +21,22 @@ pub enum Effect {
     Executes,
 }
 
+/// What kind of tool it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[derive(strum::IntoStaticStr, strum::VariantNames)]
+#[strum(serialize_all = "snake_case")]
+pub enum ToolOrigin {
+    /// Part of this program.
+    BuiltIn,
+    /// Described by a person in a file.
+    Declared,
+    /// A script that a person has approved.
+    Script,
+    /// Offered by a server.
+    Upstream,
+}
+
 /// One call, as far as permission is concerned, but for its arguments: a decision that does not depend on them may be
 /// remembered for a caller and a tool as long as the policy is the same.
 #[derive(Debug, Clone, Copy)]
@@ -29,8 +45,10 @@ pub struct Facts<'a> {
     pub caller: &'a Caller,
     /// The tool's name as the caller sees it, prefix included.
     pub tool: &'a str,
-    /// The upstream that owns the tool; `None` for our own.
+    /// The upstream that owns the tool; `None` for all others.
     pub upstream: Option<&'a str>,
+    /// What kind of tool it is.
+    pub origin: ToolOrigin,
     /// What is done, if it is no call of a tool: `resources_read`, `prompts_get`, or another
     /// [`ActionWord`](crate::ActionWord).
     pub action: Option<&'a str>,
@@ -41,6 +59,18 @@ pub struct Facts<'a> {
     /// Whether the tool sends anything off this machine. Believed of our own tools only: an upstream goes
     /// where it goes, and adding it was the consent.
     pub leaves_machine: bool,
+}
+
+impl ToolOrigin {
+    /// That of a tool of which only its server is known, if it has one.
+    pub fn of(upstream: Option<&str>) -> ToolOrigin {
+        if upstream.is_some() { ToolOrigin::Upstream } else { ToolOrigin::BuiltIn }
+    }
+
+    /// The word for rules.
+    pub fn as_str(self) -> &'static str {
+        self.into()
+    }
 }
 
 impl Effect {

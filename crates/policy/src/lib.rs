@@ -34,7 +34,7 @@ pub use decide::Policy;
 pub use default_policy::Destructive;
 pub use engine::{Covers, Decision, Engine, Obligations, Recorded, Verdict};
 pub use explain::{Advice, Explanation, Finding, Looked};
-pub use facts::{Effect, Facts};
+pub use facts::{Effect, Facts, ToolOrigin};
 pub use names::BUILT_IN;
 pub use near::nearest;
 pub use problem::{ConfigError, Problem};

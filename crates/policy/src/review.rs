@@ -174,6 +174,7 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
         && all_covered(&wide.kinds, &narrow.kinds, PartialEq::eq)
         && all_covered(&wide.roles, &narrow.roles, PartialEq::eq)
         && all_covered(&wide.via, &narrow.via, PartialEq::eq)
+        && all_covered(&wide.origins, &narrow.origins, PartialEq::eq)
         && all_covered(&wide.effects, &narrow.effects, PartialEq::eq)
         && wide.scopes.iter().all(|scope| narrow.scopes.contains(scope))
         && (wide.leaves_machine.is_none() || wide.leaves_machine == narrow.leaves_machine)

@@ -10,7 +10,7 @@ use units::Span;
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
 use crate::engine::{Decision, Obligations, Verdict};
-use crate::facts::{Effect, Facts};
+use crate::facts::{self, Effect, Facts};
 use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
 use crate::rule_config::RuleConfig;
@@ -66,6 +66,7 @@ pub(crate) struct Rule {
     scopes: Vec<RequiredScope>,
     via: Vec<crate::Via>,
     effects: Vec<Effect>,
+    origins: Vec<facts::ToolOrigin>,
     leaves_machine: Option<bool>,
 }
 
@@ -144,6 +145,7 @@ impl Rule {
             scopes,
             via: written.via.clone(),
             effects: written.effects.clone(),
+            origins: written.origins.clone(),
             leaves_machine: written.leaves_machine,
         };
         (rule, tools)
@@ -155,6 +157,7 @@ impl Rule {
         let is_destructive = facts.marked_destructive && self.effects.contains(&Effect::Destroys);
         let keys = [
             ("upstream", self.owners.include(facts.upstream)),
+            ("origins", fits(&self.origins, &facts.origin)),
             ("kinds", fits(&self.kinds, &caller.kind())),
             ("effects", fits(&self.effects, &facts.effect) || is_destructive),
             ("leaves_machine", self.leaves_machine.is_none_or(|leaves| leaves == facts.leaves_machine)),

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::caller::{CallerKind, Via};
 use crate::engine::{Covers, Recorded, Verdict};
-use crate::facts::Effect;
+use crate::facts::{Effect, ToolOrigin};
 use crate::words::{ActionWord, ApproverWord, RoleWord};
 
 /// One rule. It fits a call if everything that is written in it fits; what is not written fits every call.
@@ -19,11 +19,14 @@ pub struct RuleConfig {
     /// The tools, as globs over the names that callers see, `["git_*"]`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
-    /// Whose tools: the names of servers in `[mcp]` or globs over them, and `"built-in"` for our own. Without it a rule
+    /// Whose tools: the names of servers in `[mcp]` or globs over them, and `"built-in"` for those of no server. Without it a rule
     /// that allows speaks of our own tools only, so that a new server never inherits the permission of another; one
     /// that asks or denies speaks of all, but asking alone permits nothing of a server that nothing else permits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upstream: Vec<String>,
+    /// What kind of tool: `"built_in"`, `"declared"` (described in a file of yours), `"script"`, `"upstream"` (a server's).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub origins: Vec<ToolOrigin>,
     /// What is done: `"tools_call"`, `"resources_read"`, `"resources_subscribe"`, `"resources_unsubscribe"`,
     /// `"prompts_get"`, `"completion_complete"`, `"tasks_get"`, `"tasks_update"`, `"tasks_cancel"`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

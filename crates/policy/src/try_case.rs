@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::case::{Case, CaseResult, Decided, Expected, Got};
 use crate::decide::Policy;
 use crate::engine::Decision;
-use crate::facts::{Effect, Facts};
+use crate::facts::{Effect, Facts, ToolOrigin};
 use crate::scope::ScopeError;
 use crate::words::ActionWord;
 
@@ -18,6 +18,7 @@ impl Policy {
                 caller: &caller,
                 tool: &case.tool,
                 upstream: case.upstream.as_deref(),
+                origin: case.origin.unwrap_or(ToolOrigin::of(case.upstream.as_deref())),
                 action: case.action.filter(|word| *word != ActionWord::ToolsCall).map(ActionWord::as_str),
                 effect: case.effect.unwrap_or(if is_ours { Effect::Reads } else { Effect::Executes }),
                 marked_destructive: case.destructive || case.effect == Some(Effect::Destroys),

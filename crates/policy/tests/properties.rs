@@ -23,6 +23,7 @@ fn facts<'a>(caller: &'a Caller, tool: &'a str, upstream: Option<&'a str>, effec
         caller,
         tool,
         upstream,
+        origin: policy::ToolOrigin::of(upstream),
         action: None,
         effect,
         marked_destructive: effect == Effect::Destroys,
@@ -487,5 +488,24 @@ fn paths_stand_on_the_workspace_for_our_own_tools_only() {
         let facts = facts(&caller, "t", upstream, Effect::Reads);
         let decision = policy.unwrap().decide(&facts, &json!({ "path": path }));
         assert_eq!(&*decision.why, expected, "{path}");
+    }
+}
+
+#[test]
+fn a_rule_tells_declared_tools_from_all_others() {
+    let caller = Caller::local_user(Via::Stdio);
+    let policy = policy(
+        "rules = [{ id = \"d\", effect = \"deny\", origins = [\"declared\"] },
+                  { id = \"w\", effect = \"ask\", tools = [\"same\"], when = \"tool.origin == 'script'\" }]",
+    );
+    // One name, so that nothing that was decided about one kind is remembered for another.
+    for (origin, expected) in [
+        (policy::ToolOrigin::BuiltIn, Verdict::Allow),
+        (policy::ToolOrigin::Declared, Verdict::Deny),
+        (policy::ToolOrigin::Script, Verdict::Ask),
+        (policy::ToolOrigin::BuiltIn, Verdict::Allow),
+    ] {
+        let facts = Facts { origin, ..facts(&caller, "same", None, Effect::Reads) };
+        assert_eq!(policy.decide(&facts, &json!({})).verdict, expected, "{origin:?}");
     }
 }

@@ -4,8 +4,10 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use gate::{Action, Offer};
-use policy::{ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Roles, Scopes, Via};
+use gate::{Action, Listing, Offer};
+use policy::{
+    ActionWord, Caller, CallerKind, Decision, Effect, Facts, Policy, Roles, Scopes, ToolOrigin, Via,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -122,6 +124,7 @@ struct Decided {
 struct Known {
     marked_destructive: bool,
     leaves_machine: bool,
+    is_declared: bool,
 }
 
 /// What comes of a call that is decided again.
@@ -180,7 +183,8 @@ fn known_of(offer: &Offer) -> HashMap<String, Known> {
     let tools = offer.tools.iter().map(|tool| tool.definition());
     let known = tools.map(|definition| {
         let (marked_destructive, leaves_machine) = (definition.marked_destructive, definition.open_world);
-        (definition.name.to_string(), Known { marked_destructive, leaves_machine })
+        let is_declared = matches!(definition.listing, Listing::Declared(_));
+        (definition.name.to_string(), Known { marked_destructive, leaves_machine, is_declared })
     });
     known.collect()
 }
@@ -212,6 +216,10 @@ fn decide(policy: &Policy, record: &Record, known: Option<&Known>, caller: &Call
         caller,
         tool: &record.tool,
         upstream: record.upstream.as_deref(),
+        origin: match known {
+            Some(known) if known.is_declared => ToolOrigin::Declared,
+            _ => ToolOrigin::of(record.upstream.as_deref()),
+        },
         action: action_of(&record.tool, known.is_some()),
         effect,
         marked_destructive: known.map_or(effect == Effect::Destroys, |known| known.marked_destructive),

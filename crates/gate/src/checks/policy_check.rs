@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use audit::Decided;
 use policy::{Caller, Decision, Engine, Facts, Obligations, Recorded, Verdict};
-use tool_api::{Action, Definition, Effect};
+use tool_api::{Action, Definition, Effect, Origin};
 
 use super::obeyed;
 use crate::candidate::{Candidate, Consent};
@@ -84,6 +84,12 @@ pub fn facts<'a>(caller: &'a Caller, definition: &'a Definition, action: Option<
         caller,
         tool: definition.name.as_str(),
         upstream: definition.upstream(),
+        origin: match definition.origin {
+            Origin::BuiltIn => policy::ToolOrigin::BuiltIn,
+            Origin::Declared => policy::ToolOrigin::Declared,
+            Origin::Script => policy::ToolOrigin::Script,
+            Origin::Upstream(_) => policy::ToolOrigin::Upstream,
+        },
         action: action.map(Action::name),
         effect: match definition.effect {
             Effect::Reads => policy::Effect::Reads,

@@ -136,6 +136,7 @@ impl<'a> Given<'a> {
             }),
             ("tool", "name") => text(self.facts.tool),
             ("tool", "upstream") => text(self.facts.upstream.unwrap_or(BUILT_IN)),
+            ("tool", "origin") => text(self.facts.origin.as_str()),
             ("tool", "action") => text(self.facts.action.unwrap_or(TOOLS_CALL)),
             ("tool", "effect") => text(self.facts.effect.as_str()),
             ("tool", "destructive") => Some(Box::new(CelBool::from(self.facts.marked_destructive))),

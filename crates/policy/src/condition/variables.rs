@@ -3,7 +3,7 @@
 use strum::VariantNames as _;
 
 use crate::caller::{CallerKind, Via};
-use crate::facts::Effect;
+use crate::facts::{Effect, ToolOrigin};
 use crate::role::Role;
 use crate::words::ActionWord;
 
@@ -46,7 +46,7 @@ impl Sort {
 }
 
 /// The variables whose fields are known; `args` is the one beside them.
-static FIELDS: [Field; 15] = [
+static FIELDS: [Field; 16] = [
     field("caller", "id", Sort::Text, &[]),
     field("caller", "kind", Sort::Text, CallerKind::VARIANTS),
     field("caller", "via", Sort::Text, Via::VARIANTS),
@@ -54,6 +54,7 @@ static FIELDS: [Field; 15] = [
     field("caller", "scopes", Sort::List, &[]),
     field("tool", "name", Sort::Text, &[]),
     field("tool", "upstream", Sort::Text, &[]),
+    field("tool", "origin", Sort::Text, ToolOrigin::VARIANTS),
     field("tool", "action", Sort::Text, ActionWord::VARIANTS),
     field("tool", "effect", Sort::Text, Effect::VARIANTS),
     field("tool", "destructive", Sort::Flag, &[]),

@@ -99,6 +99,7 @@ fn conditions_know_every_spelling_of_the_workspace() {
     let caller = policy::Caller::local_user(policy::Via::Stdio);
     let check = |upstream: Option<&str>, path: &str, expected: &str| {
         let facts = policy::Facts {
+            origin: policy::ToolOrigin::BuiltIn,
             caller: &caller,
             tool: "workspace_read",
             upstream,
