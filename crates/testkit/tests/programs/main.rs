@@ -8,6 +8,7 @@
 
 mod asked;
 mod beyond;
+mod declared;
 mod ends;
 mod hosts;
 mod layers;

@@ -1,0 +1,66 @@
+//! `Format`: the ways in which a manifest is written.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use crate::manifest::Manifest;
+
+/// How a manifest is written, told by the ending of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// `.toml`
+    Toml,
+    /// `.json`
+    Json,
+}
+
+impl Format {
+    /// That of a file; nothing for one that is no manifest.
+    pub fn of(path: &Path) -> Option<Format> {
+        match path.extension().and_then(OsStr::to_str)? {
+            "toml" => Some(Format::Toml),
+            "json" => Some(Format::Json),
+            _ => None,
+        }
+    }
+
+    /// Reads a manifest as it is written; whether it makes sense is for [`crate::tool`] to say.
+    ///
+    /// # Errors
+    /// Where it is none, with the key or the line.
+    pub(crate) fn read(self, text: &str) -> Result<Manifest, String> {
+        match self {
+            Format::Toml => {
+                let table = toml::Deserializer::parse(text).map_err(|error| at_line(text, &error))?;
+                serde_path_to_error::deserialize(table).map_err(|error| {
+                    let key = error.path().to_string();
+                    keyed(&key, &at_line(text, error.inner()))
+                })
+            }
+            Format::Json => {
+                let mut json = serde_json::Deserializer::from_str(text);
+                let read: Result<Manifest, _> = serde_path_to_error::deserialize(&mut json);
+                let manifest =
+                    read.map_err(|error| keyed(&error.path().to_string(), &error.inner().to_string()))?;
+                json.end().map_err(|error| error.to_string())?;
+                Ok(manifest)
+            }
+        }
+    }
+}
+
+fn keyed(key: &str, why: &str) -> String {
+    if key == "." || key == "?" { why.to_owned() } else { format!("{key}: {why}") }
+}
+
+/// What is wrong, in one line and with its place.
+fn at_line(text: &str, error: &toml::de::Error) -> String {
+    let message = error.message().lines().next().unwrap_or_default();
+    match error.span() {
+        Some(span) => {
+            let (line, column) = sandbox::text_file::line_and_column(text, span.start);
+            format!("{message} (line {line}, column {column})")
+        }
+        None => message.to_owned(),
+    }
+}

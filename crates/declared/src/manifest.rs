@@ -1,0 +1,90 @@
+//! `Manifest`: a tool as a person writes it down.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use tool_api::Effect;
+use units::Size;
+
+/// Seconds that a tool may take which says nothing of it.
+const TIMEOUT_SECONDS: u64 = 60;
+
+/// A tool of your own: what it takes, what it gives, what it may do, and the program that does the work.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The name that agents call it by, such as `word_count`: 1 to 64 of `A-Z a-z 0-9 _ -`.
+    pub id: String,
+    /// The name that people read.
+    pub name: String,
+    /// What it does, for the model that must choose: limits and defaults included.
+    pub description: String,
+    /// Yours, such as `"1.2.0"`; it is shown with the tool.
+    pub version: Option<String>,
+    /// JSON Schema of the arguments; its `type` is `object`.
+    pub inputs: Map<String, Value>,
+    /// JSON Schema of the result; its `type` is `object`. Without one any JSON value is a result, and is given as text.
+    pub outputs: Option<Map<String, Value>>,
+    /// What a caller must have been granted to see it: `read_workspace`, `write_workspace`, `run_tests`, `network`, or a scope of
+    /// your own, `area:verb`.
+    pub scopes: Vec<String>,
+    /// The strongest thing it can do. `reads` gives its program the workspace to look at, the others to write in, if the caller
+    /// may. The policy goes by it.
+    pub effect: Effect,
+    /// True if a second identical call changes nothing more.
+    #[serde(default)]
+    pub idempotent: bool,
+    /// How long one call may take, at most 3600. `sandbox.timeout` of the configuration may be less.
+    #[serde(default = "timeout_seconds")]
+    #[schemars(range(min = 1, max = 3600))]
+    pub timeout_seconds: u64,
+    /// Arguments of calls that show how it is meant. `manifest run` makes these calls.
+    #[serde(default)]
+    pub example_invocations: Vec<Map<String, Value>>,
+    /// The program and its arguments, each a word; no shell reads them. `{NAME}` stands for an argument of the call, as a whole
+    /// word or within one; a word whose argument is absent is left out, and a list gives a word for each of its items. `{{` and
+    /// `}}` are braces. A word that begins with `./` names a file beside the manifest. All arguments come as JSON on standard
+    /// input besides.
+    pub command: Vec<String>,
+    /// Arguments whose values may begin with `-`, and so be options of the program. Behind the word `--` all may.
+    #[serde(default)]
+    pub options_from: Vec<String>,
+    /// What its program reaches of the network, as in `sandbox.hosts`: `["api.example.com", "*.example.org:443"]`. Needs the scope
+    /// `network`.
+    #[serde(default)]
+    pub hosts: Vec<String>,
+    /// How its program is confined, beyond what holds for all.
+    #[serde(default)]
+    pub sandbox: SandboxTable,
+}
+
+/// How a tool's program is confined, beyond what holds for all programs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxTable {
+    /// Whether it sees the workspace.
+    pub workspace: WorkspaceSeen,
+    /// How much memory all its processes may use together, such as `"256 MiB"`.
+    pub memory: Option<Size>,
+    /// How many processes and threads it may have at once.
+    #[schemars(range(min = 1))]
+    pub processes: Option<u64>,
+    /// How many files each of its processes may have open.
+    #[schemars(range(min = 16))]
+    pub open_files: Option<u64>,
+}
+
+/// Whether a tool's program sees the workspace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceSeen {
+    /// As far as its effect says and its caller may.
+    #[default]
+    Seen,
+    /// Not at all: it computes with what it is sent.
+    None,
+}
+
+fn timeout_seconds() -> u64 {
+    TIMEOUT_SECONDS
+}

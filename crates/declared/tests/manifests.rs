@@ -1,0 +1,101 @@
+//! What a manifest must be to be a tool, and what is said of one that is none.
+
+use std::path::Path;
+
+use declared::{Format, tool};
+use tool_api::{Listing, Need, Origin};
+
+/// A sound one, to be changed in one place by each case.
+const SOUND: &str = r#"
+id = "word_count"
+name = "Word count"
+description = "Counts words."
+version = "1.0.0"
+scopes = ["read"]
+effect = "reads"
+command = ["wc", "-w", "--", "{path}"]
+inputs = { type = "object", properties = { path = { type = "string" } } }
+"#;
+
+fn problems(text: &str, format: Format) -> Vec<String> {
+    tool(text, format, Path::new("/no-such-folder")).err().unwrap_or_default()
+}
+
+/// What is said once `line`, which begins with a key of the sound one, is there in its place.
+#[track_caller]
+fn check(line: &str, expected: &[&str]) {
+    let key = line.split_once(' ').expect("a key").0;
+    let others = SOUND.lines().filter(|known| !known.starts_with(&format!("{key} ")));
+    let text: String = others.chain([line]).collect::<Vec<_>>().join("\n");
+    assert_eq!(problems(&text, Format::Toml), expected, "{text}");
+}
+
+#[test]
+fn a_sound_one_is_a_tool() {
+    let tool = tool(SOUND, Format::Toml, Path::new("/no-such-folder")).expect("it is sound");
+    let definition = tool.definition();
+    assert_eq!(definition.origin, Origin::Declared);
+    assert_eq!(*definition.scopes, ["read_workspace".into()], "by the name that callers hold it by");
+    let Listing::Declared(described) = &definition.listing else { panic!("{definition:?}") };
+    assert_eq!((&*described.title, &described.needs[..]), ("Word count 1.0.0", &[Need::Process][..]));
+    assert_eq!(
+        (described.idempotent, definition.open_world, definition.timeout.as_secs()),
+        (false, false, 60)
+    );
+}
+
+#[test]
+fn json_says_the_same() {
+    let json = r#"{"id":"x","name":"X","description":"d","scopes":["network"],"effect":"executes","command":["x"],
+        "hosts":["a.test"],"inputs":{"type":"object"},"outputs":{"type":"object"}}"#;
+    assert_eq!(problems(json, Format::Json), [""; 0]);
+    let unknown = json.replacen("\"id\"", "\"dry_run\":true,\"id\"", 1);
+    let said = problems(&unknown, Format::Json);
+    assert!(said[0].starts_with("dry_run: unknown field `dry_run`, expected one of `id`"), "{said:?}");
+    assert_eq!(problems("{", Format::Json), ["EOF while parsing an object at line 1 column 1"]);
+    let said = problems(&format!("{json} {{}}"), Format::Json);
+    assert!(said[0].starts_with("trailing characters"), "{said:?}");
+}
+
+#[test]
+fn what_is_no_manifest_says_where() {
+    let expected = "expected one of `id`, `name`, `description`, `version`, `inputs`, `outputs`, `scopes`, `effect`, \
+                    `idempotent`, `timeout_seconds`, `example_invocations`, `command`, `options_from`, `hosts`, `sandbox`";
+    check("shell = \"x\"", &[&format!("shell: unknown field `shell`, {expected} (line 10, column 1)")]);
+    let said = "sandbox.root: unknown field `root`, expected one of `workspace`, `memory`, `processes`, `open_files` \
+                (line 10, column 13)";
+    check("sandbox = { root = \"/\" }", &[said]);
+    let said = "effect: unknown variant `looks`, expected one of `reads`, `writes`, `destroys`, `executes` (line 9, \
+                column 10)";
+    check("effect = \"looks\"", &[said]);
+    let said = problems("id = \"x\"", Format::Toml);
+    assert_eq!(said, ["missing field `name` (line 1, column 1)"]);
+    assert_eq!(problems("id = ", Format::Toml).len(), 1);
+}
+
+#[test]
+fn everything_that_makes_no_sense_is_told() {
+    check("id = \"a b\"", &["id: \"a b\" is no name: 1 to 64 of `A-Z a-z 0-9 _ -`"]);
+    check("id = \"a.b\"", &["id: \"a.b\" is no name: 1 to 64 of `A-Z a-z 0-9 _ -`"]);
+    check("name = \"\"", &["name: it must be one line of 1 to 80 bytes"]);
+    check("name = \"a\\nb\"", &["name: it must be one line of 1 to 80 bytes"]);
+    check("description = \"\\u001b[31m\"", &["description: it must be a text of 1 to 2000 bytes"]);
+    let unknown = "scopes[0]: unknown scope \"read_workspac\"; did you mean \"read_workspace\"";
+    check("scopes = [\"read_workspac\"]", &[unknown]);
+    check("scopes = []", &["scopes: it names none; a tool that looks needs \"read_workspace\""]);
+    check("timeout_seconds = 0", &["timeout_seconds: it must be 1 to 3600"]);
+    check("timeout_seconds = 3601", &["timeout_seconds: it must be 1 to 3600"]);
+    check("outputs = { type = \"array\" }", &["outputs: its `type` must be \"object\""]);
+    let pathless = "command[3]: {path} names no argument of `inputs`";
+    check("inputs = { type = \"string\" }", &[pathless, "inputs: its `type` must be \"object\""]);
+    check(
+        "hosts = [\"a.test\"]",
+        &["hosts: a tool that reaches some needs the scope \"network\" in `scopes`"],
+    );
+    check("sandbox = { processes = 0 }", &["sandbox.processes: at least 1 are needed"]);
+    let both = SOUND.replacen("[\"read\"]", "[\"read\", \"network\"]", 1);
+    let text = format!("{both}hosts = [\"https://a.test\"]\nsandbox = {{ workspace = \"none\" }}");
+    let said = problems(&text, Format::Toml);
+    assert_eq!(said.len(), 2, "{said:?}");
+    assert!(said[0].starts_with("hosts: what computes with what it is sent"), "{said:?}");
+}

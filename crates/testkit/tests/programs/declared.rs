@@ -1,0 +1,175 @@
+//! Declared tools through the whole gate: what their programs get, what becomes of what they print, and how they end.
+
+use std::fs;
+use std::sync::Arc;
+
+use declared::Format;
+use gate::{Cancel, DECLARED, Failure, Features, ProgramSettings, RateConfig, Ruleset};
+use serde_json::{Value, json};
+use testkit::SampleGate;
+use tool_api::AnyTool;
+
+use super::{call, holding, owner, recorded, sample, told};
+
+/// The tool `sample`, whose program is a script of `sh`; `more` are lines of its manifest.
+fn manifest(script: &str, more: &str) -> String {
+    let script = script.replace('{', "{{").replace('}', "}}");
+    let effect = if more.contains("effect = ") { "" } else { "effect = \"reads\"" };
+    format!(
+        "id = \"sample\"\nname = \"Sample\"\ndescription = \"A sample.\"\nscopes = [\"read_workspace\"]\n{effect}\n\
+         command = [\"sh\", \"-c\", {script:?}]\n{more}\n\
+         inputs = {{ type = \"object\", properties = {{ text = {{ type = \"string\" }} }}, additionalProperties = false }}\n\
+         outputs = {{ type = \"object\", properties = {{ n = {{ type = \"integer\" }} }}, required = [\"n\"] }}\n"
+    )
+}
+
+fn tool(text: &str, folder: &std::path::Path) -> Arc<dyn AnyTool> {
+    declared::tool(text, Format::Toml, folder).unwrap_or_else(|problems| panic!("{text}: {problems:?}"))
+}
+
+/// A gate that has it.
+fn offering(text: &str) -> SampleGate {
+    let sample = sample(ProgramSettings::default());
+    let tools = vec![tool(text, sample.workspace())];
+    assert_eq!(sample.gate.catalog().replace(DECLARED, tools, Features::default()), []);
+    sample
+}
+
+async fn ask(sample: &SampleGate, arguments: &Value) -> Result<Value, Failure> {
+    told(call(sample, &owner(), "sample", arguments, (Cancel::new(), None)).await?)
+}
+
+/// What comes of a script: the number that it gives, or the code of the failure and a part of its sentence.
+async fn check(script: &str, more: &str, expected: Result<i64, (&str, &str)>) {
+    let sample = offering(&manifest(script, more));
+    match (ask(&sample, &json!({ "text": "hello" })).await, expected) {
+        (Ok(value), Ok(number)) => assert_eq!(value, json!({ "n": number }), "{script}"),
+        (Err(failure), Err((code, part))) => {
+            assert_eq!(failure.code(), code, "{script}: {failure}");
+            assert!(failure.to_string().contains(part), "{script}: {failure}");
+        }
+        (found, expected) => panic!("{script}: {found:?}, expected {expected:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_program_gets_its_arguments_and_gives_one_json_value() {
+    check("printf '{\"n\": 1}'", "", Ok(1)).await;
+    check("echo '{\"n\": 2}'; echo noise >&2", "", Ok(2)).await;
+    // `{"text":"hello"}` on stdin, to its end.
+    check("printf '{\"n\": %d}' $(wc -c)", "", Ok(16)).await;
+    // It need not be read.
+    check("exec printf '{\"n\": 3}'", "", Ok(3)).await;
+}
+
+#[tokio::test]
+async fn what_is_no_result_is_told_in_words() {
+    let invalid = |part| Err(("invalid_output", part));
+    check("true", "", invalid("printed nothing on stdout")).await;
+    check("echo hello", "", invalid("printed no JSON value on stdout: expected value at line 1 column 1"))
+        .await;
+    check("printf '{\"n\":'; echo why >&2", "", invalid("it said last:\nwhy")).await;
+    check("echo '{\"n\":1}{}'", "", invalid("trailing characters")).await;
+    check("printf '\\377'", "", invalid("printed no JSON value")).await;
+    check("printf '{\"n\":\"x\"}'", "", invalid("/n: expected integer")).await;
+    check("printf '[1]'", "", invalid("(the whole)")).await;
+    check("printf '{\"n\":1}'; exit 3", "", Err(("tool_failed", "exited with code 3"))).await;
+    check("printf '{\"n\":1}'; kill -9 $$", "", Err(("tool_failed", "was ended by signal 9"))).await;
+}
+
+#[tokio::test]
+async fn a_program_that_goes_too_far_is_ended() {
+    let large = ("result_too_large", "more than 8 MiB on stdout");
+    check("yes | head -c 2000000000", "", Err(large)).await;
+    check("yes >&2", "", Err(("limit_reached", "its limit of output_bytes"))).await;
+    let deaf = "trap '' TERM INT HUP; while :; do sleep 1; done";
+    check(deaf, "timeout_seconds = 1", Err(("timeout", "did not answer within 1s"))).await;
+}
+
+#[tokio::test]
+async fn it_touches_what_its_manifest_says_and_no_more() {
+    const WRITE: &str = "echo x 2>/dev/null > made && printf '{\"n\":1}' || printf '{\"n\":0}'";
+    const READ: &str = "test -e there && printf '{\"n\":1}' || printf '{\"n\":0}'";
+    for (script, more, number, profile) in [
+        (WRITE, "effect = \"reads\"", 0, "shell"),
+        (WRITE, "effect = \"writes\"", 1, "write"),
+        (WRITE, "effect = \"executes\"", 1, "write"),
+        (READ, "", 1, "shell"),
+        (READ, "sandbox = { workspace = \"none\" }", 0, "worker"),
+        ("printf '{\"n\":%d}' $(ulimit -n)", "sandbox = { open_files = 99 }", 99, "shell"),
+    ] {
+        let sample = offering(&manifest(script, more));
+        fs::write(sample.workspace().join("there"), "").expect("a file");
+        assert_eq!(
+            ask(&sample, &json!({})).await.expect("a result"),
+            json!({ "n": number }),
+            "{script} {more}"
+        );
+        assert_eq!(recorded(&sample).0, json!(profile), "{script} {more}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_beside_the_manifest_is_read_and_nothing_else_there() {
+    let folder = tempfile::tempdir().expect("a folder");
+    fs::write(folder.path().join("p.sh"), "test -e \"$1/other\"; printf '{\"n\":%d}' $?").expect("a file");
+    fs::write(folder.path().join("other"), "").expect("a file");
+    let text = manifest("", "")
+        .replace("[\"sh\", \"-c\", \"\"]", &format!("[\"sh\", \"./p.sh\", {:?}]", folder.path()));
+    let sample = sample(ProgramSettings::default());
+    sample.gate.catalog().replace(DECLARED, vec![tool(&text, folder.path())], Features::default());
+    assert_eq!(ask(&sample, &json!({})).await.expect("a result"), json!({ "n": 1 }));
+}
+
+#[tokio::test]
+async fn arguments_that_do_not_fit_start_nothing() {
+    let text = manifest("", "").replace("\"-c\", \"\"", "\"-c\", \"touch made; echo 1\", \"{text}\"");
+    for (arguments, code) in [
+        (json!({ "text": 7 }), "invalid_arguments"),
+        (json!({ "txt": "" }), "invalid_arguments"),
+        (json!({ "text": "-x" }), "invalid_arguments"),
+    ] {
+        let sample = offering(&text);
+        assert_eq!(ask(&sample, &arguments).await.expect_err("they do not").code(), code, "{arguments}");
+        assert_eq!(recorded(&sample).0, Value::Null, "nothing ran");
+    }
+    let absent = manifest("", "").replace("\"sh\"", "\"no-such-program\"");
+    let failure = ask(&offering(&absent), &json!({})).await.expect_err("there is none");
+    assert_eq!(failure.code(), "program_not_run");
+}
+
+#[tokio::test]
+async fn who_may_not_call_it_does_not_see_it() {
+    let sample = offering(&manifest("printf '{\"n\":1}'", ""));
+    let asked = async |caller, tool| {
+        call(&sample, &caller, tool, &json!({ "text": "x" }), (Cancel::new(), None)).await
+    };
+    let failure = asked(holding(&["write_workspace"]), "sample").await.expect_err("the scope is missing");
+    assert_eq!(failure.code(), "unknown_tool");
+    assert!(asked(owner(), "sample").await.is_ok());
+    let policy = json!({ "rules": [{ "id": "d", "effect": "deny", "origins": ["declared"] }] });
+    let policy: policy::Config = serde_json::from_value(policy).expect("a policy");
+    let policy = policy::Policy::new(&policy).expect("it is sound");
+    sample.gate.govern(Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 }));
+    assert_eq!(asked(owner(), "sample").await.expect_err("denied").code(), "unknown_tool");
+    assert!(asked(owner(), "echo").await.is_ok(), "it is built in");
+}
+
+#[tokio::test]
+async fn its_name_hides_no_other_tool() {
+    let sample = sample(ProgramSettings::default());
+    let text = manifest("printf '{\"n\":1}'", "").replace("\"sample\"", "\"echo\"");
+    let taken =
+        sample.gate.catalog().replace(DECLARED, vec![tool(&text, sample.workspace())], Features::default());
+    let taken: Vec<_> = taken.iter().map(|one| (&*one.name, &*one.source)).collect();
+    assert_eq!(taken, [("echo", DECLARED)]);
+    // A server that comes later takes its name away from it.
+    let catalog = sample.gate.catalog();
+    let named =
+        |name: &str| tool(&manifest("", "").replace("\"sample\"", &format!("{name:?}")), sample.workspace());
+    catalog.replace(DECLARED, vec![named("later")], Features::default());
+    catalog.replace("server", vec![named("later")], Features::default());
+    catalog.arrange(&["server"]);
+    let lost: Vec<_> = catalog.offer().collisions.iter().map(|one| one.source.to_string()).collect();
+    assert_eq!(lost, [DECLARED]);
+}
