@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::consent::Consent;
 use crate::kept::{Kept, Learner};
+use crate::manifests::Manifests;
 use crate::problem::{self, Problem, Problems, Source};
 use crate::reference::Unfollowed;
 use crate::settings::{self, Settings, Settling};
@@ -52,7 +53,10 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    Ok(Loaded { passed_over: found.refused.into_iter().chain(loaded.passed_over).collect(), ..loaded })
+    let manifests = Manifests::read(named, surroundings, &loaded.settings);
+    let wrong = manifests.problems.iter().map(|why| format!("{why}; this tool is left out"));
+    let passed_over = found.refused.into_iter().chain(loaded.passed_over).chain(wrong).collect();
+    Ok(Loaded { passed_over, settings: loaded.settings.with_manifests(&manifests), ..loaded })
 }
 
 /// The secrets that are kept, and what refers to them, whatever else is wrong with the configuration: one that refers to

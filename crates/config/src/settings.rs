@@ -54,6 +54,8 @@ pub struct Settings {
     pub tools: Vec<tools::Set>,
     /// How much these say at once.
     pub budgets: tools::Budgets,
+    /// The tools that files of the user's describe.
+    pub manifests: crate::manifests::Manifests,
     /// How often tools may be called.
     pub rates: gate::Rates,
     /// Where rules for AI come from.
@@ -150,6 +152,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 secret_files,
                 tools,
                 budgets: file.tools.budgets(),
+                manifests: crate::manifests::Manifests::unread(surroundings),
                 rates,
                 rules,
                 policy,

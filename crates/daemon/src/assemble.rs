@@ -15,6 +15,7 @@ use server::identity::Identity;
 use terminal::Trouble;
 use terminal::times::now_ms;
 
+use crate::declared_tools::DeclaredTools;
 use crate::shared::Shared;
 use crate::upstreams::{Start, Upstreams};
 
@@ -26,6 +27,8 @@ pub struct Crib {
     pub instructions: Instructions,
     /// The servers that it has tools of.
     pub upstreams: Arc<Upstreams>,
+    /// The tools that files of the user's describe.
+    pub declared: DeclaredTools,
     /// Its folder, and what tools leave alone there.
     pub guarded: Guarded,
     /// How long a command waits for a person's answer to its call.
@@ -77,6 +80,8 @@ impl Shared {
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);
         let upstreams = Arc::new(Upstreams::start(upstreams, &servers, &catalog, &redactor, start));
+        // Behind all servers: what they offer is never hidden by it.
+        let declared = DeclaredTools::offered(std::mem::take(&mut settings.manifests), &catalog);
         observing.read_with(&upstreams, &audit_log);
         let patience = settings.approvals.wait;
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());
@@ -86,7 +91,7 @@ impl Shared {
             gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed).with_results(results);
         let gate = gate.with_sandbox(confiner, client);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
-        Ok(Crib { gate, instructions, upstreams, guarded, patience, shared: self.clone() })
+        Ok(Crib { gate, instructions, upstreams, declared, guarded, patience, shared: self.clone() })
     }
 }
 

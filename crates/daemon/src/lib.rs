@@ -4,6 +4,7 @@
 pub mod administration;
 pub mod assemble;
 pub mod control;
+pub mod declared_tools;
 pub mod front;
 pub mod http_door;
 mod named_workspaces;
@@ -14,4 +15,5 @@ pub mod self_test;
 pub mod shared;
 mod token_store;
 pub mod upstreams;
+pub mod watched_folders;
 mod watching;

@@ -82,9 +82,10 @@ impl NamedWorkspaces {
             open.crib.guarded.renew();
             let shown = settings.shown.clone();
             open.crib.gate.catalog().show_only(move |name| shown.admits(name));
-            let upstreams = settings.upstreams.clone();
+            let (upstreams, manifests) = (settings.upstreams.clone(), settings.manifests.clone());
             open.crib.gate.govern(ruleset(settings));
             open.crib.upstreams.replace(upstreams);
+            open.crib.declared.take_up(manifests);
         }
         known.settings = settings;
     }
@@ -110,6 +111,7 @@ impl NamedWorkspaces {
     fn made(&self, settings: &Settings) -> Result<Open, Trouble> {
         let guarded = self.guarded.beside(open_workspace(&settings.workspace)?);
         let crib = self.shared.workspace(settings.clone(), guarded, Start::AtOnce)?;
+        crib.declared.watch(&self.shared.folders);
         let server = Server::new(crib.gate.clone(), self.instructions.clone());
         Ok(Open { crib, server, settings: settings.clone() })
     }

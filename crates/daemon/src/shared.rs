@@ -18,6 +18,7 @@ use crate::observing::{self, Observing};
 use crate::self_test::SelfTest;
 use crate::token_store::StateTokens;
 use crate::upstreams::Servers;
+use crate::watched_folders::WatchedFolders;
 use crate::watching::Watching;
 
 /// Who our own tools belong to, in sentences.
@@ -65,6 +66,8 @@ pub struct Shared {
     pub results: Arc<ResultCache>,
     /// What an operator is shown.
     pub observing: Arc<Observing>,
+    /// The folders whose files describe tools.
+    pub folders: Arc<WatchedFolders>,
 }
 
 impl Shared {
@@ -104,6 +107,7 @@ impl Shared {
             redactor,
             results: Arc::default(),
             observing,
+            folders: Arc::default(),
         })
     }
 

@@ -200,6 +200,8 @@ impl AnyTool for Program {
                 env: Vec::new(),
                 input: arguments.bytes(),
                 // The call ends by its own deadline, and its program with it.
+                read: Vec::new(),
+                write: Vec::new(),
                 time_max: None,
             };
             let process = cx.process()?.start(command).await?;

@@ -8,6 +8,7 @@ mod browser;
 pub mod confine;
 pub mod egress;
 mod files;
+mod folder_watch;
 pub mod guard;
 mod lineage;
 mod memory;
@@ -23,6 +24,7 @@ pub use files::{
     ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX, Writable, Written,
     is_code, spellings,
 };
+pub use folder_watch::FolderWatch;
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{

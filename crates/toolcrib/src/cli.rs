@@ -5,6 +5,7 @@ mod approvals;
 mod audit;
 mod keys;
 mod known;
+mod manifest;
 mod mcp;
 mod policy;
 mod rules;
@@ -22,6 +23,7 @@ use config::Flags;
 pub(crate) use approvals::Approvals;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
 pub(crate) use keys::Keys;
+pub(crate) use manifest::Manifest;
 pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
@@ -98,6 +100,9 @@ pub(crate) enum Command {
     /// List, describe and call tools.
     #[command(subcommand)]
     Tools(Tools),
+    /// Write, check and try tools of your own.
+    #[command(subcommand)]
+    Manifest(Manifest),
     /// Configure, test and watch other MCP servers.
     #[command(subcommand)]
     Mcp(Mcp),

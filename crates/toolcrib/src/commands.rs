@@ -12,6 +12,7 @@ mod init;
 mod keys;
 mod load;
 mod man;
+mod manifest;
 mod mcp;
 mod misplaced;
 mod policy;
@@ -52,6 +53,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Sandbox(command) => sandboxed::run(cli, command),
         Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),
+        Command::Manifest(command) => manifest::run(cli, command),
         Command::Mcp(command) => mcp::run(cli, command),
         Command::Resources(command) => resources::run(cli, command),
         Command::Prompts(command) => prompts::run(cli, command),

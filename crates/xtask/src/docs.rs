@@ -27,6 +27,7 @@ const PAGES: &[Page] = &[
     Page { file: "docs/cli.md", make: cli::page },
     Page { file: "docs/configuration.md", make: configuration::page },
     Page { file: "docs/configuration.schema.json", make: configuration::schema },
+    Page { file: "docs/manifest.schema.json", make: configuration::manifest_schema },
     Page { file: "docs/tools.md", make: tools::page },
 ];
 

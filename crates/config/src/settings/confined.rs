@@ -13,6 +13,8 @@ impl Settings {
     pub fn protected(&self, running: ServerFiles) -> ProtectedPaths {
         let rules = std::iter::once(self).chain(self.named.values()).map(|settings| &settings.rules);
         let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
+        // Whoever writes a manifest decides what a tool is.
+        unwritten.extend(self.manifests.folder.clone());
         let mut servers = running;
         self.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
         for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {

@@ -80,6 +80,7 @@ impl Reloader {
         let last = Mutex::new(ReadLast { reading, sections: sections.clone(), files, kept });
         let named_settings = settings.named.clone();
         let crib = Arc::new(assemble_in(shared, settings, start)?);
+        crib.declared.watch(&shared.folders);
         let named_workspaces = Arc::new(NamedWorkspaces::beside(&crib, named_settings));
         crib.instructions.store(instructions.map(Arc::new));
         Ok(Arc::new(Reloader {
@@ -267,9 +268,11 @@ impl Reloader {
         self.crib.shared.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
         let named = std::mem::take(&mut settings.named);
+        let manifests = std::mem::take(&mut settings.manifests);
         // Before a new server's tools are on offer.
         self.crib.gate.govern(assemble::ruleset(settings));
         let Changes { added, removed, changed, unchanged } = self.crib.upstreams.replace(upstreams);
+        self.crib.declared.take_up(manifests);
         self.named_workspaces.take_up(named);
         if !added.is_empty() {
             // Clients that have listed before hear of a new server by a change, which comes once it has been asked.

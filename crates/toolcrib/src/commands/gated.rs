@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use config::Loaded;
 use daemon::assemble::{Crib, assemble};
 use daemon::person;
 use daemon::upstreams::Start;
@@ -39,7 +40,14 @@ pub(super) fn with_crib(
     cli: &Cli,
     work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
 ) -> Result<Ending, Trouble> {
-    let mut loaded = start(cli, Log::Quiet, Asking::Here)?;
+    with_crib_of(start(cli, Log::Quiet, Asking::Here)?, work)
+}
+
+/// The same by a configuration that was loaded.
+pub(super) fn with_crib_of(
+    mut loaded: Loaded,
+    work: impl AsyncFnOnce(&Crib) -> Result<Ending, Trouble>,
+) -> Result<Ending, Trouble> {
     // Whoever is there to be asked is asked at once, and who waits for somebody else is told so at once.
     let patience = std::mem::take(&mut loaded.settings.approvals.wait);
     runtime::run(async {
@@ -169,7 +177,7 @@ pub(super) fn failed(crib: &Crib, failure: &Failure, json: bool) -> Result<Endin
         print::error(&failure.to_string());
         hint(&crib.shared.state, failure).iter().for_each(|hint| print::remark(hint));
     }
-    Ok(ending(failure))
+    Ok(failed_as(failure))
 }
 
 /// What a person can do about a failure. The failure itself says none of it, since models read it.
@@ -202,7 +210,7 @@ fn hint(state: &Path, failure: &Failure) -> Option<String> {
 }
 
 /// Which exit code tells of which failure.
-fn ending(failure: &Failure) -> Ending {
+pub(super) fn failed_as(failure: &Failure) -> Ending {
     match failure {
         // What was typed is wrong; nobody forbade it.
         Failure::Refused(
@@ -260,7 +268,7 @@ mod tests {
 
     #[test]
     fn exit_codes_tell_failures_apart() {
-        let refused = |refusal| ending(&Failure::Refused(refusal));
+        let refused = |refusal| failed_as(&Failure::Refused(refusal));
         assert_eq!(refused(Refusal::UnknownTool("x".into())), Ending::Misused);
         assert_eq!(
             refused(Refusal::InvalidArguments { tool: "x".into(), violations: vec![] }),
@@ -271,6 +279,6 @@ mod tests {
             refused(Refusal::Denied(Ruling { tool: "x".into(), rule: "r".into(), why: "w".into() })),
             Ending::Refused
         );
-        assert_eq!(ending(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
+        assert_eq!(failed_as(&Failure::Tool(gate::ToolError::new("not_found", "no"))), Ending::Failed);
     }
 }

@@ -14,6 +14,13 @@ pub(super) fn schema(program: &Program) -> anyhow::Result<String> {
     Ok(format!("{:#}\n", read(program)?))
 }
 
+/// The schema of a manifest, likewise.
+pub(super) fn manifest_schema(program: &Program) -> anyhow::Result<String> {
+    let printed = program.says(&["manifest", "schema"])?;
+    let schema: Value = serde_json::from_str(&printed).context("`manifest schema` did not print JSON")?;
+    Ok(format!("{schema:#}\n"))
+}
+
 /// One part for each table of the file.
 pub(super) fn page(program: &Program) -> anyhow::Result<String> {
     Ok(format!("{HEAD}{}", tables(&read(program)?)))

@@ -2,12 +2,12 @@
 
 use daemon::assemble::Crib;
 use daemon::upstreams::Upstreams;
-use gate::{BUILT_IN, Definition, Offer};
+use gate::{DECLARED, Definition, Offer};
 use serde::Serialize;
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print};
 
-use super::show::description;
+use super::show::{description, from};
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::commands::troubles::{servers, tell_troubles};
@@ -26,12 +26,16 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
         .collect();
     let left_out = left_out(&offer, &crib.upstreams);
     let tools: Vec<Value> = seen.iter().map(|definition| description(definition)).collect();
-    let facts = json!({ "tools": tools, "upstreams": servers(&crib.upstreams), "left_out": left_out });
+    let manifests = crib.declared.problems();
+    let upstreams = servers(&crib.upstreams);
+    let facts =
+        json!({ "tools": tools, "upstreams": upstreams, "left_out": left_out, "manifests": manifests });
     let words =
         print::Table::titled(["TOOL", "FROM", "EFFECT", "WHAT IT DOES"], seen.iter().map(|one| row(one)));
     print::found(json, &facts, &words)?;
     if !json {
         tell_troubles(&crib.upstreams);
+        manifests.iter().for_each(|why| print::remark(why));
         for LeftOut { upstream, tool, why } in &left_out {
             print::remark(&format!("{upstream}: {tool} is not offered: {why}"));
         }
@@ -42,7 +46,7 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
 fn row(definition: &Definition) -> Vec<String> {
     vec![
         definition.name.to_string(),
-        definition.upstream().unwrap_or(BUILT_IN).to_owned(),
+        from(definition).to_owned(),
         definition.effect.name().to_owned(),
         summary(&definition.description),
     ]
@@ -71,7 +75,10 @@ fn left_out(offer: &Offer, upstreams: &Upstreams) -> Vec<LeftOut> {
     let taken = offer.collisions.iter().map(|collision| LeftOut {
         upstream: collision.source.to_string(),
         tool: collision.name.to_string(),
-        why: "another tool has this name; set another `prefix`".to_owned(),
+        why: match &*collision.source == DECLARED {
+            true => "another tool has this name; choose another `id`".to_owned(),
+            false => "another tool has this name; set another `prefix`".to_owned(),
+        },
     });
     let withheld = upstreams.iter().flat_map(|upstream| {
         let withheld = upstream.offers().borrow().withheld.clone();

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use daemon::assemble::Crib;
 use futures_util::FutureExt;
-use gate::{BUILT_IN, Definition, Listing, Offered};
+use gate::{BUILT_IN, DECLARED, Definition, Listing, Offered};
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print};
+use tool_api::Origin;
 
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
@@ -44,6 +45,11 @@ pub(super) fn description(definition: &Definition) -> Value {
     if let Some(text) = &definition.output_schema {
         description["outputSchema"] = schema(text);
     }
+    if let Listing::Declared(described) = &definition.listing {
+        description["title"] = described.title.as_str().into();
+        let example = |arguments: &String| json!({ "arguments": schema(arguments.as_bytes()) });
+        description["examples"] = described.examples.iter().map(example).collect();
+    }
     if let Listing::Ours(about) = &definition.listing {
         description["title"] = about.title.into();
         let example = |example: &tool_api::Example| json!({ "title": example.title, "arguments": schema(example.arguments.as_bytes()) });
@@ -52,8 +58,13 @@ pub(super) fn description(definition: &Definition) -> Value {
     description
 }
 
-fn from(definition: &Definition) -> &str {
-    definition.upstream().unwrap_or(BUILT_IN)
+/// Who has it.
+pub(super) fn from(definition: &Definition) -> &str {
+    match &definition.origin {
+        Origin::Upstream(name) => name,
+        Origin::Declared => DECLARED,
+        Origin::BuiltIn | Origin::Script => BUILT_IN,
+    }
 }
 
 fn page(definition: &Definition) -> String {
@@ -75,6 +86,11 @@ fn page(definition: &Definition) -> String {
         for example in about.examples {
             let call = format!("toolcrib tools call {} '{}'", definition.name, example.arguments);
             page.push_str(&format!("\n\n{}\n  {call}", example.title));
+        }
+    }
+    if let Listing::Declared(described) = &definition.listing {
+        for arguments in &described.examples {
+            page.push_str(&format!("\n\n  toolcrib tools call {} '{arguments}'", definition.name));
         }
     }
     page
