@@ -123,6 +123,7 @@ await run({
     port: await freePort(),
   }),
   ...typed("docs/teams.md", { name: "teams", folder: "shop", learnt: { tc_AbCd12_x: KEY }, port: await freePort() }),
+  ...typed("docs/tools-of-your-own.md", { name: "own", folder: "shop" }),
   ...typed("docs/ai-rules.md", { name: "rules", folder: "shop" }),
   ...typed("docs/configuration.md", { name: "configuration", folder: "shop" }),
   ...typed("docs/troubleshooting.md", { name: "troubleshooting", folder: "shop" }),

@@ -1,0 +1,165 @@
+// Tools that people describe in files: listed, called and kept as the files are, while clients are connected. What is wrong with
+// one takes none of the others away; no name of somebody else's is theirs, and a checkout brings none along.
+
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER, everything, importPackage } from "../support/environment.mjs";
+import { homely } from "../support/other_client.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { ALONE, expectExit, serve } from "../support/toolcrib.mjs";
+
+const home = path.join(FOLDER, "home");
+const own = path.join(home, ".config", "toolcrib");
+const tools = path.join(own, "tools");
+const workspace = path.join(home, "work");
+const env = homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" });
+const options = { env, cwd: workspace };
+for (const folder of [tools, workspace, path.join(workspace, ".toolcrib", "tools")])
+  mkdirSync(folder, { recursive: true });
+
+const { command, args } = everything;
+writeFileSync(
+  path.join(own, "toolcrib.toml"),
+  `[limits.rate]\nper_second = 0\n[mcp.everything]\ncommand = ${JSON.stringify(command)}\nargs = ${JSON.stringify(args)}\n`,
+);
+
+/** A manifest whose program is a script that prints `answer`; `more` changes its keys. */
+const manifest = (id, answer, more = {}) => ({
+  id,
+  name: "Sample",
+  description: `Says ${answer}.`,
+  version: "1.2.3",
+  scopes: ["read_workspace"],
+  effect: "reads",
+  idempotent: true,
+  command: ["sh", "-c", `printf '{{"said":"%s %s"}}' ${answer} "$1"`, "sh", "{word}"],
+  inputs: { type: "object", properties: { word: { type: "string" } }, required: ["word"], additionalProperties: false },
+  outputs: { type: "object", properties: { said: { type: "string" } }, required: ["said"] },
+  ...more,
+});
+const put = (folder, name, manifest) => writeFileSync(path.join(folder, name), JSON.stringify(manifest));
+
+let toolcrib, client;
+let told = 0;
+
+const listed = async () => (await client.client.listTools()).tools;
+const names = async () => (await listed()).map(({ name }) => name).filter((name) => !name.startsWith("everything_"));
+const offered = (...expected) =>
+  eventually(`the tools to be ${expected}`, async () => JSON.stringify(await names()) === JSON.stringify(expected));
+const call = (name, word) => client.client.callTool({ name, arguments: { word } });
+const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "result_read"];
+
+await run({
+  "what a file describes is listed and called": async () => {
+    put(tools, "greet.json", manifest("greet", "hello"));
+    put(path.join(workspace, ".toolcrib", "tools"), "evil.json", manifest("evil", "evil"));
+    toolcrib = await serve(null, { ...options, spell: ["serve", ALONE, "--bind", "127.0.0.1:0"] });
+    client = await connect("v1", { url: toolcrib.url });
+    const { ToolListChangedNotificationSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+    client.client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      told += 1;
+    });
+    await offered(...BUILT_IN, "greet");
+    const { inputs, outputs } = manifest("greet", "hello");
+    const { name, title, description, annotations, inputSchema, outputSchema } = (await listed()).at(-1);
+    checkSame(
+      "the tool",
+      {
+        name: "greet",
+        title: "Sample 1.2.3",
+        description: "Says hello.",
+        annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+        inputSchema: inputs,
+        outputSchema: outputs,
+      },
+      { name, title, description, annotations, inputSchema, outputSchema },
+    );
+    checkSame("what it gives", { said: "hello Ada" }, (await call("greet", "Ada")).structuredContent);
+  },
+
+  "what goes wrong is told in words": async () => {
+    for (const [id, script, part] of [
+      ["fails", "echo why >&2; exit 3", "exited with code 3; it said last:\nwhy"],
+      ["half", "printf '{{'", "printed no JSON value on stdout"],
+      ["other", `printf '{{"said":1}}'`, "/said: expected"],
+    ]) {
+      put(tools, `${id}.json`, manifest(id, "x", { command: ["sh", "-c", script] }));
+      await eventually(`${id} to be offered`, async () => (await names()).includes(id));
+      const { isError, content } = await call(id, "x");
+      check(isError, `${id} to fail`, content);
+      checkHolds(`what ${id} says`, content[0].text, part);
+      rmSync(path.join(tools, `${id}.json`));
+    }
+    await offered(...BUILT_IN, "greet");
+  },
+
+  "a change is in force for whoever is connected, who is told": async () => {
+    const before = told;
+    put(tools, ".new", manifest("second", "again"));
+    renameSync(path.join(tools, ".new"), path.join(tools, "second.json"));
+    await eventually("a notification", () => told > before);
+    await offered(...BUILT_IN, "greet", "second");
+    put(tools, "greet.json", manifest("greet", "goodbye"));
+    await eventually(
+      "the other answer",
+      async () => (await call("greet", "Ada")).structuredContent.said === "goodbye Ada",
+    );
+    rmSync(tools, { recursive: true });
+    await offered(...BUILT_IN);
+    mkdirSync(tools);
+    put(tools, "greet.json", manifest("greet", "hello"));
+    await offered(...BUILT_IN, "greet");
+  },
+
+  "a wrong one is left out, and said where people look": async () => {
+    put(tools, "wrong.json", manifest("wrong", "x", { dry_run_supported: true }));
+    const why = "wrong.json: dry_run_supported: unknown field `dry_run_supported`";
+    await eventually("the log to say so", () => toolcrib.stderr().includes(why));
+    await offered(...BUILT_IN, "greet");
+    checkHolds("tools list", (await expectExit(0, ["tools", "list"], options)).stderr, why);
+    checkHolds("config check", (await expectExit(0, ["config", "check"], options)).stderr, why);
+    const { stdout } = await expectExit(2, ["manifest", "check", "--json"], options);
+    checkHolds("manifest check", stdout, why, '"greet"');
+    rmSync(path.join(tools, "wrong.json"));
+  },
+
+  "no name of somebody else's is theirs": async () => {
+    put(tools, "a.json", manifest("workspace_read", "x"));
+    put(tools, "b.json", manifest("everything_more", "x"));
+    put(tools, "c.json", manifest("greet", "x"));
+    put(tools, "greet.json", manifest("greet", "hello"));
+    const { stderr } = await expectExit(2, ["manifest", "check"], options);
+    checkHolds("what is said", stderr, 'a.json: id: "workspace_read" is a tool of ours');
+    checkHolds("what is said", stderr, 'b.json: id: "everything_more" reads as a tool of the server "everything"');
+    checkHolds("what is said", stderr, "greet.json: id: ", "c.json has it already");
+    for (const name of ["a.json", "b.json", "c.json"]) rmSync(path.join(tools, name));
+    await offered(...BUILT_IN, "greet");
+  },
+
+  "no tool writes the folder": async () => {
+    // It lies in the workspace of whoever keeps their settings there.
+    const inside = path.join(workspace, "conf", "toolcrib", "tools");
+    const inWorkspace = { ...options, env: { ...env, XDG_CONFIG_HOME: path.join(workspace, "conf") } };
+    const file = "conf/toolcrib/tools/planted.json";
+    mkdirSync(inside, { recursive: true });
+    const script = `echo x 2>/dev/null > "$1" && printf '{{"said":"written"}}' || printf '{{"said":"refused"}}'`;
+    const command = ["sh", "-c", script, "sh", "{word}"];
+    put(inside, "plant.json", manifest("plant", "x", { effect: "writes", command }));
+    for (const [word, said] of [
+      ["elsewhere.json", "written"],
+      [file, "refused"],
+    ]) {
+      const { stdout } = await expectExit(0, ["tools", "call", "plant", `word=${word}`], inWorkspace);
+      checkHolds(`what is said of ${word}`, stdout, said);
+    }
+    await expectExit(1, ["tools", "call", "workspace_write", `path=${file}`, "content={}"], inWorkspace);
+  },
+
+  "a configuration that is named stands alone": async () => {
+    const file = path.join(FOLDER, "named.toml");
+    writeFileSync(file, "");
+    const { stdout } = await expectExit(0, ["tools", "list", "--json", "--config", file], options);
+    check(!stdout.includes("greet"), "no declared tool", stdout);
+  },
+});
