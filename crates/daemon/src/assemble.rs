@@ -189,7 +189,7 @@ impl Guarded {
 /// # Errors
 /// Our own program cannot be found.
 pub fn protected_from_programs(settings: &Settings) -> Result<ProtectedPaths, Trouble> {
-    let ours = crate::shared::confinement(crate::shared::SPAWNER)?.guard;
+    let ours = crate::own_program::confinement(crate::own_program::SPAWNER)?.guard;
     Ok(protected_paths(settings, ServerFiles::default(), &ours, &mut BTreeSet::new()))
 }
 

@@ -9,6 +9,7 @@ pub mod front;
 pub mod http_door;
 mod named_workspaces;
 mod observing;
+pub mod own_program;
 pub mod person;
 pub mod resident;
 pub mod self_test;

@@ -13,7 +13,7 @@ use sandbox::{Machine, Processes, command_line};
 use terminal::{Trouble, unseen};
 
 use crate::control;
-use crate::shared::RESIDENT;
+use crate::own_program::RESIDENT;
 
 /// The terminal of whoever controls this process, wherever its streams lead.
 const TERMINAL: &str = "/dev/tty";

@@ -27,7 +27,7 @@ use terminal::{Trouble, runtime};
 use tokio::sync::{OnceCell, oneshot};
 use tokio::time::sleep;
 
-use crate::shared::{PROBE, SPAWNER, confinement};
+use crate::own_program::{PROBE, SPAWNER, confinement};
 
 use remembered::remember;
 pub use remembered::{HoldsFor, Remembered, recall};

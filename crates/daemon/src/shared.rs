@@ -15,6 +15,7 @@ use terminal::Trouble;
 use terminal::times::now_ms;
 
 use crate::observing::{self, Observing};
+use crate::own_program::{SPAWNER, confinement, launcher};
 use crate::self_test::SelfTest;
 use crate::token_store::StateTokens;
 use crate::upstreams::Servers;
@@ -23,18 +24,6 @@ use crate::watching::Watching;
 
 /// Who our own tools belong to, in sentences.
 const OURSELVES: &str = "Toolcrib";
-
-/// The first argument of a process that is to guard another; not for people, so not in the help.
-pub const GUARD: &str = "__guard";
-
-/// The first argument of a process that starts confined programs.
-pub const SPAWNER: &str = "__spawner";
-
-/// The first argument of a confined process that tries to escape, for `toolcrib doctor`.
-pub const PROBE: &str = "__probe";
-
-/// The first argument of the process that serves all clients of a user, before the state folder.
-pub const RESIDENT: &str = "__resident";
 
 /// What a process has once. Copies share it.
 #[derive(Clone)]
@@ -157,21 +146,6 @@ fn pinning(store: &Arc<SqliteStore>, redactor: &Redactor) -> Pinning {
 pub fn own_tools() -> Vec<(String, String)> {
     let own = tools::all(&tools::Set::ALL, tools::Budgets::default());
     own.iter().map(|tool| (OURSELVES.to_owned(), tool.definition().name.to_string())).collect()
-}
-
-/// What starts programs confined: our own program again.
-///
-/// # Errors
-/// It cannot be found.
-pub fn confinement(word: &str) -> Result<Launcher, Trouble> {
-    Ok(Launcher { guard_args: vec![word.to_owned()], ..launcher()? })
-}
-
-fn launcher() -> Result<Launcher, Trouble> {
-    let guard = std::env::current_exe().map_err(|why| {
-        Trouble::Failed(format!("the program's own file cannot be found, so nothing could be started: {why}"))
-    })?;
-    Ok(Launcher { guard, guard_args: vec![GUARD.to_owned()] })
 }
 
 /// What upstreams need of the outside world. What they are signed in with is kept among `secrets`. Nothing is held

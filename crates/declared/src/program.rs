@@ -199,9 +199,9 @@ impl AnyTool for Program {
                 args: self.template.words(arguments.value())?,
                 env: Vec::new(),
                 input: arguments.bytes(),
-                // The call ends by its own deadline, and its program with it.
                 read: Vec::new(),
                 write: Vec::new(),
+                // The call ends by its own deadline, and its program with it.
                 time_max: None,
             };
             let process = cx.process()?.start(command).await?;

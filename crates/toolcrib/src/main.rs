@@ -7,8 +7,8 @@ mod commands;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use daemon::own_program::{GUARD, PROBE, RESIDENT, SPAWNER};
 use daemon::resident;
-use daemon::shared::{GUARD, PROBE, RESIDENT, SPAWNER};
 use terminal::{Ending, Trouble, paint, print, signals};
 
 fn main() -> ExitCode {

@@ -15,8 +15,8 @@ use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
 use crate::control::{Folder, is_ours};
+use crate::own_program::RESIDENT;
 use crate::resident::{Build, socket_name};
-use crate::shared::RESIDENT;
 
 /// The lock of whoever starts a process.
 const LOCK: &str = "start.lock";

@@ -1,3 +1,5 @@
+//! Processes that come one after the other and share a store: when the sandbox is tried, and what follows from it.
+
 use std::sync::atomic::AtomicUsize;
 
 use sandbox::confine::{Attempted, Held, MemoryKeeper};

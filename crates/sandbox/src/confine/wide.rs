@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_folder_of_one_project_is_had() {
-        for path in ["/data/me/project", "/srv/data", "/tmp/x", "/var/lib/app", "/opt/tool", "/root/x"] {
+        for path in ["/data/me/project", "/srv/data", "/tmp/x", "/var/lib/app", "/opt/tool", "/mnt/x"] {
             check(path, true, true);
         }
     }

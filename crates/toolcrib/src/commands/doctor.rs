@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use daemon::own_program::{PROBE, SPAWNER, confinement};
 use daemon::self_test::{HoldsFor, Remembered, recall};
-use daemon::shared::{PROBE, SPAWNER, confinement};
 use sandbox::confine::{
     ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, Tested, Unavailable,
     self_test, spawn_cost,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use daemon::control;
-use daemon::shared::RESIDENT;
+use daemon::own_program::RESIDENT;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use sandbox::command_line;
