@@ -3,6 +3,7 @@
 
 pub mod administration;
 pub mod assemble;
+mod build;
 pub mod control;
 pub mod declared_tools;
 pub mod front;

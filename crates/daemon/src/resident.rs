@@ -2,7 +2,6 @@
 //! client over and stays only to carry the client's end and signals ([`crate::front`]).
 
 mod attached;
-mod build;
 mod entering;
 mod hand_over;
 mod listeners;
@@ -12,7 +11,6 @@ mod tests;
 mod words;
 mod workspaces;
 
-pub use build::Build;
 pub use entering::GreetWith;
 pub use hand_over::send;
 pub use process::{main, socket_name};

@@ -14,9 +14,10 @@ use sandbox::{InheritedNames, Lasting, connect_unix, start_lasting};
 use tokio::net::UnixStream;
 use tokio::time::{Instant, sleep};
 
+use crate::build::Build;
 use crate::control::{Folder, is_ours};
 use crate::own_program::RESIDENT;
-use crate::resident::{Build, socket_name};
+use crate::resident::socket_name;
 
 /// The lock of whoever starts a process.
 const LOCK: &str = "start.lock";

@@ -20,9 +20,9 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::attached::attached;
-use super::build::Build;
 use super::entering::{Greet, Resident};
 use super::words::ToFront;
+use crate::build::Build;
 use crate::control::{Control, Desk, Folder, Opening, json_line};
 
 /// Most fronts at once. Beyond it new ones wait in the system's queue, and serve by themselves in the end.

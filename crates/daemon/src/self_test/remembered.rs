@@ -4,7 +4,7 @@ use sandbox::confine::Circumstances;
 use serde::{Deserialize, Serialize};
 use store::{CellStore, Kind, StoreError};
 
-use crate::resident::Build;
+use crate::build::Build;
 
 /// There is one.
 const KEY: &str = "last";
