@@ -21,6 +21,8 @@ pub(crate) struct Installed {
     pub(crate) python: PathBuf,
     /// The gateway's script.
     pub(crate) fastmcp_proxy: PathBuf,
+    /// The `node_modules` folder with other sandboxes.
+    pub(crate) sandboxes: PathBuf,
 }
 
 /// Makes sure that all of them are there. The peers' versions are those of the lock files beside their sources.
@@ -29,6 +31,11 @@ pub(crate) fn everything(checkout: &Checkout, with_toolcrib: bool) -> anyhow::Re
     let cache = checkout.cache().join("bench");
     let node = install::node(checkout)?;
     let modules = install::npm(&cache.join("npm"), &node, &peers.join("ts-echo"))?;
+    // Their rows say that they are not there.
+    if let Err(error) = install::sandboxes(checkout.system) {
+        println!("{error:#}");
+    }
+    let sandboxes = install::npm(&cache.join("sandboxes"), &node, &peers.join("sandboxes"))?;
     let python = install::python(&cache.join("python"), &peers.join("fastmcp-proxy/requirements.txt"))?;
     let toolcrib = with_toolcrib.then(|| program::build_dist(checkout)).transpose()?;
     Ok(Installed {
@@ -38,6 +45,7 @@ pub(crate) fn everything(checkout: &Checkout, with_toolcrib: bool) -> anyhow::Re
         ts_echo: beside(&modules, &peers.join("ts-echo/server.mjs"))?,
         python,
         fastmcp_proxy: peers.join("fastmcp-proxy/proxy.py"),
+        sandboxes,
     })
 }
 

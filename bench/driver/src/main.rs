@@ -7,6 +7,7 @@
 
 mod bench;
 mod client;
+mod confined;
 mod counts;
 mod http_client;
 mod http_crowd;

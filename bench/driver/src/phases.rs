@@ -8,6 +8,7 @@ mod instructions;
 mod memory;
 mod processes;
 mod proxying;
+mod sandbox;
 mod start;
 mod stdio;
 mod steps;
@@ -44,6 +45,7 @@ pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "memory", about: "resident memory at rest and with 1,000 sessions", run: memory::run },
     Phase { name: "list", about: "tools/list with 1,000 upstream tools", run: tool_list::run },
     Phase { name: "processes", about: "100 clients and one stdio upstream", run: processes::run },
+    Phase { name: "sandbox", about: "starts of `true` in sandboxes", run: sandbox::run },
     Phase {
         name: "instructions",
         about: "instructions of one call, with --instructions",

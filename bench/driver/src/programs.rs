@@ -202,6 +202,49 @@ impl Programs {
         ))
     }
 
+    /// A bare program.
+    pub(crate) fn bare(&self, line: &[&str]) -> Launch {
+        self.launch("bare", Path::new(line[0]), line[1..].iter().map(OsString::from))
+    }
+
+    /// The program in Debian's bubblewrap, with what our sandbox gives it: a small root, a workspace that is read, nothing else.
+    pub(crate) fn bwrap(&self, line: &[&str]) -> Launch {
+        let workspace = self.folder.path().as_os_str();
+        let mut words: Vec<OsString> = BWRAP.iter().map(OsString::from).collect();
+        words.extend(["--ro-bind".into(), workspace.into(), workspace.into()]);
+        words.extend(["--chdir".into(), workspace.into(), "--".into()]);
+        words.extend(line.iter().map(OsString::from));
+        self.launch("bwrap", Path::new("/usr/bin/bwrap"), words)
+    }
+
+    /// The program in the sandbox that is in OpenAI's package.
+    pub(crate) fn codex(&self, line: &[&str]) -> anyhow::Result<Launch> {
+        let (package, kind) = match std::env::consts::ARCH {
+            "aarch64" => ("codex-linux-arm64", "aarch64-unknown-linux-musl"),
+            _ => ("codex-linux-x64", "x86_64-unknown-linux-musl"),
+        };
+        let modules = &self.installed.sandboxes;
+        let program = modules.join("@openai").join(package).join("vendor").join(kind).join("bin/codex");
+        let words = ["sandbox", "--"].iter().chain(line).map(OsString::from);
+        let mut launch = self.launch("codex", &program, words);
+        // It makes itself at home nowhere below the folder for temporary files.
+        let home = modules.with_file_name("codex-home");
+        std::fs::create_dir_all(&home)?;
+        launch.environment.push(("CODEX_HOME", home.into()));
+        Ok(launch)
+    }
+
+    /// The program in Anthropic's package.
+    pub(crate) fn srt(&self, line: &str) -> Launch {
+        let script = self.installed.sandboxes.join(".bin/srt");
+        self.launch("srt", &self.installed.node, [script.into(), "-c".into(), line.into()])
+    }
+
+    /// What starts confined programs in the product: the program and its words.
+    pub(crate) fn spawner(&self) -> anyhow::Result<(PathBuf, Vec<String>)> {
+        Ok((self.toolcrib()?.to_owned(), vec![SPAWNER.to_owned()]))
+    }
+
     /// A path in the temporary folder that no other program has.
     pub(crate) fn own_path(&self, name: &str) -> PathBuf {
         let number = self.started.get();
@@ -265,6 +308,44 @@ impl Programs {
         }
     }
 }
+
+/// The word by which the product becomes a spawner.
+const SPAWNER: &str = "__spawner";
+
+/// What stands in for our layers.
+const BWRAP: &[&str] = &[
+    "--unshare-all",
+    "--die-with-parent",
+    "--new-session",
+    "--cap-drop",
+    "ALL",
+    "--hostname",
+    "sandbox",
+    "--clearenv",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--symlink",
+    "usr/bin",
+    "/bin",
+    "--symlink",
+    "usr/lib",
+    "/lib",
+    "--symlink",
+    "usr/lib64",
+    "/lib64",
+    "--ro-bind",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.cache",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    "--tmpfs",
+    "/tmp",
+    "--tmpfs",
+    "/home/agent",
+];
 
 /// Rules over paths and contents that look at the measured call and let it pass.
 const AI_RULES: &str = r#"{ "version": "1.0", "rules": [

@@ -11,6 +11,8 @@ pub(crate) enum Unit {
     PerSecond,
     /// Bytes, shown as MiB.
     Bytes,
+    /// Bytes, shown as KiB.
+    SmallBytes,
     /// A plain number.
     Count,
 }
@@ -144,6 +146,7 @@ impl Unit {
             Self::Micros => format!("{} µs", significant(value)),
             Self::PerSecond => format!("{}/s", grouped(value)),
             Self::Bytes => format!("{:.1} MiB", value / (1024.0 * 1024.0)),
+            Self::SmallBytes => format!("{:.1} KiB", value / 1024.0),
             Self::Count if value.fract() == 0.0 => grouped(value),
             Self::Count => format!("{value:.2}"),
         }

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 
 pub use cargo_tools::cargo_tool;
+pub use debian::sandboxes;
 pub(crate) use debian::{musl, strace};
 pub use extended::{ExtendedKit, extended_kit};
 pub use node::{Node, node, npm};

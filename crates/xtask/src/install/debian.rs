@@ -24,6 +24,13 @@ const TMUX: &[Needed] = &[Needed { probe: &["tmux", "-V"], package: "tmux" }];
 /// What makes system calls fail.
 const STRACE: &[Needed] = &[Needed { probe: &["strace", "--version"], package: "strace" }];
 
+/// What other sandboxes are made of, to be measured beside ours.
+const SANDBOXES: &[Needed] = &[
+    Needed { probe: &["bwrap", "--version"], package: "bubblewrap" },
+    Needed { probe: &["socat", "-V"], package: "socat" },
+    Needed { probe: &["rg", "--version"], package: "ripgrep" },
+];
+
 const NEEDED: &[Needed] = &[
     Needed { probe: &["git", "--version"], package: "git" },
     Needed { probe: &["npm", "--version"], package: "npm" },
@@ -53,6 +60,11 @@ pub(super) fn tmux(system: System) -> anyhow::Result<()> {
 /// The same for what makes system calls fail.
 pub(crate) fn strace(system: System) -> anyhow::Result<()> {
     install(STRACE, system)
+}
+
+/// The same for what other sandboxes are made of.
+pub fn sandboxes(system: System) -> anyhow::Result<()> {
+    install(SANDBOXES, system)
 }
 
 fn install(needed: &[Needed], system: System) -> anyhow::Result<()> {

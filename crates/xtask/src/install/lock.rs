@@ -16,7 +16,13 @@ use crate::checkout::Checkout;
 use crate::step;
 
 /// The folders with a `package.json`.
-const NPM: &[&str] = &["e2e/packages", "e2e/packages/node", "e2e/packages/long", "bench/peers/ts-echo"];
+const NPM: &[&str] = &[
+    "e2e/packages",
+    "e2e/packages/node",
+    "e2e/packages/long",
+    "bench/peers/ts-echo",
+    "bench/peers/sandboxes",
+];
 
 /// The folders with a `requirements.in`.
 const PYTHON: &[&str] =
