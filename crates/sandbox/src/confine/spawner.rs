@@ -4,6 +4,7 @@
 mod clone;
 mod control_group;
 mod idmap;
+mod making;
 mod placeholder;
 mod pool;
 mod run;
@@ -31,7 +32,7 @@ use placeholder::Identity;
 use pool::{MachineMounts, Pool};
 use run::Run;
 use run_user::RunUsers;
-use sandbox::Lacking;
+use sandbox::{Lacking, Owned};
 
 /// What is made once for all runs.
 struct Spawner {
@@ -39,11 +40,8 @@ struct Spawner {
     socket: Option<OwnedFd>,
     filters: Arc<Filters>,
     system: Arc<System>,
-    /// Only when we are root.
-    users: Option<RunUsers>,
+    owned: Owned,
     maps: OwnerMaps,
-    /// Nothing where none can be made.
-    groups: Option<ControlGroups>,
     runs: Vec<Run>,
     pool: Pool,
     lacking: Lacking,
@@ -80,9 +78,8 @@ fn spawn() -> io::Result<()> {
         socket: Some(socket),
         filters,
         system,
-        users,
+        owned: Owned { users, groups },
         maps,
-        groups,
         runs: Vec::new(),
         pool: Pool::default(),
         lacking: Lacking::default(),
@@ -135,7 +132,7 @@ impl Spawner {
         let held = self.held();
         over.into_iter().for_each(|run| run.close(&held, self));
         let left = self.pool.tidy_up(have_mounts_changed);
-        left.into_iter().for_each(|belongings| belongings.give_back(self));
+        left.into_iter().for_each(|belongings| belongings.give_back(&mut self.owned));
     }
 
     /// What stands in for absent files of all runs.

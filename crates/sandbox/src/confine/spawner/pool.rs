@@ -11,13 +11,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::Spawner;
-use super::clone::Side;
-use super::sandbox::{Belongings, Sandbox, clone_init};
-use crate::confine::init as inside;
+use super::sandbox::{Belongings, Sandbox};
 use crate::confine::init::system::{Identities, System};
 use crate::confine::order::Order;
-use crate::confine::packet::{Packet, READY, connection, hear};
+use crate::confine::packet::{Packet, READY, hear};
 
 /// Empty sandboxes at once: agents mostly run one program at a time, now and then two.
 const SIZE: usize = 2;
@@ -30,7 +27,7 @@ const AGE_MAX: Duration = Duration::from_secs(60);
 const REST: Duration = Duration::from_millis(10);
 
 /// With so many programs the machine has other things to do, and the numbers of users are for them.
-const RUNS_MAX: usize = 32;
+pub(super) const RUNS_MAX: usize = 32;
 
 /// Whoever asks for a full pool waits no longer for one of them.
 const READY_TIMEOUT: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
@@ -42,7 +39,7 @@ pub(super) struct Pool {
     ending: Vec<Sandbox>,
     fill_at: Option<Instant>,
     /// Ends for whoever waits until it is full.
-    told: Option<OwnedFd>,
+    pub(super) told: Option<OwnedFd>,
 }
 
 /// Its init waits behind its first steps.
@@ -125,8 +122,16 @@ impl Pool {
         self.fill_at.take_if(|at| *at <= Instant::now()).is_some()
     }
 
+    pub(super) fn has_room(&self) -> bool {
+        self.empty.len() < SIZE
+    }
+
+    pub(super) fn add(&mut self, empty: EmptySandbox) {
+        self.empty.push(empty);
+    }
+
     /// Waits until all are ready that can be.
-    fn wait(&self) {
+    pub(super) fn wait(&self) {
         for empty in &self.empty {
             // One that is not is passed over when one is taken.
             let _ = poll(&mut [empty.sandbox.ear()], Some(&READY_TIMEOUT));
@@ -135,26 +140,9 @@ impl Pool {
 }
 
 impl EmptySandbox {
-    fn new(spawner: &mut Spawner) -> Option<EmptySandbox> {
-        let (made, system) = (Instant::now(), spawner.system.identities());
-        let (socket, theirs) = connection().ok()?;
-        let (belongings, way_in) = Belongings::take(spawner).ok()?;
-        match clone_init(spawner, &belongings, None) {
-            Ok((Side::Parent { child, handle }, _)) => {
-                let sandbox = Sandbox { init: child, handle, socket, belongings };
-                Some(EmptySandbox { sandbox, system, made })
-            }
-            Ok((Side::Child, without)) => {
-                // Or it would never see its end.
-                drop(socket);
-                spawner.become_init(&belongings, (theirs, way_in), without, inside::wait)
-            }
-            // The next start is made in the ordinary way and says why.
-            Err(_) => {
-                belongings.give_back(spawner);
-                None
-            }
-        }
+    /// One that was begun at this moment, when the system's files were these.
+    pub(super) fn new(sandbox: Sandbox, system: Identities, made: Instant) -> EmptySandbox {
+        EmptySandbox { sandbox, system, made }
     }
 
     /// Its init says so, once. To be asked until it is so: what nobody has read resets the connection when that is closed.
@@ -176,24 +164,6 @@ impl EmptySandbox {
 
     pub(super) fn into_sandbox(self) -> Sandbox {
         self.sandbox
-    }
-}
-
-impl Spawner {
-    /// Makes what is missing in the pool.
-    pub(super) fn fill(&mut self) {
-        while self.pool.empty.len() < SIZE && self.runs.len() < RUNS_MAX {
-            let Some(empty) = EmptySandbox::new(self) else { break };
-            self.pool.empty.push(empty);
-        }
-    }
-
-    /// The same, and waits until they are ready. The end of `told` says so.
-    pub(super) fn fill_now(&mut self, told: OwnedFd) {
-        self.pool.told = Some(told);
-        self.fill();
-        self.pool.wait();
-        self.pool.told = None;
     }
 }
 

@@ -74,16 +74,16 @@ impl Run {
     fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
         let sockets = connection().map_err(|error| Report::missing(Layer::Spawner, error));
         let (socket, theirs) = sockets?;
-        let (belongings, way_in) = Belongings::take(spawner)?;
+        let (belongings, way_in) = Belongings::take(&mut spawner.owned)?;
         let prepared = match prepare(spawner, &belongings, &order) {
             Ok(prepared) => prepared,
             Err(why) => {
-                belongings.give_back(spawner);
+                belongings.give_back(&mut spawner.owned);
                 return Err(why);
             }
         };
         packet.mounts = prepared.mounts;
-        match clone_init(spawner, &belongings, Some(&order)) {
+        match clone_init(&mut spawner.lacking, &belongings, Some(&order)) {
             Ok((Side::Parent { child, handle }, _)) => {
                 let sandbox = Sandbox { init: child, handle, socket, belongings };
                 Ok(Run::new(sandbox, packet, prepared.placeholders))
@@ -96,7 +96,7 @@ impl Run {
             }
             Err(why) => {
                 close(prepared.placeholders, spawner);
-                belongings.give_back(spawner);
+                belongings.give_back(&mut spawner.owned);
                 Err(why)
             }
         }
@@ -150,7 +150,7 @@ impl Run {
             Report::Reached(Limit::MemoryBytes).write(&self.report);
         }
         match self.state {
-            State::Gone => self.sandbox.belongings.give_back(spawner),
+            State::Gone => self.sandbox.belongings.give_back(&mut spawner.owned),
             State::Running | State::Over => spawner.pool.see_off(self.sandbox),
         }
     }

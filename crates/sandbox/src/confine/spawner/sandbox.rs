@@ -1,19 +1,14 @@
 //! `Sandbox`: an init and what belongs to it, with a program or before it has one.
 
 use std::os::fd::OwnedFd;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, pidfd_send_signal, waitpid};
 
 use super::clone::{Side, init, missing};
-use super::control_group::ControlGroup;
-use super::pool::Pool;
+use super::control_group::{ControlGroup, ControlGroups};
 use super::run_user::{RunUsers, as_user};
-use super::{OwnerMaps, Spawner};
-use crate::confine::fork::exit;
-use crate::confine::init::given::Empty;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 use crate::confine::report::Report;
@@ -63,30 +58,38 @@ impl Sandbox {
     }
 }
 
+/// What sandboxes take their belongings from.
+pub(super) struct Owned {
+    /// Only when we are root.
+    pub(super) users: Option<RunUsers>,
+    /// Nothing where none can be made.
+    pub(super) groups: Option<ControlGroups>,
+}
+
 impl Belongings {
     /// With the way into the control group, if there is one. Where none could be made from the beginning, init keeps
     /// watch itself.
-    pub(super) fn take(spawner: &mut Spawner) -> Result<(Belongings, Option<OwnedFd>), Report> {
-        let user = spawner.users.as_mut().map(RunUsers::take).transpose();
+    pub(super) fn take(owned: &mut Owned) -> Result<(Belongings, Option<OwnedFd>), Report> {
+        let user = owned.users.as_mut().map(RunUsers::take).transpose();
         let user = user.map_err(|error| Report::missing(Layer::RunUser, error))?;
-        match spawner.groups.as_mut().map(|groups| groups.make()).transpose() {
+        match owned.groups.as_mut().map(|groups| groups.make()).transpose() {
             Ok(made) => {
                 let (group, way_in) = made.unzip();
                 Ok((Belongings { user, group }, way_in))
             }
             Err(error) => {
-                Belongings { user, group: None }.give_back(spawner);
+                Belongings { user, group: None }.give_back(owned);
                 Err(Report::missing(Layer::Memory, error))
             }
         }
     }
 
     /// To be called when nothing runs inside.
-    pub(super) fn give_back(self, spawner: &mut Spawner) {
+    pub(super) fn give_back(self, owned: &mut Owned) {
         if let Some(group) = self.group {
             group.close();
         }
-        if let (Some(users), Some(user)) = (&mut spawner.users, self.user) {
+        if let (Some(users), Some(user)) = (&mut owned.users, self.user) {
             users.give_back(user);
         }
     }
@@ -110,11 +113,10 @@ impl Lacking {
 
 /// Makes the init, and says without which namespaces. Without an order it has all of them.
 pub(super) fn clone_init(
-    spawner: &mut Spawner,
+    lacking: &mut Lacking,
     belongings: &Belongings,
     order: Option<&Order>,
 ) -> Result<(Side, Vec<Layer>), Report> {
-    let lacking = &mut spawner.lacking;
     match belongings.user {
         Some(user) => as_user(user, || Ok(clone(lacking, order)))
             .map_err(|error| Report::missing(Layer::RunUser, error))?,
@@ -138,33 +140,6 @@ fn clone(lacking: &mut Lacking, order: Option<&Order>) -> Result<(Side, Vec<Laye
     let side = init(&layers).map_err(user_namespace)?;
     *lacking = Lacking { layers: layers.clone(), until: Instant::now().checked_add(LACKING_TIME) };
     Ok((side, layers))
-}
-
-impl Spawner {
-    /// In a child: goes on as the init of a sandbox and not as a second spawner, whatever happens.
-    pub(super) fn become_init(
-        &mut self,
-        belongings: &Belongings,
-        (socket, group): (OwnedFd, Option<OwnedFd>),
-        without: Vec<Layer>,
-        life: impl FnOnce(Empty) -> i32,
-    ) -> ! {
-        let ended = catch_unwind(AssertUnwindSafe(|| {
-            let outside = belongings.user.map_or(self.user, |user| (user, user));
-            self.let_go();
-            let (filters, system) = (self.filters.clone(), self.system.clone());
-            life(Empty { group, socket, outside, filters, system, without })
-        }));
-        exit(ended.unwrap_or(1))
-    }
-
-    /// Lets go of what is none of a child's business. What other programs wait for must end with us, not with it.
-    fn let_go(&mut self) {
-        self.socket = None;
-        self.runs.clear();
-        self.pool = Pool::default();
-        self.maps = OwnerMaps::default();
-    }
 }
 
 /// The user and group that we are. A child could not say.

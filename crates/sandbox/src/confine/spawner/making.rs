@@ -1,0 +1,81 @@
+//! How the spawner makes sandboxes ahead, and what a copy of it does that is to be an init.
+
+use std::os::fd::OwnedFd;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+use super::Spawner;
+use super::clone::Side;
+use super::idmap::OwnerMaps;
+use super::pool::{EmptySandbox, Pool, RUNS_MAX};
+use super::sandbox::{Belongings, Sandbox, clone_init};
+use crate::confine::fork::exit;
+use crate::confine::init as inside;
+use crate::confine::init::given::Empty;
+use crate::confine::layer::Layer;
+use crate::confine::packet::connection;
+
+impl Spawner {
+    /// Makes what is missing in the pool.
+    pub(super) fn fill(&mut self) {
+        while self.pool.has_room() && self.runs.len() < RUNS_MAX {
+            let Some(empty) = self.empty() else { break };
+            self.pool.add(empty);
+        }
+    }
+
+    /// The same, and waits until they are ready. The end of `told` says so.
+    pub(super) fn fill_now(&mut self, told: OwnedFd) {
+        self.pool.told = Some(told);
+        self.fill();
+        self.pool.wait();
+        self.pool.told = None;
+    }
+
+    fn empty(&mut self) -> Option<EmptySandbox> {
+        let (made, system) = (Instant::now(), self.system.identities());
+        let (socket, theirs) = connection().ok()?;
+        let (belongings, way_in) = Belongings::take(&mut self.owned).ok()?;
+        match clone_init(&mut self.lacking, &belongings, None) {
+            Ok((Side::Parent { child, handle }, _)) => {
+                let sandbox = Sandbox { init: child, handle, socket, belongings };
+                Some(EmptySandbox::new(sandbox, system, made))
+            }
+            Ok((Side::Child, without)) => {
+                // Or it would never see its end.
+                drop(socket);
+                self.become_init(&belongings, (theirs, way_in), without, inside::wait)
+            }
+            // The next start is made in the ordinary way and says why.
+            Err(_) => {
+                belongings.give_back(&mut self.owned);
+                None
+            }
+        }
+    }
+
+    /// In a child: goes on as the init of a sandbox and not as a second spawner, whatever happens.
+    pub(super) fn become_init(
+        &mut self,
+        belongings: &Belongings,
+        (socket, group): (OwnedFd, Option<OwnedFd>),
+        without: Vec<Layer>,
+        life: impl FnOnce(Empty) -> i32,
+    ) -> ! {
+        let ended = catch_unwind(AssertUnwindSafe(|| {
+            let outside = belongings.user.map_or(self.user, |user| (user, user));
+            self.let_go();
+            let (filters, system) = (self.filters.clone(), self.system.clone());
+            life(Empty { group, socket, outside, filters, system, without })
+        }));
+        exit(ended.unwrap_or(1))
+    }
+
+    /// Lets go of what is none of a child's business. What other programs wait for must end with us, not with it.
+    fn let_go(&mut self) {
+        self.socket = None;
+        self.runs.clear();
+        self.pool = Pool::default();
+        self.maps = OwnerMaps::default();
+    }
+}
