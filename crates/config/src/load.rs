@@ -53,7 +53,7 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    let manifests = Manifests::read(named, surroundings, &loaded.settings);
+    let manifests = Manifests::read(named, surroundings, &loaded.settings.upstreams);
     let wrong = manifests.problems.iter().map(|why| format!("{why}; this tool is left out"));
     let passed_over = found.refused.into_iter().chain(loaded.passed_over).chain(wrong).collect();
     Ok(Loaded { passed_over, settings: loaded.settings.with_manifests(&manifests), ..loaded })

@@ -12,7 +12,6 @@ use serde_json::Value;
 use tool_api::{AnyTool, Listing};
 
 use crate::find;
-use crate::settings::Settings;
 use crate::surroundings::Surroundings;
 
 /// The folder, beside the user's own file.
@@ -52,10 +51,14 @@ impl Manifests {
         Manifests { folder, ..Manifests::default() }
     }
 
-    /// Those of whoever uses these settings.
-    pub(crate) fn read(named: Option<&Path>, surroundings: &Surroundings, settings: &Settings) -> Manifests {
+    /// Those of a user who has these servers.
+    pub(crate) fn read(
+        named: Option<&Path>,
+        surroundings: &Surroundings,
+        upstreams: &[upstream::Settings],
+    ) -> Manifests {
         let is_passed_over = find::named(named, surroundings).is_some();
-        let servers = settings.upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
+        let servers = upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
         let prefixes = servers.map(|upstream| (upstream.prefix().to_owned(), upstream.name().to_owned()));
         let prefixes = prefixes.collect();
         Manifests { is_passed_over, prefixes, ..Manifests::unread(surroundings) }.again()
@@ -187,15 +190,6 @@ pub fn manifest_schema() -> Value {
     generator.into_root_schema_for::<declared::Manifest>().to_value()
 }
 
-impl Settings {
-    /// The same with these tools, in each of its workspaces.
-    pub(crate) fn with_manifests(mut self, manifests: &Manifests) -> Settings {
-        self.manifests = manifests.clone();
-        self.named.values_mut().for_each(|settings| settings.manifests = manifests.clone());
-        self
-    }
-}
-
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "prepares a home from outside")]
 mod tests {
@@ -231,8 +225,7 @@ mod tests {
             let variables = [("HOME".into(), self.0.path().into())].into();
             let current_dir = self.0.path().to_owned();
             let surroundings = Surroundings { current_dir, variables, ..Surroundings::default() };
-            let settings = Settings::for_selftest(self.0.path());
-            let manifests = Manifests::read(named, &surroundings, &settings);
+            let manifests = Manifests::read(named, &surroundings, &[]);
             let folder = format!("{}/", self.path("").display().to_string().trim_end_matches('/'));
             let names = manifests.tools.iter().map(|tool| tool.definition().name.to_string()).collect();
             (names, manifests.problems.iter().map(|why| why.replace(&folder, "")).collect())

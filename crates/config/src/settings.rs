@@ -99,6 +99,13 @@ impl Settings {
         let settled = settle(file, Settling::new(&tree, &[], &surroundings));
         settled.unwrap_or_else(|problems| panic!("{problems:?}"))
     }
+
+    /// The same with these tools, in each of its workspaces.
+    pub(crate) fn with_manifests(mut self, manifests: &crate::manifests::Manifests) -> Settings {
+        self.manifests = manifests.clone();
+        self.named.values_mut().for_each(|settings| settings.manifests = manifests.clone());
+        self
+    }
 }
 
 /// Settles a file.
