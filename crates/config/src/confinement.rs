@@ -25,9 +25,9 @@ pub(crate) struct Config {
     /// Hosts that programs reach beside those that are named for a run or a call, such as `["proxy.golang.org", "localhost:5432"]`;
     /// `"public"` is every host with a public address. What a server's program reaches is said by `[mcp.NAME.sandbox]`.
     pub(crate) hosts: Vec<String>,
-    /// Whether a person is asked when a running call wants a public host that neither its tool nor `hosts` names: once for each
-    /// host, with an answer for the call, for the session or for good. Without an answer in time it is refused, as it is with
-    /// `false`. A folder's file may say `false`.
+    /// Whether a person is asked when a running call wants a public host that neither its tool nor `hosts` names, or a folder
+    /// beyond what it sees: once for each, with an answer for the call, for the session or for good. Without an answer in time
+    /// it is refused, as it is with `false`. A folder's file may say `false`.
     pub(crate) ask: bool,
     /// The HTTP proxy through which alone this network lets anybody out: what programs reach is asked of it. As
     /// `"http://proxy.example:3128"`, or with a user and a password, best as a reference: `{ store = "PROXY" }`.

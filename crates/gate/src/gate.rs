@@ -1,6 +1,7 @@
 //! The gate itself: what it is made of, and what others may ask it. A call's way through it is in `gate/call.rs`.
 
 mod call;
+mod in_run;
 
 use std::sync::Arc;
 

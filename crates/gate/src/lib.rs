@@ -34,7 +34,7 @@ mod seal;
 mod target;
 mod tokens;
 
-pub use approvals::Approvals;
+pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
@@ -49,7 +49,7 @@ pub use checks::{
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
 pub use meta::meta_keys;
-pub use request::{Call, Forms, HeaderCheck};
+pub use request::{Call, HeaderCheck};
 pub use result::RESULT_BYTES_MAX;
 pub use result_cache::ResultCache;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};

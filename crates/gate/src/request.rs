@@ -3,22 +3,14 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures_util::future::BoxFuture;
 use tool_api::{Cancel, Client, Definition, Input, Listener};
 
-use crate::approvals::Asker;
+use crate::approvals::{Asker, Forms};
 use crate::target::Target;
 
 /// Compares what a transport has read beside a call with the tool's definition and the arguments. An error says how they
 /// differ, and repeats no value.
 pub type HeaderCheck = Arc<dyn Fn(&Definition, &Bytes) -> Result<(), String> + Send + Sync>;
-
-/// Has a client ask its user while a call runs.
-pub trait Forms: Send + Sync {
-    /// What the client answers to this `inputRequests` object: its `inputResponses`, or nothing if it cannot be asked.
-    /// Dropped when nobody wants the answer any more; the client should then be told.
-    fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>>;
-}
 
 /// A call as a transport hands it in.
 pub struct Call<'a> {

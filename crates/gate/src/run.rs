@@ -30,7 +30,6 @@ pub(crate) struct Live {
 /// What answers the wishes of a call's hands.
 pub(crate) struct Answering<'a> {
     pub(crate) run: InRun<'a>,
-    pub(crate) heard: Heard,
     pub(crate) notes: Arc<Notes>,
 }
 
@@ -41,7 +40,7 @@ pub(crate) async fn run(
     results: Option<Arc<dyn Results>>,
     admitted: Admitted,
     live: Live,
-    answering: Option<Box<Answering<'_>>>,
+    answering: Option<(Box<Answering<'_>>, Heard)>,
 ) -> Ran {
     #[expect(
         clippy::disallowed_methods,
@@ -75,18 +74,8 @@ pub(crate) async fn run(
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 
-    let (asking, heard) = match answering {
-        Some(answering) => {
-            let Answering { run, heard, notes } = *answering;
-            (Some(run), Some((heard, notes)))
-        }
-        None => (None, None),
-    };
-    let mut answered = pin!(async {
-        if let (Some(run), Some((heard, notes))) = (&asking, heard) {
-            Box::pin(heard.answer(run, &notes)).await;
-        }
-    });
+    let (answering, heard) = answering.unzip();
+    let mut answered = pin!(answered(answering.as_deref(), heard));
     let work = AssertUnwindSafe(identity.offered.tool().run(arguments, &cx)).catch_unwind();
     let result = tokio::select! {
         biased;
@@ -101,14 +90,21 @@ pub(crate) async fn run(
         () = live.cancel.cancelled() => Err(ToolError::cancelled().into()),
         limit = deadline.passed() => Err(timed_out(limit, allowed.as_ref()).into()),
         // Only the end of the call ends it.
-        () = &mut answered, if asking.is_some() => Err(Failure::Internal(Internal { call: identity.id })),
+        () = &mut answered, if answering.is_some() => Err(Failure::Internal(Internal { call: identity.id })),
     };
     drop(cx);
-    if let Some(run) = &asking {
-        run.over.cancel();
+    if let Some(answering) = &answering {
+        answering.run.over.cancel();
         answered.await;
     }
     Ran { identity, on_result, in_messages: checks::findings(&rules), result }
+}
+
+/// Answers what the hands of the call want until it is over; at once if nobody can be asked.
+async fn answered(answering: Option<&Answering<'_>>, heard: Option<Heard>) {
+    if let (Some(Answering { run, notes }), Some(heard)) = (answering, heard) {
+        Box::pin(heard.answer(run, notes)).await;
+    }
 }
 
 /// The least that the effect needs.

@@ -15,13 +15,13 @@ use tool_api::Cancel;
 use super::approval_store::Standing;
 use super::call::ExactCall;
 use super::config::Config;
+use super::forms::Forms;
 use super::record::{Approval, Through};
 use super::step::answered_by;
 use super::waiting::{Waiting, may_ask_client};
 use super::wish::{Wish, Wishing};
 use super::{Approvals, form};
 use crate::failure::{Failure, Refusal};
-use crate::request::Forms;
 
 /// Most questions in one run. A program that wants more hosts than a person would read asks for the sake of asking.
 pub const RUN_QUESTIONS_MAX: usize = 8;

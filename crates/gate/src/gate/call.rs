@@ -10,26 +10,23 @@
 //! The record is open around all of them.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
 
 use audit::Hash;
 use bytes::Bytes;
 use policy::{Caller, Via};
 use sandbox::Root;
-use tool_api::{
-    Action, Arguments, ArgumentsFault, CallId, Cancel, Client, Origin, Outcome, RESULT_READ, ToolError,
-};
+use tool_api::{Action, Arguments, ArgumentsFault, CallId, Client, Origin, Outcome, RESULT_READ, ToolError};
 
 use super::Gate;
 use crate::admitted::{Admitted, Identity, Ran};
-use crate::approvals::{self, Asking, Brought, Carried, ExactCall, InRun, Settled, Wishing};
+use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
 use crate::cut::{Cutting, Place};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
-use crate::hands::{Hands, Wishes};
+use crate::hands::Hands;
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
@@ -38,7 +35,7 @@ use crate::request::Call;
 use crate::result;
 use crate::result_cache::Owner;
 use crate::ruleset::Ruleset;
-use crate::run::{self, Answering, Live};
+use crate::run::{self, Live};
 use crate::target::Target;
 
 /// A check that only thinks: a function of what is known of the call, and of the rules in force.
@@ -196,56 +193,21 @@ impl Gate {
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let has_needs = !admitted.identity.offered.definition().listing.needs().is_empty();
-        let (wishes, answering) = match has_needs.then(|| self.in_run(&admitted, call, &live, ruleset)) {
-            Some(run) if ruleset.programs.asks && run.is_possible() => {
-                let ((wishes, heard), notes) = (Wishes::new(), record.notes());
-                (Some(wishes), Some(Box::new(Answering { run, heard, notes })))
-            }
-            Some(_) | None => (None, None),
-        };
+        let notes = has_needs.then(|| record.notes());
+        let asking = notes.as_ref().map(|notes| self.in_run(&admitted, (&*call, &live), ruleset, notes));
+        let (wishes, answering) = asking.unwrap_or_default();
         let hands = Hands {
             sandbox: self.sandbox.as_ref(),
             settings: &ruleset.programs,
             files: &self.files,
             telemetry: &self.telemetry,
-            notes: has_needs.then(|| record.notes()),
+            notes,
             wishes,
         };
         let ran = run::run(hands, &self.redactor, results, admitted, live, answering).await;
         // Its server may have been started for this call.
         record.lives_in(offered.tool().sandboxed());
         ran
-    }
-
-    /// How a person is asked about what the call wants while it runs.
-    fn in_run<'a>(
-        &'a self,
-        admitted: &Admitted,
-        call: &Call<'a>,
-        live: &Live,
-        ruleset: &'a Ruleset,
-    ) -> InRun<'a> {
-        let Identity { id, caller, offered, .. } = &admitted.identity;
-        let approvers = admitted.decision.as_ref().map(|decision| decision.obligations.approvers);
-        InRun {
-            approvals: &self.approvals,
-            config: &ruleset.approvals,
-            redactor: &self.redactor,
-            forms: call.forms,
-            capabilities: live.client.capabilities.clone(),
-            over: Cancel::new(),
-            wishing: Wishing {
-                id: *id,
-                caller: caller.clone(),
-                offered: offered.clone(),
-                arguments: admitted.arguments.bytes(),
-                workspace: self.files.path().to_string_lossy().into_owned(),
-                conversation: live.client.over.is_some().then_some(live.client.conversation),
-                askers: call.askers.clone(),
-                approvers: approvers.unwrap_or_default(),
-            },
-            asked: AtomicUsize::new(0),
-        }
     }
 
     async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {

@@ -1,0 +1,11 @@
+//! `Forms`: how a transport has its client ask the user while a call runs.
+
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+
+/// Has a client ask its user while a call runs.
+pub trait Forms: Send + Sync {
+    /// What the client answers to this `inputRequests` object: its `inputResponses`, or nothing if it cannot be asked.
+    /// Dropped when nobody wants the answer any more; the client should then be told.
+    fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>>;
+}
