@@ -65,7 +65,15 @@ impl Notes {
                 let Attempt::Connect(to) = &entry.attempt else { return None };
                 noted.answers.iter().find(|(about, _)| about == to).map(|(_, approved)| approved.clone())
             };
-            entries.map(|entry| (answer(&entry), entry)).map(|(answer, entry)| (entry, answer)).collect()
+            let mut all: Vec<_> = entries.map(|entry| (answer(&entry), entry)).collect();
+            // What was granted and then not there leaves no entry.
+            for (to, approved) in &noted.answers {
+                let attempt = Attempt::Connect(to.clone());
+                if all.iter().all(|(_, entry)| entry.attempt != attempt) {
+                    all.push((Some(approved.clone()), Entry::untried(attempt)));
+                }
+            }
+            all.into_iter().map(|(answer, entry)| (entry, answer)).collect()
         })
     }
 

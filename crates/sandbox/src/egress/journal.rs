@@ -69,6 +69,20 @@ pub struct Entry {
     pub last: SystemTime,
 }
 
+impl Entry {
+    /// Of what was allowed, and to which no connection came about.
+    pub fn untried(attempt: Attempt) -> Entry {
+        Entry {
+            attempt,
+            outcome: Outcome::Allowed,
+            connections: 0,
+            sent_bytes: 0,
+            received_bytes: 0,
+            last: SystemTime::now(),
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Row {
     attempt: Attempt,

@@ -159,6 +159,18 @@ async fn answered(sample: &SampleGate, tool: &str, answer: &Answer) -> String {
 }
 
 #[tokio::test]
+async fn a_host_that_is_allowed_and_then_not_there_is_recorded() {
+    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let proxy = CompanyProxy::parse(&format!("http://{nobody}")).ok();
+    let config = approvals::Config { wait: LONG, ..approvals::Config::default() };
+    let sample = SampleGate::with_people(confiner(None), ProgramSettings { proxy, ..settings() }, config);
+    for (tool, found) in [("host_ask", "no_answer"), ("sh_fetch", "502")] {
+        assert_eq!(answered(&sample, tool, &yes(For::Once)).await, found);
+        assert_eq!(recorded(&sample), [format!("{HOST} / - / local / terminal / approved")], "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn a_person_decides_while_the_program_waits() {
     let allowed = format!("{HOST} / - / local / terminal / approved");
     let denied = format!("{HOST} / no rule allows it / local / terminal / denied");
