@@ -22,7 +22,15 @@ const parts = {
   },
 
   "people read it": async () => {
-    checkHolds("the page", await doctor(), "seccomp", "all held", "times a bare one", "kernel", "no test is remembered");
+    checkHolds(
+      "the page",
+      await doctor(),
+      "seccomp",
+      "all held",
+      "times a bare one",
+      "kernel",
+      "no test is remembered",
+    );
   },
 };
 

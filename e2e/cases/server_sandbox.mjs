@@ -84,16 +84,18 @@ await run({
     checkSame("what it was refused", [], servers[0].sandbox.blocked);
   },
 
-  "a service of this machine that a variable names is told, and the command that is printed lets it be reached": async () => {
-    const blocked = async () => JSON.parse((await mcp(0, "test", "named", "--json")).stdout).servers[0].sandbox.blocked;
-    const [{ what, allow }, ...more] = await blocked();
-    checkSame("what", [`connect ${HERE}`, []], [what, more]);
-    const { stdout } = await mcp(0, "test", "named");
-    checkHolds("the text", stdout, `blocked: connect ${HERE} (it is named, and no rule allows it)`, allow);
-    check(!stdout.includes("hidden"), "no password", stdout);
-    typed(allow);
-    checkSame("afterwards", [], await blocked());
-  },
+  "a service of this machine that a variable names is told, and the command that is printed lets it be reached":
+    async () => {
+      const blocked = async () =>
+        JSON.parse((await mcp(0, "test", "named", "--json")).stdout).servers[0].sandbox.blocked;
+      const [{ what, allow }, ...more] = await blocked();
+      checkSame("what", [`connect ${HERE}`, []], [what, more]);
+      const { stdout } = await mcp(0, "test", "named");
+      checkHolds("the text", stdout, `blocked: connect ${HERE} (it is named, and no rule allows it)`, allow);
+      check(!stdout.includes("hidden"), "no password", stdout);
+      typed(allow);
+      checkSame("afterwards", [], await blocked());
+    },
 
   "what its command line names is read, and written once a person says so": async () => {
     toolcrib = await serve(config);
@@ -138,7 +140,9 @@ await run({
     // A server that is exchanged has ended, so what it reached is told.
     typed("toolcrib mcp set fetch 'sandbox.network=[\"api.example.com\"]'");
     const reached = (host, lines) =>
-      lines.find(({ event, upstream, hosts }) => event === "server_reached" && upstream === "fetch" && hosts[0].host === host);
+      lines.find(
+        ({ event, upstream, hosts }) => event === "server_reached" && upstream === "fetch" && hosts[0].host === host,
+      );
     await eventually("both hosts", async () => {
       const lines = await events();
       return reached("db.internal:5432", lines) && reached(HERE, lines);
