@@ -24,7 +24,7 @@ impl Starts {
         line: &[&str],
         workspace: PathBuf,
     ) -> anyhow::Result<Starts> {
-        let confiner = Confiner::without_pool(Launcher { guard, guard_args });
+        let confiner = Confiner::new(Launcher { guard, guard_args }).without_pool();
         let args = line[1..].iter().map(Into::into).collect();
         let program = Confined { args, ..Confined::new(profile, line[0], workspace) };
         let runtime = Builder::new_current_thread().enable_all().build()?;

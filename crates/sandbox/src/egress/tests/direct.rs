@@ -7,6 +7,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::super::host::Destination;
+use super::super::journal::Journal;
 use super::program::{Program, access, read_exactly, read_to_end};
 use super::servers::{host, polite, web};
 use super::tls::hello;
@@ -92,9 +93,8 @@ async fn a_tls_handshake_names_the_host_that_was_looked_up() {
     assert_eq!(program.journal.blocked()[0].to_string(), blocked);
 }
 
-/// One request on a connection that came in for `public.test`, where plain HTTP is spoken.
-async fn check_http(request: &str, expected: &str) {
-    let port = host("127.1.0.1", web).await.port();
+/// A connection that came in for `public.test` at this port, where plain HTTP is spoken, and what is noted of it.
+pub(super) async fn door(port: u16) -> (TcpStream, Arc<Journal>) {
     let (access, journal) = access(&[&format!("public.test:{port}")]);
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let at = listener.local_addr().expect("bound");
@@ -103,7 +103,13 @@ async fn check_http(request: &str, expected: &str) {
         let (stream, _) = listener.accept().await.expect("a connection");
         direct::serve_http(stream, &to, &Arc::clone(&access)).await;
     });
-    let mut stream = TcpStream::connect(at).await.expect("a door");
+    (TcpStream::connect(at).await.expect("a door"), journal)
+}
+
+/// One request on such a connection.
+async fn check_http(request: &str, expected: &str) {
+    let port = host("127.1.0.1", web).await.port();
+    let (mut stream, journal) = door(port).await;
     stream.write_all(request.replace("PORT", &port.to_string()).as_bytes()).await.expect("sent");
     stream.shutdown().await.expect("sent");
     let answer = read_to_end(&mut stream).await;

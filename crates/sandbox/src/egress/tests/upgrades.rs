@@ -1,13 +1,10 @@
 //! Plain HTTP that goes on as a WebSocket, through the proxy and past it.
 
-use std::sync::Arc;
-
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
-use super::super::direct;
-use super::super::host::Destination;
-use super::program::{Program, access, read_exactly, read_head, within};
+use super::direct::door;
+use super::program::{Program, read_exactly, read_head, within};
 use super::servers::{host, switching, web};
 
 const ASKED: &str = "Connection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Key: 1\r\n\r\n";
@@ -47,15 +44,7 @@ async fn a_websocket_passes_through_the_proxy_and_is_counted() {
 #[tokio::test]
 async fn it_passes_beside_the_proxy_too() {
     let port = host("127.1.0.1", switching).await.port();
-    let (access, _) = access(&[&format!("public.test:{port}")]);
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let at = listener.local_addr().expect("bound");
-    let to = Destination::parse(&format!("public.test:{port}"), None).expect("a destination");
-    tokio::spawn(async move {
-        let (stream, _) = listener.accept().await.expect("a connection");
-        direct::serve_http(stream, &to, &Arc::clone(&access)).await;
-    });
-    let mut stream = TcpStream::connect(at).await.expect("a door");
+    let (mut stream, _) = door(port).await;
     goes_on(&mut stream, &format!("GET /chat HTTP/1.1\r\nHost: public.test:{port}\r\n{ASKED}")).await;
 }
 
