@@ -80,7 +80,8 @@ impl SelfTest {
     ) -> Result<SelfTest, Trouble> {
         let (spawner, probe, layers) = (confinement(SPAWNER)?, confinement(PROBE)?, waived.clone());
         let attempt: Try = Box::new(move || {
-            let (confiner, probe, layers) = (Confiner::new(spawner.clone()), probe.clone(), layers.clone());
+            let (confiner, probe, layers) =
+                (Confiner::new(spawner.clone()).without_pool(), probe.clone(), layers.clone());
             Box::pin(async move {
                 let tested = self_test(&confiner, &probe, Profile::write(), &layers).await;
                 confiner.end();

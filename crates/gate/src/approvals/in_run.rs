@@ -16,8 +16,7 @@ use super::approval_store::Standing;
 use super::call::ExactCall;
 use super::config::Config;
 use super::forms::Forms;
-use super::record::{Approval, Through};
-use super::step::answered_by;
+use super::record::Approval;
 use super::waiting::{Waiting, may_ask_client};
 use super::wish::{Wish, Wishing};
 use super::{Approvals, form};
@@ -159,21 +158,12 @@ impl Settled {
     }
 
     fn of(standing: Standing) -> Settled {
-        let (is_allowed, id, by, through, answer) = match standing {
-            Standing::Granted(grant) => (true, grant.id, grant.by, Through::Grant.as_str(), "approved"),
-            Standing::Allowed(approval) => {
-                let (by, through) = answered_by(&approval);
-                (true, approval.id, by, through.as_str(), "approved")
-            }
-            Standing::Denied(approval) => {
-                let (by, through) = answered_by(&approval);
-                (false, approval.id, by, through.as_str(), "denied")
-            }
-            Standing::Expired(approval) | Standing::Pending(approval) => {
-                (false, approval.id, "nobody".into(), "none", "expired")
-            }
-            Standing::Stranger | Standing::Full { .. } => return Settled::refused(),
+        let standing = match standing {
+            // It ends with the run.
+            Standing::Pending(approval) => Standing::Expired(approval),
+            standing => standing,
         };
-        Settled { is_allowed, approved: Some(Approved { id, by, through, answer }) }
+        let is_allowed = matches!(standing, Standing::Granted(_) | Standing::Allowed(_));
+        Settled { is_allowed, approved: standing.approved() }
     }
 }

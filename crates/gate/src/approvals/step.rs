@@ -122,10 +122,11 @@ impl Asking<'_> {
         approved: &mut Option<Approved>,
     ) -> Result<Settled, Failure> {
         let tool = self.candidate.tool_name();
-        let mut allow = |id: Arc<str>, answered: (Arc<str>, Through)| {
-            let carried = Carried::of(exact, id, answered);
-            *approved = Some(allowed(&carried));
-            Ok(Settled::Allowed(carried))
+        if let Some(told) = standing.approved() {
+            *approved = Some(told);
+        }
+        let allow = |id: Arc<str>, answered: (Arc<str>, Through)| {
+            Ok(Settled::Allowed(Carried::of(exact, id, answered)))
         };
         let refusal = match standing {
             Standing::Granted(grant) => return allow(grant.id, (grant.by, Through::Grant)),
@@ -134,17 +135,11 @@ impl Asking<'_> {
                 return allow(approval.id, answered);
             }
             Standing::Denied(approval) => {
-                let (by, through) = answered_by(&approval);
-                let (id, through) = (approval.id, through.as_str());
-                *approved = Some(Approved { id, by: by.clone(), through, answer: "denied" });
+                let (by, _) = answered_by(&approval);
                 let reason = approval.answered.and_then(|answered| answered.note);
                 Refusal::ApprovalDenied { tool, by, reason }
             }
-            Standing::Expired(approval) => {
-                let (id, by) = (approval.id, Arc::from("nobody"));
-                *approved = Some(Approved { id, by, through: "none", answer: "expired" });
-                Refusal::ApprovalExpired(tool)
-            }
+            Standing::Expired(_) => Refusal::ApprovalExpired(tool),
             Standing::Pending(approval) => Refusal::ApprovalPending(Box::new(Awaited {
                 why: approval.why(),
                 roles: approval.roles(),
@@ -158,7 +153,26 @@ impl Asking<'_> {
     }
 }
 
-pub(super) fn answered_by(approval: &Approval) -> (Arc<str>, Through) {
+impl Standing {
+    /// What a record says of it, once it is settled.
+    pub(super) fn approved(&self) -> Option<Approved> {
+        let (id, (by, through), answer) = match self {
+            Standing::Granted(grant) => (&grant.id, (grant.by.clone(), Through::Grant.as_str()), "approved"),
+            Standing::Allowed(approval) => (&approval.id, told_by(approval), "approved"),
+            Standing::Denied(approval) => (&approval.id, told_by(approval), "denied"),
+            Standing::Expired(approval) => (&approval.id, ("nobody".into(), "none"), "expired"),
+            Standing::Pending(_) | Standing::Stranger | Standing::Full { .. } => return None,
+        };
+        Some(Approved { id: id.clone(), by, through, answer })
+    }
+}
+
+fn told_by(approval: &Approval) -> (Arc<str>, &'static str) {
+    let (by, through) = answered_by(approval);
+    (by, through.as_str())
+}
+
+fn answered_by(approval: &Approval) -> (Arc<str>, Through) {
     let answered = approval.answered.as_ref().expect("what is approved or denied was answered");
     (answered.by.clone(), answered.through)
 }

@@ -25,6 +25,9 @@ impl Gate {
         ruleset: &'a Ruleset,
         notes: &Arc<Notes>,
     ) -> Asking<'a> {
+        if !ruleset.programs.asks {
+            return (None, None);
+        }
         let Identity { id, caller, offered, .. } = &admitted.identity;
         let approvers = admitted.decision.as_ref().map(|decision| decision.obligations.approvers);
         let run = InRun {
@@ -46,7 +49,7 @@ impl Gate {
             },
             asked: AtomicUsize::new(0),
         };
-        if !ruleset.programs.asks || !run.is_possible() {
+        if !run.is_possible() {
             return (None, None);
         }
         let (wishes, heard) = Wishes::new();

@@ -60,7 +60,7 @@ enum State {
 
 impl Report {
     async fn new(waived: &[Layer], remembered: Option<Remembered>) -> Result<Report, Trouble> {
-        let confiner = Confiner::new(confinement(SPAWNER)?);
+        let confiner = Confiner::new(confinement(SPAWNER)?).without_pool();
         let probe = confinement(PROBE)?;
         let machine = Machine::here();
         let mut missing: Vec<Unavailable> = Vec::new();

@@ -2,13 +2,14 @@
 //! itself wanted a host cannot be told apart: one program serves several calls at once, and does things of its own meanwhile.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use sandbox::confine::Limit;
 use sandbox::egress::{Attempt, Entry, Journal, Outcome};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
+use crate::clock::now_ms;
 use crate::watch::ServerWatch;
 
 /// Hosts of one server and hour that are told one by one. The others are told in sum, those reached and those blocked.
@@ -115,14 +116,10 @@ fn sum(entries: Vec<Entry>) -> Option<Entry> {
     })
 }
 
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::UNIX_EPOCH;
 
     use bytes::Bytes;
     use http::Request;
