@@ -67,6 +67,17 @@ for host, port in (("localhost", ${at}), ("example.org", 443)):
     check(!folder.includes("notes.md"), "nothing of it", folder);
   },
 
+  "a dry run changes nothing and says what would change": async () => {
+    const { stdout, stderr } = await shell(0, "echo said; sed -i s/milk/bread/ notes.md; echo x > new.txt", "--dry-run");
+    checkSame("what the program says", "said\n", stderr);
+    checkHolds("the change", stdout, "-remember the milk\n+remember the bread\n");
+    checkHolds("the new file", stdout, "new file mode 100644\n--- /dev/null\n+++ b/new.txt\n");
+    checkSame("the workspace", "remember the milk\n", readFileSync(path.join(config.workspace, "notes.md"), "utf8"));
+    check(!existsSync(path.join(config.workspace, "new.txt")), "no new file");
+    checkSame("a run that changes nothing", "", (await shell(0, "cat notes.md >&2", "--dry-run")).stdout);
+    await confined(2, ["--dry-run", "--profile", "write"], "true");
+  },
+
   "what is outside stays outside": async () => {
     const beside = path.join(config.folder, "beside.txt");
     const script = `cat ${beside} "$HOME/.ssh" /etc/shadow 2>/dev/null; env; ls /run /home/* 2>/dev/null; true`;

@@ -14,6 +14,7 @@
     reason = "makes what a confined program sees, and starts it; nothing here acts for a tool"
 )]
 
+mod aside;
 mod beyond;
 mod confiner;
 mod fork;
@@ -36,6 +37,7 @@ mod trial;
 mod wide;
 mod workspace;
 
+pub use aside::{Aside, Change, Changes, What};
 pub use beyond::{NotBeyond, beyond};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};

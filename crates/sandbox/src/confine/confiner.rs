@@ -14,6 +14,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
+use super::aside::Aside;
 use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
 use super::live_sockets::live_sockets;
@@ -99,6 +100,8 @@ pub struct Confined {
     pub company: Option<CompanyProxy>,
     /// Who decides about hosts that are not named.
     pub judge: Option<Arc<dyn Judge>>,
+    /// Takes all that it writes in the workspace, which stays as it is; nothing else is written then.
+    pub aside: Option<Arc<Aside>>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
 }
@@ -124,6 +127,7 @@ impl Confined {
             ports: Vec::new(),
             company: None,
             judge: None,
+            aside: None,
             waived: Vec::new(),
         }
     }
@@ -280,18 +284,20 @@ impl Confined {
         // Others can make no socket to connect with.
         let live = if self.profile.sockets.has_local() { live_sockets(&self.sockets) } else { Vec::new() };
         let mut add = |path: &Path, access| -> Result<_, ConfineError> {
-            let holds_absent = self.profile.holds_absent;
+            let holds_absent = self.profile.holds_absent && self.aside.is_none();
             let prepared = workspace::prepare(path, access, &protected, home.as_deref(), holds_absent)?;
             let Some(Prepared { ordered, surveyed: before }) = prepared else { return Ok(None) };
             mounts.follow(path)?;
             let at = ordered.path.clone();
-            mounts.add(ordered.hiding(&live));
-            surveyed.extend(before);
+            let is_covered = ordered.is_writable && self.aside.is_some();
+            mounts.add(OrderedMount { is_covered, ..ordered.hiding(&live) });
+            surveyed.extend(before.filter(|_| !is_covered));
             Ok(Some(at))
         };
         let workspace = add(&self.workspace, self.profile.workspace)?;
+        let beside = if self.aside.is_some() { WorkspaceAccess::ReadOnly } else { WorkspaceAccess::Writable };
         for path in &self.write {
-            add(path, WorkspaceAccess::Writable)?;
+            add(path, beside)?;
         }
         let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
         let read = settings.chain(self.read.iter().map(PathBuf::as_path)).map(|path| (path, false));
@@ -307,7 +313,11 @@ impl Confined {
         if let Some(home) = &self.home {
             mounts.home(home)?;
         }
-        let (mounts, links) = mounts.ordered();
+        let (mut mounts, links) = mounts.ordered();
+        if let Some(aside) = &self.aside {
+            // Before what it covers.
+            mounts.insert(0, aside.ordered());
+        }
         let cwd = self.cwd.clone().map(Into::into).or(workspace).unwrap_or_else(|| HOME.into());
         let order = Order {
             command: self.command.clone(),

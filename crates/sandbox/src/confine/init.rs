@@ -11,6 +11,7 @@ pub(super) mod given;
 pub(super) mod landlock;
 mod memory;
 mod network;
+mod overlay;
 mod payload;
 mod privileges;
 mod protect;

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MountFlags, MoveMountFlags, OpenTreeFlags, fsconfig_create,
-    fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, open_tree,
 };
 
 /// Attributes of a mount, as `mount_setattr` knows them.
@@ -63,9 +63,17 @@ pub(super) fn make(kind: &str, path: &str, options: &CStr) -> io::Result<()> {
 
 /// A new file system of this kind, which is nowhere yet.
 pub(super) fn new(kind: &str, options: &[(&str, &str)]) -> io::Result<OwnedFd> {
+    with_flags(kind, options, &[])
+}
+
+/// The same with options that have no value besides.
+pub(super) fn with_flags(kind: &str, options: &[(&str, &str)], flags: &[&str]) -> io::Result<OwnedFd> {
     let context = fsopen(kind, FsOpenFlags::FSOPEN_CLOEXEC)?;
     for (name, value) in options {
         fsconfig_set_string(&context, *name, *value)?;
+    }
+    for flag in flags {
+        fsconfig_set_flag(&context, *flag)?;
     }
     fsconfig_create(&context)?;
     let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;

@@ -35,7 +35,7 @@ impl Mounts {
     pub(super) fn home(&mut self, path: &Path) -> io::Result<()> {
         let path: OsString = path.canonicalize()?.into();
         let at = HOME.into();
-        self.mounts.push(OrderedMount { path, at, is_writable: true, is_owned: true, rules: Vec::new() });
+        self.mounts.push(OrderedMount { at, is_writable: true, is_owned: true, ..OrderedMount::read(path) });
         Ok(())
     }
 

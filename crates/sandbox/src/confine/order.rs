@@ -14,6 +14,9 @@ use super::layer::Layer;
 use super::limits::Limits;
 use super::profile::Sockets;
 
+/// Where the folder lies while the root is put together that takes what is written over a covered mount.
+pub(super) const ASIDE: &str = "/var/aside";
+
 /// More than the kernel takes as arguments and environment, written as JSON.
 const ORDER_BYTES_MAX: u64 = 64 << 20;
 
@@ -49,6 +52,8 @@ pub(super) struct OrderedMount {
     pub(super) is_writable: bool,
     /// As root: the program counts as its owner. Otherwise it shows what everybody may read.
     pub(super) is_owned: bool,
+    /// Nothing of it is written: what the program writes lies in [`ASIDE`], and shows over it.
+    pub(super) is_covered: bool,
     /// Below `path`; each folder before what is in it.
     pub(super) rules: Vec<(OsString, Rule)>,
 }
@@ -100,7 +105,14 @@ impl Order {
 impl OrderedMount {
     /// One that is read, and shows what everybody may read.
     pub(super) fn read(path: OsString) -> OrderedMount {
-        OrderedMount { at: path.clone(), path, is_writable: false, is_owned: false, rules: Vec::new() }
+        OrderedMount {
+            at: path.clone(),
+            path,
+            is_writable: false,
+            is_owned: false,
+            is_covered: false,
+            rules: Vec::new(),
+        }
     }
 
     /// The same without these files, as far as they lie in it. One that is named itself is meant.
@@ -140,6 +152,7 @@ mod tests {
                 at: odd,
                 is_writable: true,
                 is_owned: true,
+                is_covered: true,
                 rules,
             }],
             links: vec![OrderedLink { at: "/l".into(), to: "m".into() }],

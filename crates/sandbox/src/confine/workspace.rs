@@ -78,7 +78,7 @@ pub(super) fn prepare(
         rules.splice(0..0, held);
         Surveyed { root, paths, before }
     });
-    let ordered = OrderedMount { at: path.clone(), path, is_writable, is_owned: true, rules };
+    let ordered = OrderedMount { is_writable, is_owned: true, rules, ..OrderedMount::read(path) };
     Ok(Some(Prepared { ordered, surveyed }))
 }
 

@@ -4,6 +4,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "looks at /proc and at what confined programs leave behind")]
 
+mod aside;
 mod bombs;
 mod ends;
 mod escapes;

@@ -14,6 +14,7 @@ pub(crate) enum Sandbox {
     #[command(after_help = "Examples:\n  \
         toolcrib sandbox run -- grep -rn main src\n  \
         toolcrib sandbox run --profile write --timeout 10m -- make test\n  \
+        toolcrib sandbox run --dry-run -- sed -i s/old/new/ notes.md\n  \
         toolcrib sandbox run --net example.com --net localhost:8080 -- curl -s https://example.com\n  \
         toolcrib sandbox run --profile browser --net example.com -- chromium --headless --no-sandbox --dump-dom https://example.com")]
     Run(Run),
@@ -33,6 +34,10 @@ pub(crate) struct Run {
     /// How long it may take, such as 90s or 10m, in place of the configuration's.
     #[arg(long, value_name = "TIME")]
     pub(crate) timeout: Option<Span>,
+    /// Change nothing: what it writes in the workspace lies aside, and is printed as a diff when it has ended. What it prints
+    /// itself goes to stderr. The profile is `write`.
+    #[arg(long, conflicts_with = "profile")]
+    pub(crate) dry_run: bool,
     /// The program and its arguments.
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,

@@ -11,7 +11,7 @@ use daemon::assemble::protected_from_programs;
 use daemon::self_test::SelfTest;
 use sandbox::Exit;
 use sandbox::confine::{
-    ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
+    Aside, ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
 };
 use sandbox::egress::HostRules;
 use terminal::signals::Signals;
@@ -36,7 +36,8 @@ pub(super) fn run(cli: &Cli, command: Sandbox) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
     super::start::begin_resting(&loaded)?;
     let settings = &loaded.settings;
-    let program = program(cli, asked, settings)?;
+    let aside = asked.dry_run.then(|| aside(settings)).transpose()?;
+    let program = Confined { aside, ..program(cli, asked, settings)? };
     let (audit, redactor) = (settings.audit.clone(), settings.redactor.clone());
     let audit_log = Arc::new(AuditLog::with(&settings.state, now_ms, audit, redactor));
     let (store, waived) = (settings.kept.store().clone(), settings.sandbox.waived.clone());
@@ -52,9 +53,20 @@ pub(super) fn run(cli: &Cli, command: Sandbox) -> Result<Ending, Trouble> {
     })?
 }
 
+/// Where what it writes lies until it is shown.
+fn aside(settings: &Settings) -> Result<Arc<Aside>, Trouble> {
+    let why =
+        |error: io::Error| Trouble::Failed(format!("a dry run needs a folder beside the state: {error}"));
+    store::create_private(&settings.state)
+        .and_then(|()| Aside::new(&settings.state))
+        .map(Arc::new)
+        .map_err(why)
+}
+
 fn program(cli: &Cli, asked: Run, settings: &Settings) -> Result<Confined, Trouble> {
-    let mut profile = Profile::named(&asked.profile)
-        .ok_or_else(|| Trouble::Misused(format!("there is no profile `{}`", asked.profile)))?;
+    let name = if asked.dry_run { "write" } else { &asked.profile };
+    let mut profile =
+        Profile::named(name).ok_or_else(|| Trouble::Misused(format!("there is no profile `{name}`")))?;
     profile.limits = settings.sandbox.limits;
     if let Some(timeout) = asked.timeout {
         profile.limits.time = timeout.0;
@@ -88,8 +100,14 @@ async fn confined(confiner: &Confiner, program: &Confined) -> Result<Ending, Tro
         Err(error) => return not_run(error),
     };
     let journal = running.journal().clone();
-    let outcome = pass_on(running).await?;
+    let outcome = pass_on(running, program.aside.is_some()).await?;
     say(&outcome, program);
+    if let Some(aside) = &program.aside {
+        let changes = aside.changes(&program.workspace)?.to_string();
+        if !changes.is_empty() {
+            print::line(&changes)?;
+        }
+    }
     for blocked in journal.blocked() {
         print::remark(&print::harmless(&format!("blocked: {blocked}")));
     }
@@ -110,14 +128,14 @@ fn not_run(error: ConfineError) -> Result<Ending, Trouble> {
     Ok(ending)
 }
 
-/// Passes on what it reads and prints, until it has ended or a signal ends it.
-async fn pass_on(mut running: Running) -> Result<Outcome, Trouble> {
+/// Passes on what it reads and prints, until it has ended or a signal ends it. If `is_remark`, all goes to stderr.
+async fn pass_on(mut running: Running, is_remark: bool) -> Result<Outcome, Trouble> {
     if let Some(io) = running.take_io() {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let theirs = File::from(io.stdin.into_blocking_fd()?);
         // It may wait for a person for ever; it ends with us.
         std::thread::spawn(move || io::copy(&mut &input, &mut &theirs));
-        let passed = async { tokio::try_join!(pass(io.stdout, false), pass(io.stderr, true)) };
+        let passed = async { tokio::try_join!(pass(io.stdout, is_remark), pass(io.stderr, true)) };
         let stopped = Signals::listen()?.stop();
         tokio::select! {
             passed = passed => drop(passed?),

@@ -12,6 +12,7 @@ use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_chang
 use rustix::process::{fchdir, pivot_root};
 
 use super::given::{Empty, HOME, Init, USER};
+use super::overlay;
 use crate::confine::limits::Limits;
 use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
 use crate::confine::order::Order;
@@ -112,11 +113,14 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
                 &taken
             }
         };
-        let read_only = if ordered.is_writable { 0 } else { READ_ONLY };
+        let read_only = if ordered.is_writable && !ordered.is_covered { 0 } else { READ_ONLY };
         mount::set(mounted, NO_SUID | NO_DEVICES | read_only)?;
         let is_folder = FileType::from_raw_mode(fstat(mounted)?.st_mode) == FileType::Directory;
         stand(inside_path(at), is_folder).map_err(about(at))?;
-        put_at(inside_path(at), mounted)?;
+        match ordered.is_covered {
+            true => put_at(inside_path(at), overlay::over(mounted)?)?,
+            false => put_at(inside_path(at), mounted)?,
+        }
     }
     Ok(())
 }
@@ -164,10 +168,10 @@ fn inside_path(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 
-fn inside(path: &str) -> &str {
+pub(super) fn inside(path: &str) -> &str {
     path.trim_start_matches('/')
 }
 
-fn put_at(path: &Path, mounted: impl AsFd) -> io::Result<()> {
+pub(super) fn put_at(path: &Path, mounted: impl AsFd) -> io::Result<()> {
     mount::put(mounted, mount::place(Some(rustix::fs::CWD), path)?).map_err(about(path))
 }
