@@ -70,8 +70,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 pub struct Doors {
     /// Listens at 127.0.0.1 and [`PROXY_PORT`].
     pub proxy: OwnedFd,
-    /// A datagram socket at 127.0.0.1 and port 53.
-    pub names: OwnedFd,
+    /// A datagram socket at 127.0.0.1 and port 53. Nothing where that may not be made.
+    pub names: Option<OwnedFd>,
     /// One listener for each of [`HostRules::ports`] and of what else is named, at all addresses.
     pub direct: Vec<OwnedFd>,
 }
@@ -99,13 +99,13 @@ impl Egress {
         net: NamesNet,
     ) -> io::Result<Egress> {
         let access = Arc::new(Access::new(way, journal, network, net));
-        let names = std::net::UdpSocket::from(doors.names);
-        names.set_nonblocking(true)?;
-        let names = names::serve(UdpSocket::from_std(names)?, Arc::clone(&access));
-        let mut tasks = vec![
-            Task::spawn(names),
-            Task::spawn(accept(listener(doors.proxy)?, Arc::clone(&access), proxy::serve)),
-        ];
+        let proxy = accept(listener(doors.proxy)?, Arc::clone(&access), proxy::serve);
+        let mut tasks = vec![Task::spawn(proxy)];
+        if let Some(names) = doors.names {
+            let names = std::net::UdpSocket::from(names);
+            names.set_nonblocking(true)?;
+            tasks.push(Task::spawn(names::serve(UdpSocket::from_std(names)?, Arc::clone(&access))));
+        }
         for door in doors.direct {
             tasks.push(Task::spawn(accept(listener(door)?, Arc::clone(&access), direct::serve)));
         }

@@ -8,8 +8,9 @@ const CALLS: [(&str, i64); 2] =
     [("landlock", libc::SYS_landlock_restrict_self), ("sethostname", libc::SYS_sethostname)];
 
 fn main() {
-    if let Some(denied) = std::env::args().nth(1) {
-        let (_, call) = CALLS.iter().find(|(name, _)| *name == denied).expect("one of the calls");
+    let mut words = std::env::args_os().skip(1).peekable();
+    if let Some(denied) = words.next_if(|word| CALLS.iter().any(|(name, _)| word == name)) {
+        let (_, call) = CALLS.iter().find(|(name, _)| denied == *name).expect("one of the calls");
         let processor = std::env::consts::ARCH.try_into().expect("a processor that is known");
         let refused = SeccompAction::Errno(libc::EPERM.unsigned_abs());
         let filter =
@@ -17,5 +18,5 @@ fn main() {
         let program: BpfProgram = filter.expect("a filter").try_into().expect("a program");
         seccompiler::apply_filter(&program).expect("applied");
     }
-    std::process::exit(sandbox::confine::spawner_main());
+    std::process::exit(sandbox::confine::spawner_main(words));
 }

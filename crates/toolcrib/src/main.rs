@@ -19,7 +19,7 @@ fn main() -> ExitCode {
         std::process::exit(sandbox::guard::main(words));
     }
     if first.as_ref().is_some_and(|word| word == SPAWNER) {
-        std::process::exit(sandbox::confine::spawner_main());
+        std::process::exit(sandbox::confine::spawner_main(words));
     }
     if first.as_ref().is_some_and(|word| word == PROBE) {
         std::process::exit(sandbox::confine::probe_main(words));

@@ -4,7 +4,7 @@
 fn main() {
     let mut words = std::env::args_os().skip(1).peekable();
     let code = match words.next_if(|word| word == "spawner") {
-        Some(_) => sandbox::confine::spawner_main(),
+        Some(_) => sandbox::confine::spawner_main(words),
         None => sandbox::guard::main(words),
     };
     std::process::exit(code);

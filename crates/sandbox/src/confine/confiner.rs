@@ -214,8 +214,8 @@ impl Confiner {
         drop(packet);
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
-            Ok(Some(Report::Started { without, memory, is_from_pool })) => {
-                let started = Started { without, memory, is_from_pool };
+            Ok(Some(Report::Started { without, memory, is_from_pool, by })) => {
+                let started = Started { without, memory, is_from_pool, by };
                 let (rules, company) = (program.hosts.clone(), program.company.clone());
                 let way = WayOut { rules, company, judge: program.judge.clone() };
                 Ok(Running::new(pipes, reports, started, folders, program.profile.limits, way)?)

@@ -3,23 +3,26 @@
 //!
 //! A step that fails is said by the name of its layer, and the program is not run.
 
+pub(super) mod after_bwrap;
 mod children;
 mod descriptors;
 mod exhausted;
 pub(super) mod filters;
 pub(super) mod given;
 pub(super) mod landlock;
-mod memory;
+pub(super) mod memory;
 mod network;
 mod overlay;
 mod payload;
 mod privileges;
+mod proof;
 mod protect;
-mod root;
+pub(super) mod root;
 pub(super) mod system;
-mod user;
+pub(super) mod user;
 mod watch;
 
+use std::ffi::OsString;
 use std::io;
 
 use super::layer::Layer;
@@ -55,10 +58,31 @@ const STEPS: [(Layer, Step<Init>); 7] = [
     (Layer::Capabilities, privileges::drop_capabilities),
 ];
 
+/// What an init looks at that `bwrap` has started, in this order, and what is left to set up.
+const PROOFS: [(Layer, Step<Init>); 17] = [
+    (Layer::PidNamespace, proof::is_first),
+    (Layer::UserNamespace, |init| proof::is_apart(init, "user")),
+    (Layer::MountNamespace, |init| proof::is_apart(init, "mnt")),
+    (Layer::NetworkNamespace, |init| proof::is_apart(init, "net")),
+    (Layer::IpcNamespace, |init| proof::is_apart(init, "ipc")),
+    (Layer::UtsNamespace, |init| proof::is_apart(init, "uts")),
+    (Layer::CgroupNamespace, |init| proof::is_apart(init, "cgroup")),
+    (Layer::Proc, |init| proof::entries::stand(init, Layer::Proc)),
+    (Layer::Root, proof::mounts::are_as_planned),
+    (Layer::Root, |init| proof::entries::stand(init, Layer::Root)),
+    (Layer::ProtectedPaths, |init| proof::entries::stand(init, Layer::ProtectedPaths)),
+    (Layer::Root, root::go_to_work),
+    (Layer::Loopback, network::find_loopback),
+    (Layer::Proxy, network::open_free_doors),
+    (Layer::NestedNamespaces, proof::has_no_namespaces),
+    (Layer::Capabilities, proof::has_no_capabilities),
+    (Layer::NoNewPrivileges, privileges::forbid_new),
+];
+
 /// The whole life of an init that knows its program; returns its exit code.
 pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
     match set_up(&mut sandbox, Some(&order)) {
-        Ok(()) => live(Init::new(sandbox, order, packet, false)),
+        Ok(()) => live(Init::new(sandbox, order, packet, false), &STEPS),
         Err(why) => {
             why.write(&packet.report);
             1
@@ -74,11 +98,20 @@ pub(super) fn wait(mut sandbox: Empty) -> i32 {
     }
     let Ok(Some(packet)) = Packet::receive(&sandbox.socket) else { return 0 };
     match Order::read(&packet.order) {
-        Ok(order) => live(Init::new(sandbox, order, packet, true)),
+        Ok(order) => live(Init::new(sandbox, order, packet, true), &STEPS),
         Err(error) => {
             Report::missing(Layer::Spawner, error).write(&packet.report);
             1
         }
+    }
+}
+
+/// The whole life of an init that `bwrap` has started. Must be called before any thread exists.
+pub(super) fn main_after_bwrap(words: impl Iterator<Item = OsString>) -> i32 {
+    match after_bwrap::given(words) {
+        Ok(init) => live(init, &PROOFS),
+        // The spawner holds the other end of its socket and sees the end.
+        Err(_) => 1,
     }
 }
 
@@ -92,10 +125,10 @@ fn set_up(sandbox: &mut Empty, order: Option<&Order>) -> Result<(), Report> {
     Ok(())
 }
 
-fn live(mut init: Init) -> i32 {
-    for (layer, step) in STEPS {
-        let is_waived = init.order.does_without(layer);
-        if let Err(why) = judge(step(&init), layer, is_waived, &mut init.sandbox.without) {
+fn live(mut init: Init, steps: &[(Layer, Step<Init>)]) -> i32 {
+    for (layer, step) in steps {
+        let is_waived = init.order.does_without(*layer);
+        if let Err(why) = judge(step(&init), *layer, is_waived, &mut init.without) {
             why.write(&init.report);
             return 1;
         }

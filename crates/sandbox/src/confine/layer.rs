@@ -36,6 +36,9 @@ pub enum Layer {
     Loopback,
     /// The only way out to the network: sockets inside at which Toolcrib's proxy listens.
     Proxy,
+    /// A name server inside, whose made-up addresses lead to that proxy. No fence: a program that `bwrap` starts does
+    /// without it, and finds hosts only if it knows of proxies.
+    Names,
     /// No namespaces within the namespaces.
     NestedNamespaces,
     /// No capability at all.
@@ -56,7 +59,8 @@ pub enum Layer {
     SelfTest,
 }
 
-const PERMIT_USER_NAMESPACES: &str = "let programs make user namespaces: `sysctl user.max_user_namespaces=10000`, on Debian also \
+const PERMIT_USER_NAMESPACES: &str = "install `bubblewrap`, whose /usr/bin/bwrap often may where others may not, or let programs make user \
+     namespaces: `sysctl user.max_user_namespaces=10000`, on Debian also \
      `kernel.unprivileged_userns_clone=1`, on Ubuntu `kernel.apparmor_restrict_unprivileged_userns=0`, and for a container \
      `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`";
 const PERMIT_NAMESPACES: &str =
@@ -68,8 +72,12 @@ const NEWER_KERNEL: &str =
 const REPORT: &str = "this should not happen; please report it with the output of `toolcrib doctor`";
 
 impl Layer {
+    /// What to say of a program without [`Names`](Layer::Names).
+    pub const NO_NAMES: &str =
+        "bwrap started it, so it finds hosts only through the proxy that HTTP_PROXY names";
+
     /// All of them.
-    pub const ALL: [Layer; 24] = [
+    pub const ALL: [Layer; 25] = [
         Layer::Spawner,
         Layer::RunUser,
         Layer::Idmap,
@@ -85,6 +93,7 @@ impl Layer {
         Layer::ProtectedPaths,
         Layer::Loopback,
         Layer::Proxy,
+        Layer::Names,
         Layer::NestedNamespaces,
         Layer::Capabilities,
         Layer::NoNewPrivileges,
@@ -114,6 +123,7 @@ impl Layer {
             Layer::ProtectedPaths => "protected_paths",
             Layer::Loopback => "loopback",
             Layer::Proxy => "proxy",
+            Layer::Names => "names",
             Layer::NestedNamespaces => "nested_namespaces",
             Layer::Capabilities => "capabilities",
             Layer::NoNewPrivileges => "no_new_privileges",
@@ -158,6 +168,9 @@ impl Layer {
             Layer::SelfTest => {
                 "nothing runs confined until these attempts are held: see `toolcrib doctor`, end what runs, and start \
                  Toolcrib anew once that says that all are held"
+            }
+            Layer::Names => {
+                "have programs ask the proxy that HTTP_PROXY names, or let Toolcrib make user namespaces itself"
             }
             Layer::Loopback
             | Layer::Proxy

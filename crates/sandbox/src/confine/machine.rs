@@ -12,14 +12,18 @@ use super::confiner::{ConfineError, Confined, Confiner};
 use super::init::landlock;
 use super::layer::Layer;
 use super::profile::Profile;
-use super::report::MemoryKeeper;
-use crate::process::{find_in, variable};
+use super::report::{MemoryKeeper, StartedBy};
+use super::spawner::BWRAP;
+use crate::process::{ask_program, find_in, variable};
 
 /// What is looked for, because tools of ours or other servers use it.
 const PROGRAMS: [&str; 7] = ["chromium", "git", "node", "npx", "python3", "secret-tool", "uvx"];
 
 /// Another text after each boot.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// It prints a line.
+const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often a start is measured.
 const STARTS: usize = 11;
@@ -118,7 +122,7 @@ fn advice(root: &Path) -> Vec<&'static str> {
         ),
         (
             holds("proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1"),
-            "AppArmor keeps programs from making user namespaces: `sysctl \
+            "AppArmor keeps programs from making user namespaces, but for those it knows: install `bubblewrap`, or `sysctl \
              kernel.apparmor_restrict_unprivileged_userns=0`, or a profile with `userns,` for this program",
         ),
         (
@@ -139,6 +143,17 @@ pub struct Cost {
     pub confined: Duration,
     /// What kept it to its limit of memory.
     pub memory: MemoryKeeper,
+    /// What started it.
+    pub by: StartedBy,
+}
+
+/// The `bwrap` that starts programs where only that may, and its version.
+pub fn bwrap() -> (&'static str, String) {
+    let answer = ask_program(BWRAP, &["--version"], "", VERSION_TIMEOUT);
+    let said = answer.map(|answer| String::from_utf8_lossy(&answer.stdout).into_owned());
+    // "bubblewrap 0.8.0"
+    let version = said.ok().and_then(|said| said.split_whitespace().nth(1).map(str::to_owned));
+    (BWRAP, version.unwrap_or_else(|| "version unknown".to_owned()))
 }
 
 /// Measures both by turns, so that what else the machine does burdens both.
@@ -150,7 +165,7 @@ pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, C
     let program =
         Confined { waived: waived.to_vec(), ..Confined::new(Profile::shell(), "true", folder.path()) };
     let (mut bare, mut confined) = (Vec::new(), Vec::new());
-    let mut memory = MemoryKeeper::Watchdog;
+    let (mut memory, mut by) = (MemoryKeeper::Watchdog, StartedBy::Own);
     let executable =
         find_in(variable("PATH"), "true").ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
     for _ in 0..STARTS {
@@ -163,11 +178,11 @@ pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, C
         bare.push(start.elapsed());
         let start = Instant::now();
         let mut running = confiner.start(&program).await?;
-        memory = running.memory_keeper();
+        (memory, by) = (running.memory_keeper(), running.started_by());
         running.wait().await;
         confined.push(start.elapsed());
     }
-    Ok(Cost { bare: median(bare), confined: median(confined), memory })
+    Ok(Cost { bare: median(bare), confined: median(confined), memory, by })
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use rustix::fs::{MemfdFlags, fstat, memfd_create};
 use rustix::io::pread;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::layer::Layer;
@@ -82,24 +83,33 @@ pub(super) enum Rule {
 
 impl Order {
     pub(super) fn write(&self) -> io::Result<OwnedFd> {
-        let mut memory = std::fs::File::from(memfd_create("order", MemfdFlags::CLOEXEC)?);
-        memory.write_all(&serde_json::to_vec(self)?)?;
-        Ok(memory.into())
+        in_memory(self)
     }
 
-    /// Leaves the memory as it is, for others to read.
     pub(super) fn read(memory: impl AsFd) -> io::Result<Order> {
-        let bytes = u64::try_from(fstat(&memory)?.st_size).unwrap_or_default().min(ORDER_BYTES_MAX);
-        let mut written = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
-        let mut read = 0;
-        while let Some(left) = written.get_mut(read..).filter(|left| !left.is_empty()) {
-            match pread(&memory, left, read as u64)? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                more => read += more,
-            }
-        }
-        Ok(serde_json::from_slice(&written)?)
+        from_memory(memory)
     }
+}
+
+/// In memory without a name.
+pub(super) fn in_memory(told: &impl Serialize) -> io::Result<OwnedFd> {
+    let mut memory = std::fs::File::from(memfd_create("order", MemfdFlags::CLOEXEC)?);
+    memory.write_all(&serde_json::to_vec(told)?)?;
+    Ok(memory.into())
+}
+
+/// Leaves the memory as it is, for others to read.
+pub(super) fn from_memory<T: DeserializeOwned>(memory: impl AsFd) -> io::Result<T> {
+    let bytes = u64::try_from(fstat(&memory)?.st_size).unwrap_or_default().min(ORDER_BYTES_MAX);
+    let mut written = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
+    let mut read = 0;
+    while let Some(left) = written.get_mut(read..).filter(|left| !left.is_empty()) {
+        match pread(&memory, left, read as u64)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            more => read += more,
+        }
+    }
+    Ok(serde_json::from_slice(&written)?)
 }
 
 impl OrderedMount {

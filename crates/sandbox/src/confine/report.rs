@@ -1,7 +1,7 @@
 //! `Report`: what is said about one program over its pipe, a line each: by the spawner until there is an init, by that
 //! afterwards. The pipe ends when everything is over and tidied up.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,7 +15,7 @@ pub(super) enum Report {
     /// All layers stand, and the program cannot be run: as a shell's code says, 126 or 127.
     NotRun { code: i32, why: String },
     /// The program runs.
-    Started { without: Vec<Layer>, memory: MemoryKeeper, is_from_pool: bool },
+    Started { without: Vec<Layer>, memory: MemoryKeeper, is_from_pool: bool, by: StartedBy },
     /// A limit that is found when all is over.
     Reached(Limit),
     /// The program has ended.
@@ -29,6 +29,32 @@ pub enum MemoryKeeper {
     ControlGroup,
     /// Init, which looks ten times a second. A program may take more in between: this is degraded.
     Watchdog,
+}
+
+/// What made a program's namespaces and its root folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StartedBy {
+    /// Toolcrib itself.
+    Own,
+    /// `bwrap`, where only that may. Toolcrib looks at what it has made before the program runs.
+    Bwrap,
+}
+
+impl StartedBy {
+    /// As `doctor` and records name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            StartedBy::Own => "own",
+            StartedBy::Bwrap => "bwrap",
+        }
+    }
+}
+
+impl MemoryKeeper {
+    /// With this way into a control group, or none.
+    pub(super) fn of(group: Option<&OwnedFd>) -> MemoryKeeper {
+        if group.is_some() { MemoryKeeper::ControlGroup } else { MemoryKeeper::Watchdog }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

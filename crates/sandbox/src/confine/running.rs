@@ -18,7 +18,7 @@ use super::layer::Layer;
 use super::limits::{Limit, Limits};
 use super::order::Order;
 use super::packet::{Packet, connection, receive_files};
-use super::report::{Ending, MemoryKeeper, Report};
+use super::report::{Ending, MemoryKeeper, Report, StartedBy};
 use super::workspace::Surveyed;
 use crate::egress::{Doors, Egress, Journal, WayOut};
 use crate::guard::{TERMINATION, VOLUNTARY_EXIT};
@@ -88,6 +88,7 @@ pub(super) struct Started {
     pub(super) without: Vec<Layer>,
     pub(super) memory: MemoryKeeper,
     pub(super) is_from_pool: bool,
+    pub(super) by: StartedBy,
 }
 
 /// Our end of the lifeline, and what ends it.
@@ -141,7 +142,10 @@ impl Running {
     ) -> io::Result<Running> {
         let journal = Arc::new(Journal::new());
         let egress = match pipes.doors.map(|socket| receive_files(&socket)).transpose()?.flatten() {
-            Some((_, doors)) => Some(Egress::open(sorted(doors)?, Arc::new(way), journal.clone())?),
+            Some((_, doors)) => {
+                let doors = sorted(doors, !started.without.contains(&Layer::Names))?;
+                Some(Egress::open(doors, Arc::new(way), journal.clone())?)
+            }
             None => None,
         };
         let line = Arc::new(Line {
@@ -180,7 +184,7 @@ impl Running {
         &self.journal
     }
 
-    /// Layers that are missing and waived.
+    /// Layers that are missing and waived, and [`Layer::Names`] where `bwrap` has started it.
     pub fn without(&self) -> &[Layer] {
         &self.started.without
     }
@@ -193,6 +197,11 @@ impl Running {
     /// Whether its sandbox was there before it was asked for.
     pub fn is_from_pool(&self) -> bool {
         self.started.is_from_pool
+    }
+
+    /// What has started it.
+    pub fn started_by(&self) -> StartedBy {
+        self.started.by
     }
 
     /// Waits until the program has ended, nothing of it is left, and what it could write has been looked at. May be
@@ -257,9 +266,10 @@ impl Drop for Running {
 }
 
 /// The doors in the order in which init hands them out.
-fn sorted(doors: Vec<OwnedFd>) -> io::Result<Doors> {
+fn sorted(doors: Vec<OwnedFd>, has_names: bool) -> io::Result<Doors> {
     let mut doors = doors.into_iter();
-    let (proxy, names) = doors.next().zip(doors.next()).ok_or(io::ErrorKind::InvalidData)?;
+    let proxy = doors.next().ok_or(io::ErrorKind::InvalidData)?;
+    let names = if has_names { Some(doors.next().ok_or(io::ErrorKind::InvalidData)?) } else { None };
     Ok(Doors { proxy, names, direct: doors.collect() })
 }
 

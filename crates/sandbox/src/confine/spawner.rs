@@ -1,6 +1,7 @@
 //! The spawner: a process with one thread that makes an init in namespaces of its own for each program it is asked for,
 //! and tidies up behind it. It lives as long as the process that started it, and until the last of its programs is gone.
 
+mod bwrap;
 mod clone;
 mod control_group;
 mod idmap;
@@ -12,8 +13,10 @@ mod run_user;
 mod sandbox;
 
 use std::collections::HashSet;
+use std::ffi::OsString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +25,11 @@ use rustix::io::Errno;
 use rustix::process::{getuid, setsid};
 use rustix::stdio::{dup2_stdin, stdin};
 
+pub(super) use bwrap::BWRAP;
+
+use super::init::after_bwrap::INIT_WORD;
 use super::init::filters::Filters;
+use super::init::main_after_bwrap;
 use super::init::system::System;
 use super::mount::about;
 use super::packet::{Asked, Packet};
@@ -41,6 +48,8 @@ struct Spawner {
     filters: Arc<Filters>,
     system: Arc<System>,
     owned: Owned,
+    /// Where we are an ordinary user and one may be trusted. Gone once it is known that we need none.
+    bwrap: Option<bwrap::Launcher>,
     maps: OwnerMaps,
     runs: Vec<Run>,
     pool: Pool,
@@ -57,14 +66,24 @@ struct Woken {
     have_mounts_changed: bool,
 }
 
-/// The whole life of a spawner. Its stdin is the socket over which it is asked. Must be called in a process started for
-/// nothing else, before any thread exists. Returns the exit code.
-pub fn main() -> i32 {
-    // Whoever waits for an answer sees the socket's end and says so.
-    i32::from(spawn().is_err())
+/// The whole life of a spawner, or of an init that `bwrap` has started for one. Its stdin is the socket over which it is
+/// asked; `words` are those behind the launcher's own. Must be called in a process started for nothing else, before any
+/// thread exists. Returns the exit code.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
+    main_with(words, Path::new(bwrap::BWRAP))
 }
 
-fn spawn() -> io::Result<()> {
+/// The same with another `bwrap`, for tests.
+pub fn main_with(words: impl IntoIterator<Item = OsString>, bwrap: &Path) -> i32 {
+    let mut words = words.into_iter();
+    if words.next().is_some_and(|word| word == INIT_WORD) {
+        return main_after_bwrap(words);
+    }
+    // Whoever waits for an answer sees the socket's end and says so.
+    i32::from(spawn(bwrap).is_err())
+}
+
+fn spawn(bwrap: &Path) -> io::Result<()> {
     // Not ours to be ended by: signals from the terminal of whoever started us. Fails only for a group's leader.
     let _ = setsid();
     let socket = rustix::io::fcntl_dupfd_cloexec(stdin(), 3)?;
@@ -74,11 +93,14 @@ fn spawn() -> io::Result<()> {
     let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
     let groups = ControlGroups::find();
+    // Root makes its namespaces itself.
+    let bwrap = if users.is_none() { bwrap::Launcher::find(bwrap) } else { None };
     let mut spawner = Spawner {
         socket: Some(socket),
         filters,
         system,
         owned: Owned { users, groups },
+        bwrap,
         maps,
         runs: Vec::new(),
         pool: Pool::default(),
@@ -106,12 +128,14 @@ fn spawn() -> io::Result<()> {
 }
 
 impl Spawner {
-    /// Waits until something is asked, a program is over or is to end, or there is something to do in the pool.
+    /// Waits until something is asked, a program is over or is to end, or there is something to do in the pool or with a
+    /// `bwrap` that does not answer.
     fn wait(&self) -> io::Result<Woken> {
         let inits = self.runs.iter().flat_map(Run::wakers).chain(self.pool.wakers());
         let mut waited_for: Vec<_> = inits.chain([self.machine_mounts.waker()]).collect();
         waited_for.extend(self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN)));
-        let left = self.pool.next().map(|at| at.saturating_duration_since(Instant::now()));
+        let next = self.runs.iter().filter_map(Run::answer_by).chain(self.pool.next()).min();
+        let left = next.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut waited_for, left.as_ref()) {
             Ok(_) => {}
@@ -138,6 +162,12 @@ impl Spawner {
     /// What stands in for absent files of all runs.
     fn held(&self) -> HashSet<Identity> {
         self.runs.iter().flat_map(Run::held).collect()
+    }
+
+    /// Whether our own way is not to be had. Once it is, it stays so.
+    fn needs_bwrap(&mut self) -> bool {
+        self.bwrap.take_if(|_| clone::gives_rights());
+        self.bwrap.is_some()
     }
 
     fn start(&mut self, packet: Packet) {

@@ -38,7 +38,9 @@ async fn what_succeeds_outside_is_held_inside() {
         let mut wrong = Vec::new();
         for (outside, inside) in outside.iter().zip(&inside) {
             assert_eq!(outside.name, inside.name);
-            if outside.is_possible_outside && outside.held != Held::Escaped {
+            // There some are held by what stands in for the system.
+            let is_tried = !super::bwrap::is_blocked();
+            if is_tried && outside.is_possible_outside && outside.held != Held::Escaped {
                 wrong.push(format!("{} does not succeed outside: {:?}", outside.name, outside.held));
             }
             if inside.held != Held::Held && !allowed.contains(&inside.name) {

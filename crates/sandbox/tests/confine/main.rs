@@ -6,6 +6,7 @@
 
 mod aside;
 mod bombs;
+mod bwrap;
 mod ends;
 mod escapes;
 mod faults;
@@ -26,8 +27,18 @@ use tokio::time::timeout;
 /// A test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// Names another `bwrap` than the system's.
+const BWRAP: &str = "TOOLCRIB_TEST_BWRAP";
+
 fn spawner() -> Launcher {
-    Launcher { guard: PathBuf::from(env!("CARGO_BIN_EXE_toolcrib-spawner")), guard_args: Vec::new() }
+    let bwrap = std::env::var(BWRAP).ok().map(|bwrap| ["bwrap".to_owned(), bwrap]);
+    let guard_args = bwrap.into_iter().flatten().collect();
+    Launcher { guard: PathBuf::from(env!("CARGO_BIN_EXE_toolcrib-spawner")), guard_args }
+}
+
+/// One that does everything itself.
+fn without_bwrap() -> Launcher {
+    Launcher { guard_args: vec!["bwrap".to_owned(), "/nonexistent/bwrap".to_owned()], ..spawner() }
 }
 
 fn probe() -> Launcher {

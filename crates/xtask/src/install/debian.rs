@@ -38,6 +38,8 @@ const NEEDED: &[Needed] = &[
     Needed { probe: &["openssl", "version"], package: "openssl" },
     // In which a person signs in.
     Needed { probe: &["chromium", "--version"], package: "chromium" },
+    // What starts confined programs where we may make no namespaces.
+    Needed { probe: &["bwrap", "--version"], package: "bubblewrap" },
     // Debian leaves this part of Python out of its plain package.
     Needed { probe: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" },
 ];
@@ -106,7 +108,7 @@ mod tests {
         assert_eq!(missing(NEEDED, |_| true), Vec::<&str>::new());
         assert_eq!(
             missing(NEEDED, |probe| probe[0] == "git"),
-            ["npm", "openssl", "chromium", "python3-venv"]
+            ["npm", "openssl", "chromium", "bubblewrap", "python3-venv"]
         );
     }
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use rustix::fs::statvfs;
+use rustix::fs::{StatVfs, statvfs};
 
 use super::root::scratch_folders;
 use crate::confine::limits::Limit;
@@ -13,6 +13,12 @@ use crate::confine::order::Order;
 pub(super) struct Exhaustible {
     processes: u64,
     scratch: Vec<&'static str>,
+}
+
+/// How much is in a scratch folder, or may be.
+pub(super) struct Scratch {
+    pub(super) bytes: u64,
+    pub(super) files: u64,
 }
 
 impl Exhaustible {
@@ -27,6 +33,17 @@ impl Exhaustible {
             return Some(Limit::Processes);
         }
         self.scratch.iter().any(|folder| is_full(folder)).then_some(Limit::ScratchBytes)
+    }
+
+    /// What is in the scratch folder that has most of it.
+    pub(super) fn used(&self) -> Scratch {
+        let rooms: Vec<_> = self.scratch.iter().filter_map(|folder| statvfs(*folder).ok()).collect();
+        let bytes = |room: &StatVfs| room.f_blocks.saturating_sub(room.f_bfree).saturating_mul(room.f_frsize);
+        let files = |room: &StatVfs| room.f_files.saturating_sub(room.f_ffree);
+        Scratch {
+            bytes: rooms.iter().map(bytes).max().unwrap_or_default(),
+            files: rooms.iter().map(files).max().unwrap_or_default(),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use super::system::System;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 use crate::confine::packet::Packet;
-use crate::confine::report::MemoryKeeper;
+use crate::confine::plan::Plan;
+use crate::confine::report::{MemoryKeeper, Report, StartedBy};
 
 /// The user and group of the program, as it sees them.
 pub(crate) const USER: u32 = 1000;
@@ -33,8 +34,10 @@ pub(crate) struct Empty {
 
 /// All that an init has.
 pub(crate) struct Init {
-    pub(crate) sandbox: Empty,
     pub(crate) order: Order,
+    pub(crate) memory: MemoryKeeper,
+    /// Over which it speaks with the spawner.
+    pub(crate) socket: OwnedFd,
     /// As root: the order's mounts, which only root could take.
     pub(crate) mounts: Vec<OwnedFd>,
     /// Where the doors in its network are handed out, if it has a way out.
@@ -42,22 +45,45 @@ pub(crate) struct Init {
     pub(crate) streams: [OwnedFd; 3],
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,
+    pub(crate) filters: Arc<Filters>,
+    /// Layers that are missing and waived.
+    pub(crate) without: Vec<Layer>,
     /// Whether the sandbox was there before its program was asked for.
     pub(crate) is_from_pool: bool,
+    /// What `bwrap` was to make, if that has started us.
+    pub(crate) plan: Option<Plan>,
 }
 
 impl Init {
     /// With the order that came in the packet.
     pub(super) fn new(sandbox: Empty, order: Order, packet: Packet, is_from_pool: bool) -> Init {
         let Packet { order: _, streams, lifeline, report, doors, mounts } = packet;
-        Init { sandbox, order, mounts, doors, streams, lifeline, report, is_from_pool }
+        let Empty { group, socket, outside: _, filters, system: _, without } = sandbox;
+        let memory = MemoryKeeper::of(group.as_ref());
+        Init {
+            order,
+            memory,
+            socket,
+            mounts,
+            doors,
+            streams,
+            lifeline,
+            report,
+            filters,
+            without,
+            is_from_pool,
+            plan: None,
+        }
     }
 
-    /// What keeps the program to its limit of memory.
-    pub(super) fn memory_keeper(&self) -> MemoryKeeper {
-        match self.sandbox.group {
-            Some(_) => MemoryKeeper::ControlGroup,
-            None => MemoryKeeper::Watchdog,
+    /// What is said when the program runs, without these layers.
+    pub(super) fn started(&self, without: &[Layer]) -> Report {
+        let by = if self.plan.is_some() { StartedBy::Bwrap } else { StartedBy::Own };
+        Report::Started {
+            without: without.to_vec(),
+            memory: self.memory,
+            is_from_pool: self.is_from_pool,
+            by,
         }
     }
 }

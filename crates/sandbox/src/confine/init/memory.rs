@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::fd::OwnedFd;
 
 use super::given::Empty;
 
@@ -10,9 +11,11 @@ const MYSELF: &[u8] = b"0";
 
 /// What is started later is in the same group.
 pub(super) fn join_group(sandbox: &Empty) -> io::Result<()> {
-    if let Some(group) = &sandbox.group {
-        rustix::io::write(group, MYSELF)?;
-    }
+    sandbox.group.as_ref().map_or(Ok(()), join)
+}
+
+pub(in crate::confine) fn join(group: &OwnedFd) -> io::Result<()> {
+    rustix::io::write(group, MYSELF)?;
     Ok(())
 }
 

@@ -38,6 +38,32 @@ pub(super) fn open_doors(init: &Init) -> io::Result<()> {
     send_files(doors, FILES, &files)
 }
 
+/// Whether something can be sent to the device, which nobody here may raise.
+pub(super) fn find_loopback(init: &Init) -> io::Result<()> {
+    if init.without.contains(&Layer::NetworkNamespace) {
+        return Ok(());
+    }
+    let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
+    // It only looks for a way.
+    socket.connect((Ipv4Addr::LOCALHOST, PROXY_PORT))
+}
+
+/// The doors that somebody without rights may make: the proxy's, and one for each port that is free to all. There is no name
+/// server, and what it would answer with leads nowhere.
+pub(super) fn open_free_doors(init: &Init) -> io::Result<()> {
+    let (Some(ports), Some(doors)) = (&init.order.ports, &init.doors) else { return Ok(()) };
+    let proxy = TcpListener::bind((Ipv4Addr::LOCALHOST, PROXY_PORT)).map_err(about("proxy"))?;
+    let mut files: Vec<OwnedFd> = vec![proxy.into()];
+    for port in ports {
+        match listen(*port) {
+            Ok(door) => files.push(door.into()),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+            Err(error) => return Err(about(format!("port {port}"))(error)),
+        }
+    }
+    send_files(doors, FILES, &files)
+}
+
 /// At all addresses, of which the machine may have no new ones.
 fn listen(port: u16) -> io::Result<TcpListener> {
     TcpListener::bind((Ipv6Addr::UNSPECIFIED, port))

@@ -23,7 +23,7 @@ const STEPS: [(Layer, Step<Init>); 4] = [
     (Layer::Landlock, landlock::restrict),
     // Not before the fence, which opens files of its own.
     (Layer::Rlimits, limit),
-    (Layer::Seccomp, |init| init.sandbox.filters.apply(init.order.sockets)),
+    (Layer::Seccomp, |init| init.filters.apply(init.order.sockets)),
 ];
 
 /// What a shell says of a program that is not there, and of one that may not be run.
@@ -50,7 +50,7 @@ pub(super) fn start(mut init: Init) -> Option<Started> {
     drop(report);
     match answer(&mut result) {
         None => {}
-        Some(Report::Started { without, .. }) => init.sandbox.without = without,
+        Some(Report::Started { without, .. }) => init.without = without,
         Some(why) => return refuse(&init, &why),
     }
     Some(Started::new(init, program, began))
@@ -77,14 +77,13 @@ fn answer(result: &mut PipeReader) -> Option<Report> {
 fn run(init: &Init, report: impl AsFd) -> Report {
     // Signals that it sends to its group are not init's. It leads no group yet, so this cannot fail.
     let _ = setsid();
-    let mut without = init.sandbox.without.clone();
+    let mut without = init.without.clone();
     for (layer, step) in STEPS {
         match step(init) {
             Ok(()) => {}
             Err(_) if init.order.does_without(layer) => {
                 without.push(layer);
-                let (without, memory) = (without.clone(), init.memory_keeper());
-                Report::Started { without, memory, is_from_pool: init.is_from_pool }.write(&report);
+                init.started(&without).write(&report);
             }
             Err(error) => return Report::missing(layer, error),
         }

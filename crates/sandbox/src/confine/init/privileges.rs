@@ -15,7 +15,7 @@ use crate::confine::mount::about;
 const HOST_NAME: &[u8] = b"sandbox";
 
 /// Bits of capabilities that a kernel may know.
-const CAPABILITIES_MAX: u32 = 64;
+pub(super) const CAPABILITIES_MAX: u32 = 64;
 
 pub(super) fn name_host(_: &Empty) -> io::Result<()> {
     Ok(sethostname(HOST_NAME)?)
@@ -45,6 +45,6 @@ pub(super) fn drop_capabilities(_: &Init) -> io::Result<()> {
     Ok(set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none })?)
 }
 
-pub(super) fn forbid_new(_: &Empty) -> io::Result<()> {
+pub(super) fn forbid_new<T>(_: &T) -> io::Result<()> {
     Ok(set_no_new_privs(true)?)
 }

@@ -18,7 +18,7 @@ use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
 use crate::confine::order::Order;
 
 /// Files of our own in its place.
-const WRITTEN: [(&str, &str); 4] = [
+pub(in crate::confine) const WRITTEN: [(&str, &str); 4] = [
     ("etc/passwd", "agent:x:1000:1000::/home/agent:/bin/sh\nnobody:x:65534:65534::/nonexistent:/bin/false\n"),
     ("etc/group", "agent:x:1000:\nnogroup:x:65534:\n"),
     ("etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
@@ -45,6 +45,10 @@ const SITE: &str = "/usr";
 
 /// Nothing that is mounted from here on shows outside, nor the other way round.
 pub(super) fn part_from_host(_: &Empty) -> io::Result<()> {
+    part_from_others()
+}
+
+pub(in crate::confine) fn part_from_others() -> io::Result<()> {
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
 }
 
@@ -69,11 +73,16 @@ pub(super) fn build(sandbox: &Empty) -> io::Result<()> {
 
 /// How much a scratch folder holds, as tmpfs is told.
 fn room(bytes: u64) -> String {
-    format!("size={bytes},nr_inodes={}", bytes.div_ceil(SCRATCH_FILE_BYTES))
+    format!("size={bytes},nr_inodes={}", scratch_files(bytes))
+}
+
+/// How many files there may be in a scratch folder of so many bytes.
+pub(super) fn scratch_files(bytes: u64) -> u64 {
+    bytes.div_ceil(SCRATCH_FILE_BYTES)
 }
 
 /// Folders that are empty at its start, and gone with the program.
-pub(super) fn scratch_folders(order: &Order) -> impl Iterator<Item = &'static str> {
+pub(in crate::confine) fn scratch_folders(order: &Order) -> impl Iterator<Item = &'static str> {
     SCRATCH.into_iter().filter(|folder| order.mounts.iter().all(|mount| mount.at != *folder))
 }
 
@@ -159,6 +168,11 @@ pub(super) fn enter(init: &Init) -> io::Result<()> {
     // The old root lies on the new one now.
     unmount(".", UnmountFlags::DETACH)?;
     std::env::set_current_dir("/")?;
+    go_to_work(init)
+}
+
+/// Where the program starts.
+pub(super) fn go_to_work(init: &Init) -> io::Result<()> {
     let cwd = Path::new(&init.order.cwd);
     std::env::set_current_dir(cwd).map_err(about(cwd))
 }

@@ -100,6 +100,16 @@ impl System {
         files.map(|shown| stat(shown.path).ok().map(|stat| (stat.st_dev, stat.st_ino))).collect()
     }
 
+    /// Its files and folders, and which of them are devices.
+    pub(in crate::confine) fn shown(&self) -> impl Iterator<Item = (&Path, bool)> {
+        self.shown.iter().map(|shown| (shown.path, shown.is_device()))
+    }
+
+    /// Its links with their texts, below the root.
+    pub(in crate::confine) fn links(&self) -> impl Iterator<Item = (&Path, &Path)> {
+        self.links.iter().map(|(path, to)| (&**path, &**to))
+    }
+
     /// To be called while the old root is in its place.
     pub(super) fn take(&self) -> io::Result<Taken> {
         self.shown.iter().map(Shown::take).collect()

@@ -11,18 +11,22 @@ use crate::confine::mount::about;
 /// Maps the user outside to the one inside, and becomes that one for good.
 pub(super) fn take(sandbox: &Empty) -> io::Result<()> {
     // Until the map is written, nobody here knows who we are.
-    let (outside, group) = sandbox.outside;
-    // Who has changed its user does not own its files in /proc any more.
-    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
-    write("setgroups", "deny")?;
-    write("uid_map", &format!("{USER} {outside} 1"))?;
-    write("gid_map", &format!("{USER} {group} 1"))?;
+    map(sandbox.outside)?;
     let (uid, gid) = (Uid::from_raw(USER), Gid::from_raw(USER));
     set_thread_res_gid(gid, gid, gid)?;
     set_thread_res_uid(uid, uid, uid)?;
     // The program must not read what this process remembers of the spawner, nor write in it.
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
+}
+
+/// User and group, as they are outside, are the program's inside.
+pub(in crate::confine) fn map((outside, group): (u32, u32)) -> io::Result<()> {
+    // Who has changed its user does not own its files in /proc any more.
+    set_dumpable_behavior(DumpableBehavior::Dumpable)?;
+    write("setgroups", "deny")?;
+    write("uid_map", &format!("{USER} {outside} 1"))?;
+    write("gid_map", &format!("{USER} {group} 1"))
 }
 
 fn write(file: &str, text: &str) -> io::Result<()> {

@@ -9,9 +9,10 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 
 use super::children::Children;
-use super::exhausted::Exhaustible;
+use super::exhausted::{Exhaustible, Scratch};
 use super::given::{Empty, Init};
 use super::memory;
+use super::root::scratch_files;
 use crate::confine::limits::{Limit, Limits};
 use crate::confine::packet::{OVER, send_files};
 use crate::confine::report::{Ending, MemoryKeeper, Report};
@@ -33,6 +34,7 @@ pub(super) struct Started {
     deadline: Option<Instant>,
     /// What init sees to itself.
     memory_bytes_max: Option<u64>,
+    scratch: Option<Scratch>,
     /// What is looked at when it has failed.
     exhaustible: Exhaustible,
     lifeline: OwnedFd,
@@ -43,14 +45,30 @@ pub(super) struct Started {
 impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
-        let memory = init.memory_keeper();
-        let Init { sandbox, order, lifeline, report, is_from_pool, .. } = init;
+        init.started(&init.without).write(&init.report);
+        let Init { order, lifeline, report, memory, plan, socket, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
-        Report::Started { without: sandbox.without, memory, is_from_pool }.write(&report);
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
+        // The file systems that `bwrap` makes take any number of files, and if it is setuid any number of bytes.
+        let most = || Scratch {
+            bytes: order.limits.scratch_bytes,
+            files: scratch_files(order.limits.scratch_bytes),
+        };
+        let scratch = plan.map(|_| most());
         let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
-        let socket = sandbox.socket;
-        Started { program, deadline, memory_bytes_max, exhaustible, lifeline, report, socket }
+        Started { program, deadline, memory_bytes_max, scratch, exhaustible, lifeline, report, socket }
+    }
+}
+
+impl Started {
+    /// What is used of each limit that init keeps itself.
+    fn watched(&self) -> Vec<(u64, u64, Limit)> {
+        let memory = self.memory_bytes_max.map(|most| (memory::used(), most, Limit::MemoryBytes));
+        let scratch = self.scratch.iter().flat_map(|most| {
+            let used = self.exhaustible.used();
+            [(used.bytes, most.bytes), (used.files, most.files)]
+        });
+        memory.into_iter().chain(scratch.map(|(used, most)| (used, most, Limit::ScratchBytes))).collect()
     }
 }
 
@@ -101,12 +119,13 @@ fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
         if left.is_some_and(|left| left.is_zero()) {
             return Ok((killed, Some(Limit::Time)));
         }
-        let used = started.memory_bytes_max.map(|most| (memory::used(), most));
-        if used.is_some_and(|(used, most)| used > most) {
-            return Ok((killed, Some(Limit::MemoryBytes)));
+        let watched = started.watched();
+        if let Some((_, _, limit)) = watched.iter().find(|(used, most, _)| used > most) {
+            return Ok((killed, Some(*limit)));
         }
-        let next_look =
-            used.map(|(used, most)| if used < most / LITTLE { LOOK_SELDOM_EVERY } else { LOOK_EVERY });
+        let next_look = watched
+            .iter()
+            .map(|(used, most, _)| if *used < most / LITTLE { LOOK_SELDOM_EVERY } else { LOOK_EVERY });
         let left = left.into_iter().chain(next_look).min();
         match sleep(&children, &started.lifeline, left)? {
             Heard::Nothing => {}

@@ -3,9 +3,10 @@
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
 
 use crate::confine::fork::exit;
+use crate::confine::init::{root, user};
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 
@@ -51,11 +52,26 @@ pub(super) fn missing(order: &Order) -> Result<Vec<Layer>, (Layer, io::Error)> {
 }
 
 fn try_out(flags: i32) -> io::Result<()> {
+    in_child(flags, || Ok(())).map(drop)
+}
+
+/// Whether a user namespace can be made in which we have rights: some systems let everybody make one, and have it give none.
+pub(super) fn gives_rights() -> bool {
+    let ourselves = (getuid().as_raw(), getgid().as_raw());
+    let made = in_child(libc::CLONE_NEWUSER | libc::CLONE_NEWNS, || {
+        user::map(ourselves)?;
+        root::part_from_others()
+    });
+    made.is_ok_and(|code| code == Some(0))
+}
+
+/// How `work` ended in a child with these namespaces.
+fn in_child(flags: i32, work: impl FnOnce() -> io::Result<()>) -> io::Result<Option<i32>> {
     match clone(flags)? {
-        Side::Child => exit(0),
+        Side::Child => exit(i32::from(work().is_err())),
         Side::Parent { child, .. } => {
-            rustix::process::waitpid(Some(child), rustix::process::WaitOptions::empty())?;
-            Ok(())
+            let ended = waitpid(Some(child), WaitOptions::empty())?;
+            Ok(ended.and_then(|(_, status)| status.exit_status()))
         }
     }
 }

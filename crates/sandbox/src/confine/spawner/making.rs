@@ -16,8 +16,11 @@ use crate::confine::layer::Layer;
 use crate::confine::packet::connection;
 
 impl Spawner {
-    /// Makes what is missing in the pool.
+    /// Makes what is missing in the pool; nothing where only bwrap may make it.
     pub(super) fn fill(&mut self) {
+        if self.needs_bwrap() {
+            return;
+        }
         while self.pool.has_room() && self.runs.len() < RUNS_MAX {
             let Some(empty) = self.empty() else { break };
             self.pool.add(empty);

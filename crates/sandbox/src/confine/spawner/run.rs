@@ -4,10 +4,12 @@ use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Spawner;
+use super::bwrap::Started;
 use super::clone::Side;
 use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
@@ -28,8 +30,10 @@ pub(super) struct Run {
     report: OwnedFd,
     placeholders: Vec<Placeholder>,
     state: State,
-    /// Whether its init may still say something.
+    /// Whether its init may still say that nothing else is left.
     is_heard: bool,
+    /// The bwrap that makes its init, in whose place it stands in the sandbox.
+    bwrap: Option<Started>,
 }
 
 /// How far a run is.
@@ -43,9 +47,13 @@ enum State {
 }
 
 impl Run {
-    /// In a sandbox from the pool, or else in a new one: whatever goes wrong with the former, the latter names it.
+    /// In a sandbox from the pool, or else in a new one: whatever goes wrong with the former, the latter names it. None is
+    /// made ahead by bwrap.
     pub(super) fn start(spawner: &mut Spawner, packet: Packet) -> Result<Run, Report> {
         let order = Order::read(&packet.order).map_err(|error| Report::missing(Layer::Spawner, error))?;
+        if spawner.needs_bwrap() {
+            return Run::by_bwrap(spawner, &order, packet);
+        }
         match Run::from_pool(spawner, &order, packet) {
             Ok(run) => Ok(run),
             Err(packet) => Run::anew(spawner, order, packet),
@@ -74,14 +82,7 @@ impl Run {
     fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
         let sockets = connection().map_err(|error| Report::missing(Layer::Spawner, error));
         let (socket, theirs) = sockets?;
-        let (belongings, way_in) = Belongings::take(&mut spawner.owned)?;
-        let prepared = match prepare(spawner, &belongings, &order) {
-            Ok(prepared) => prepared,
-            Err(why) => {
-                belongings.give_back(&mut spawner.owned);
-                return Err(why);
-            }
-        };
+        let (belongings, way_in, prepared) = take(spawner, &order)?;
         packet.mounts = prepared.mounts;
         match clone_init(&mut spawner.lacking, &belongings, Some(&order)) {
             Ok((Side::Parent { child, handle }, _)) => {
@@ -102,9 +103,27 @@ impl Run {
         }
     }
 
+    fn by_bwrap(spawner: &mut Spawner, order: &Order, packet: Packet) -> Result<Run, Report> {
+        let (belongings, way_in, prepared) = take(spawner, order)?;
+        let launcher = spawner.bwrap.as_ref().ok_or((Layer::Spawner, io::ErrorKind::NotFound.into()));
+        match launcher.and_then(|bwrap| bwrap.start(order, &spawner.system, way_in.as_ref(), &packet)) {
+            Ok((init, handle, socket, started)) => {
+                let sandbox = Sandbox { init, handle, socket, belongings };
+                let run = Run::new(sandbox, packet, prepared.placeholders);
+                Ok(Run { bwrap: Some(started), is_heard: false, ..run })
+            }
+            Err((layer, error)) => {
+                close(prepared.placeholders, spawner);
+                belongings.give_back(&mut spawner.owned);
+                Err(Report::missing(layer, error))
+            }
+        }
+    }
+
     fn new(sandbox: Sandbox, packet: Packet, placeholders: Vec<Placeholder>) -> Run {
         let Packet { lifeline, report, .. } = packet;
-        Run { sandbox, lifeline: Some(lifeline), report, placeholders, state: State::Running, is_heard: true }
+        let (lifeline, state) = (Some(lifeline), State::Running);
+        Run { sandbox, lifeline, report, placeholders, state, is_heard: true, bwrap: None }
     }
 
     /// What wakes the spawner for it: the end of its init, and that of its lifeline.
@@ -112,7 +131,14 @@ impl Run {
         let lifeline = self.lifeline.as_ref();
         let lifeline = lifeline.map(|lifeline| PollFd::new(lifeline, PollFlags::empty()));
         let ear = self.is_heard.then(|| self.sandbox.ear());
-        std::iter::once(self.sandbox.waker()).chain(ear).chain(lifeline)
+        let own = self.bwrap.is_none().then(|| self.sandbox.waker());
+        let bwrap = self.bwrap.iter().flat_map(|bwrap| bwrap.wakers(&self.sandbox));
+        own.into_iter().chain(bwrap).chain(ear).chain(lifeline)
+    }
+
+    /// Until when its init is waited for, if bwrap makes it.
+    pub(super) fn answer_by(&self) -> Option<Instant> {
+        self.bwrap.as_ref().and_then(Started::answer_by)
     }
 
     /// Ends it if its lifeline has ended, and sees whether it is over.
@@ -120,9 +146,13 @@ impl Run {
         if self.lifeline.as_ref().is_some_and(has_ended) {
             self.lifeline = None;
             // Its init does the same by itself; this holds even if that were stuck.
-            self.sandbox.kill();
+            self.kill();
         }
-        if self.sandbox.has_ended() {
+        let is_gone = match &mut self.bwrap {
+            None => self.sandbox.has_ended(),
+            Some(bwrap) => bwrap.is_gone(&self.sandbox, &self.report),
+        };
+        if is_gone {
             self.state = State::Gone;
         } else if self.is_heard {
             match hear(&self.sandbox.socket) {
@@ -134,13 +164,20 @@ impl Run {
         }
     }
 
+    fn kill(&self) {
+        match &self.bwrap {
+            None => self.sandbox.kill(),
+            Some(bwrap) => bwrap.kill(&self.sandbox),
+        }
+    }
+
     pub(super) fn is_over(&self) -> bool {
         self.state != State::Running
     }
 
     /// What stands in for absent files of this run.
     pub(super) fn held(&self) -> impl Iterator<Item = Identity> {
-        self.placeholders.iter().map(Placeholder::identity)
+        self.placeholders.iter().filter_map(Placeholder::identity)
     }
 
     /// Takes away what was made for it and is not in `held` by others.
@@ -161,6 +198,18 @@ struct Prepared {
     /// As root.
     mounts: Vec<OwnedFd>,
     placeholders: Vec<Placeholder>,
+}
+
+/// What a new sandbox for the order takes, with the way into its control group.
+fn take(spawner: &mut Spawner, order: &Order) -> Result<(Belongings, Option<OwnedFd>, Prepared), Report> {
+    let (belongings, way_in) = Belongings::take(&mut spawner.owned)?;
+    match prepare(spawner, &belongings, order) {
+        Ok(prepared) => Ok((belongings, way_in, prepared)),
+        Err(why) => {
+            belongings.give_back(&mut spawner.owned);
+            Err(why)
+        }
+    }
 }
 
 fn prepare(spawner: &mut Spawner, belongings: &Belongings, order: &Order) -> Result<Prepared, Report> {
@@ -198,8 +247,9 @@ impl Prepared {
             self.mounts = order.mounts.iter().map(&mut take).collect::<Result<_, _>>()?;
         }
         for ordered in &order.mounts {
-            let held = spawner.held().into_iter().chain(self.placeholders.iter().map(Placeholder::identity));
-            let made = make_all(ordered, &held.collect());
+            let ours = self.placeholders.iter().filter_map(Placeholder::identity);
+            let held = spawner.held().into_iter().chain(ours).collect();
+            let made = make_all(ordered, &held, spawner.bwrap.is_some());
             self.placeholders.extend(made.map_err(|error| (Layer::ProtectedPaths, error))?);
         }
         Ok(())

@@ -82,8 +82,11 @@ impl Program {
         let names = std::net::UdpSocket::bind("127.0.0.1:0").expect("a port");
         let (proxy_at, names_at) = (proxy.local_addr().expect("bound"), names.local_addr().expect("bound"));
         let listen = |at: &SocketAddr| std::net::TcpListener::bind(at).expect("a port").into();
-        let doors =
-            Doors { proxy: proxy.into(), names: names.into(), direct: direct.iter().map(listen).collect() };
+        let doors = Doors {
+            proxy: proxy.into(),
+            names: Some(names.into()),
+            direct: direct.iter().map(listen).collect(),
+        };
         let journal = Arc::new(Journal::new());
         let egress = Egress::open_in(doors, way, Arc::clone(&journal), Arc::new(Internet::new()), NET);
         Program { egress: Some(egress.expect("sockets")), journal, proxy: proxy_at, names: names_at }
