@@ -4,7 +4,7 @@ import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
 
 const config = configure();
-const LAYERS = 24;
+const LAYERS = 25;
 const ATTEMPTS_MIN = 60;
 const doctor = async (...options) => (await expectExit(0, ["doctor", "--config", config.file, ...options])).stdout;
 
@@ -15,6 +15,7 @@ const parts = {
     checkSame("the layers", LAYERS, told.layers.length);
     for (const { layer, state } of told.layers)
       check(["ok", "not needed", "degraded: watched, not limited"].includes(state), "there", [layer, state]);
+    checkSame("who starts programs", "own", told.launcher);
     check(told.attempts.made >= ATTEMPTS_MIN, "many attempts", told.attempts);
     checkSame("those that were not held", [], told.attempts.escaped);
     check(told.start.confined_us > told.start.bare_us, "a start costs something", told.start);

@@ -56,6 +56,7 @@ fn record(id: &Arc<str>) -> Record {
         decisions: vec![Decided { by: "policy", rule: id.clone(), effect: Cow::Borrowed("allow") }],
         approval: None,
         profile: None,
+        launcher: None,
         degraded: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,

@@ -147,6 +147,7 @@ mod tests {
         record.approval =
             Some(Approved { id: "a1".into(), by: "ann".into(), through: "terminal", answer: "denied" });
         record.profile = Some("write");
+        record.launcher = Some("bwrap");
         record.degraded = vec!["landlock", "memory"];
         let reached = Reached {
             host: "a.test:443".into(),
@@ -171,8 +172,8 @@ mod tests {
                 r#""{hash}","trace_id":"0af7","verdicts":[["policy","refuse"]],"decisions":[{{"by":"policy","#
             )[1..],
             r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
-            r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","#,
-            r#","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
+            r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","launcher":"bwrap"#,
+            r#"","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
             r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","#,
             r#""approval":{"id":"a2","by":"ann","through":"terminal","answer":"denied"},"connections":2,"#,
             r#"}],"hosts_more":4,"redactions":3,"outcome":"tool_error","#,

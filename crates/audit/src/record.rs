@@ -140,6 +140,9 @@ pub struct Record {
     /// The profile of the sandbox that the call's programs had, if it ran some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'static str>,
+    /// What made their namespaces, if not we ourselves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launcher: Option<&'static str>,
     /// Layers of the sandbox that these ran without, or with a weaker form of.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<&'static str>,
@@ -298,6 +301,7 @@ pub(crate) mod tests {
             decisions: Vec::new(),
             approval: None,
             profile: None,
+            launcher: None,
             degraded: Vec::new(),
             hosts: Vec::new(),
             hosts_more: 0,

@@ -11,6 +11,7 @@ use audit::{Approved, Arguments, AuditLog, Decided, Hash, IntentId, Opening, Pla
 use bytes::Bytes;
 use policy::{Caller, CallerKind, Decision, Recorded};
 use redact::Redactor;
+use sandbox::confine::StartedBy;
 use sandbox::egress::Outcome as Reach;
 use telemetry::Telemetry;
 use tool_api::{CallId, Effect, Outcome, Sandboxed};
@@ -231,8 +232,8 @@ impl<'b> RecordScope<'b> {
 
     /// Notes that the tool lives in a program which is confined more weakly than it should be.
     pub(crate) fn lives_in(&mut self, sandboxed: Option<Sandboxed>) {
-        if let Some(Sandboxed { profile, degraded }) = sandboxed {
-            self.notes().ran(profile, &degraded);
+        if let Some(Sandboxed { profile, launcher, degraded }) = sandboxed {
+            self.notes().ran(profile, launcher, &degraded);
         }
     }
 
@@ -265,8 +266,9 @@ impl<'b> RecordScope<'b> {
     }
 
     fn noted(&mut self, notes: &Notes) {
-        if let Some(Sandboxed { profile, degraded }) = notes.sandboxed() {
+        if let Some(Sandboxed { profile, launcher, degraded }) = notes.sandboxed() {
             self.record.profile = Some(profile);
+            self.record.launcher = Some(launcher).filter(|launcher| *launcher != StartedBy::Own.name());
             self.record.degraded = degraded;
         }
         let hosts = notes.hosts();

@@ -332,7 +332,8 @@ mod tests {
 
     #[test]
     fn a_result_says_how_its_programs_ran() {
-        let sandboxed = || Some(Box::new(Sandboxed { profile: "write", degraded: vec!["landlock"] }));
+        let sandboxed =
+            || Some(Box::new(Sandboxed { profile: "write", launcher: "own", degraded: vec!["landlock"] }));
         let payload = Payload::Ours { blocks: vec![Block::Text("x".into())], structured: None };
         check(
             Ok(Outcome { sandboxed: sandboxed(), ..Outcome::of(payload) }),

@@ -115,7 +115,7 @@ pub(crate) fn is_stale(offer: &Offer, fetched_at_ms: i64, now_ms: i64) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use sandbox::confine::Layer;
+    use sandbox::confine::{Layer, StartedBy};
     use sandbox::egress::{HostRules, Journal};
     use tool_api::Sandboxed;
     use wire::Revision;
@@ -132,6 +132,7 @@ mod tests {
             left_out: Vec::new(),
             unreached: Vec::new(),
             without: without.to_vec(),
+            started_by: StartedBy::Own,
             journal: Arc::new(Journal::new()),
         };
         assert_eq!(upstream.sandboxed(), None, "it has not been started");
@@ -141,7 +142,8 @@ mod tests {
             *upstream.confined.lock().expect("nobody panics") = Some(Arc::new(report(without)));
             let state = SandboxState::of(&upstream.settings, upstream.sandbox().as_deref());
             assert_eq!(state.expect("it is a program").profile, profile);
-            let degraded = degraded.map(|degraded| Sandboxed { profile: "upstream", degraded });
+            let degraded =
+                degraded.map(|degraded| Sandboxed { profile: "upstream", launcher: "own", degraded });
             assert_eq!(upstream.sandboxed(), degraded, "{without:?}");
         }
     }

@@ -38,6 +38,7 @@ pub(crate) fn record(call_id: &str) -> Record {
         decisions: Vec::new(),
         approval: None,
         profile: None,
+        launcher: None,
         degraded: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,

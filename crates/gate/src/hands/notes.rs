@@ -27,9 +27,9 @@ struct Noted {
 
 impl Notes {
     /// A program of this profile runs without these layers.
-    pub(crate) fn ran(&self, profile: &'static str, degraded: &[&'static str]) {
+    pub(crate) fn ran(&self, profile: &'static str, launcher: &'static str, degraded: &[&'static str]) {
         self.with(|noted| {
-            let begun = || Sandboxed { profile, degraded: Vec::new() };
+            let begun = || Sandboxed { profile, launcher, degraded: Vec::new() };
             let sandboxed = noted.sandboxed.get_or_insert_with(begun);
             for layer in degraded {
                 if !sandboxed.degraded.contains(layer) {

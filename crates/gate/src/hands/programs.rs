@@ -68,7 +68,7 @@ impl Processes for Programs {
             let (program, input) = self.confined(command, beyond);
             let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
             let degraded = degraded(&running);
-            self.notes.ran(self.profile.name, &degraded);
+            self.notes.ran(self.profile.name, running.started_by().name(), &degraded);
             self.notes.reaches(running.journal().clone());
             self.telemetry.metrics.confined(self.profile.name);
             let process = Process::new(running, input, degraded, self);

@@ -75,7 +75,7 @@ impl AnyTool for Remote {
     }
 
     fn sandboxed(&self) -> Option<Sandboxed> {
-        Some(Sandboxed { profile: "upstream", degraded: vec!["landlock"] })
+        Some(Sandboxed { profile: "upstream", launcher: "own", degraded: vec!["landlock"] })
     }
 }
 
@@ -87,7 +87,7 @@ async fn a_server_without_a_waived_layer_is_called_degraded_by_every_call() {
     let origin = Origin::Upstream("up".into());
     let remote = Remote(Definition { name, origin, output_schema: None, ..echo.definition().clone() });
     sample.gate.catalog().replace("up", vec![Arc::new(remote)], Features::default());
-    let degraded = Sandboxed { profile: "upstream", degraded: vec!["landlock"] };
+    let degraded = Sandboxed { profile: "upstream", launcher: "own", degraded: vec!["landlock"] };
     for text in ["fine", "fail"] {
         let done = call(&sample, &owner(), "up_echo", &json!({ "text": text }), (Cancel::new(), None)).await;
         let sandboxed = match &done {

@@ -5,8 +5,8 @@ use std::time::Instant;
 use daemon::own_program::{PROBE, SPAWNER, confinement};
 use daemon::self_test::{HoldsFor, Remembered, recall};
 use sandbox::confine::{
-    ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, Tested, Unavailable,
-    self_test, spawn_cost,
+    ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, StartedBy, Tested,
+    Unavailable, bwrap, self_test, spawn_cost,
 };
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
@@ -54,6 +54,8 @@ enum State {
     NotNeeded,
     /// Init looks at it, since no control group can be made.
     Degraded,
+    /// `bwrap` leaves it out.
+    LeftOut,
     /// One before it is missing.
     NotTried,
 }
@@ -89,6 +91,7 @@ impl Report {
             None => None,
         };
         let is_watched = tried.as_ref().is_some_and(|tried| tried.cost.memory == MemoryKeeper::Watchdog);
+        let by = tried.as_ref().map(|tried| tried.cost.by);
         let layers = Layer::ALL.into_iter().map(|layer| {
             let found = missing.iter().find(|missing| missing.layer == layer);
             let why = found.map(|found| found.why.clone()).unwrap_or_default();
@@ -99,6 +102,7 @@ impl Report {
                     Some(_) => State::Missing,
                     None => State::NotTried,
                 },
+                Layer::Names if by == Some(StartedBy::Bwrap) => State::LeftOut,
                 _ => state(layer, found.is_some(), &machine, tried.is_some(), waived),
             };
             (layer, state, why)
@@ -113,6 +117,13 @@ impl Report {
 
     fn escaped(&self) -> Vec<&'static str> {
         self.tried.iter().flat_map(Tried::not_held).collect()
+    }
+
+    /// What starts programs, and which it is if not we ourselves.
+    fn launcher(&self) -> Option<(&'static str, Option<String>)> {
+        let by = self.tried.as_ref()?.cost.by;
+        let which = (by == StartedBy::Bwrap).then(bwrap);
+        Some((by.name(), which.map(|(path, version)| format!("{path}, {version}"))))
     }
 
     fn is_good(&self) -> bool {
@@ -141,6 +152,12 @@ impl Report {
             "name_servers": self.machine.name_servers,
             "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
         });
+        if let Some((launcher, which)) = self.launcher() {
+            told["launcher"] = json!(launcher);
+            if let Some(which) = which {
+                told["bwrap"] = json!(which);
+            }
+        }
         if let Some(tried) = &self.tried {
             told["attempts"] = json!({
                 "made": tried.tested.attempts.len(), "escaped": self.escaped(), "ms": tried.took_ms,
@@ -173,6 +190,10 @@ impl Report {
                 if name_servers.is_empty() { "none".to_owned() } else { name_servers.join(", ") }
             ),
         ];
+        if let Some((launcher, which)) = self.launcher() {
+            let which = which.map(|which| format!(" ({which})")).unwrap_or_default();
+            lines.push(format!("launcher    {launcher}{which}"));
+        }
         for (name, path) in programs {
             let place = path.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
             lines.push(format!("{name:<11} {place}"));
@@ -246,6 +267,7 @@ impl State {
             State::Waived => "waived",
             State::NotNeeded => "not needed",
             State::Degraded => "degraded: watched, not limited",
+            State::LeftOut => "left out: bwrap starts programs, which find hosts only through the proxy",
             State::NotTried => "not tried",
         }
     }

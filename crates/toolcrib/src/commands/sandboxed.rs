@@ -11,7 +11,7 @@ use daemon::assemble::protected_from_programs;
 use daemon::self_test::SelfTest;
 use sandbox::Exit;
 use sandbox::confine::{
-    Aside, ConfineError, Confined, Confiner, Outcome, Output, Profile, Running, WorkspaceAccess,
+    Aside, ConfineError, Confined, Confiner, Layer, Outcome, Output, Profile, Running, WorkspaceAccess,
 };
 use sandbox::egress::HostRules;
 use terminal::signals::Signals;
@@ -161,7 +161,12 @@ fn say(outcome: &Outcome, program: &Confined) {
         let (what, limit) = (if limit.ends_programs() { "was ended" } else { "failed" }, limit.name());
         print::remark(&format!("the program {what}: it reached its limit `{limit}`"));
     }
-    let without: Vec<&str> = outcome.without.iter().map(|layer| layer.name()).collect();
+    let (names, waived): (Vec<Layer>, Vec<Layer>) =
+        outcome.without.iter().partition(|layer| **layer == Layer::Names);
+    if !names.is_empty() {
+        print::remark(&format!("degraded: {}", Layer::NO_NAMES));
+    }
+    let without: Vec<&str> = waived.iter().map(|layer| layer.name()).collect();
     if !without.is_empty() {
         print::remark(&format!(
             "degraded: the program ran without {}, as sandbox.waive says",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sandbox::confine::{
-    ConfineError, Confined, ConfinedServer, Layer, LeftOut, Limit, Outcome, Running, Unavailable,
+    ConfineError, Confined, ConfinedServer, Layer, LeftOut, Limit, Outcome, Running, StartedBy, Unavailable,
 };
 use sandbox::egress::{Destination, HostRules, Journal};
 use sandbox::{Exit, Program, Tree};
@@ -57,6 +57,8 @@ pub struct SandboxReport {
     pub unreached: Vec<Destination>,
     /// Layers that were missing and waived.
     pub without: Vec<Layer>,
+    /// What has started it, if it is confined.
+    pub started_by: StartedBy,
     /// The hosts that it has reached, or not.
     pub journal: Arc<Journal>,
 }
@@ -85,6 +87,7 @@ impl Process {
             left_out,
             unreached,
             without: Vec::new(),
+            started_by: StartedBy::Own,
             journal: Arc::new(Journal::new()),
         };
         let running = match world.confiner.start(&confined).await {
@@ -106,7 +109,7 @@ impl Process {
             }
         };
         let (without, journal) = (running.without().to_vec(), running.journal().clone());
-        let report = SandboxReport { without, journal, ..report };
+        let report = SandboxReport { without, journal, started_by: running.started_by(), ..report };
         let watched = Watched::begin(running, confined.profile.name, &settings.name, world.watch.clone());
         Ok((Process::Confined(Box::new(watched)), Some(Arc::new(report))))
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use arc_swap::ArcSwapOption;
 use pins::ServerPins;
-use sandbox::confine::Profile;
+use sandbox::confine::{Profile, StartedBy};
 use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -157,10 +157,13 @@ impl Upstream {
         self.confined.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// How its program is confined, if it does without layers of the sandbox.
+    /// How its program is confined, if it does without layers of the sandbox, or another than we has started it.
     pub(crate) fn sandboxed(&self) -> Option<Sandboxed> {
-        let degraded: Vec<_> = self.sandbox()?.without.iter().map(|layer| layer.name()).collect();
-        (!degraded.is_empty()).then(|| Sandboxed { profile: Profile::upstream().name, degraded })
+        let report = self.sandbox()?;
+        let degraded: Vec<_> = report.without.iter().map(|layer| layer.name()).collect();
+        let is_usual = degraded.is_empty() && report.started_by == StartedBy::Own;
+        let (profile, launcher) = (Profile::upstream().name, report.started_by.name());
+        (!is_usual).then_some(Sandboxed { profile, launcher, degraded })
     }
 
     /// `text`, which may hold words of the server, without its secrets, those that it was signed in to with included;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use admin::servers::{RefusalFacts, SandboxFacts};
+use sandbox::confine::Layer;
 use serde_json::{Value, json};
 use upstream::{SandboxReport, SandboxState, Settings};
 
@@ -77,8 +78,11 @@ impl Touched {
             parts.extend((!paths.is_empty()).then(|| format!("{verb} {}", some(paths))));
         }
         let mut lines = vec![format!("{}: {}", self.facts.profile, parts.join("; "))];
-        if !self.facts.without.is_empty() {
-            let layers = self.facts.without.join(" and ");
+        let (names, waived): (Vec<&str>, Vec<&str>) =
+            self.facts.without.iter().map(String::as_str).partition(|layer| *layer == Layer::Names.name());
+        lines.extend(names.iter().map(|_| Layer::NO_NAMES.to_owned()));
+        if !waived.is_empty() {
+            let layers = waived.join(" and ");
             lines.push(format!("runs without {layers}, which this machine lacks and you waive"));
         }
         lines.extend(self.refused.iter().map(RefusalFacts::line));
@@ -146,7 +150,7 @@ mod tests {
             ],
             facts: SandboxFacts {
                 profile: "degraded".to_owned(),
-                without: texts(&["landlock"]),
+                without: texts(&["landlock", "names"]),
                 ..SandboxFacts::default()
             },
         };
@@ -154,6 +158,7 @@ mod tests {
             &full,
             expect![[r#"
                 degraded: reaches every public host, localhost:5432; reads /a, /b, /c, /d, /e, /f and 2 more; writes /w; uses the sockets /run/x
+                bwrap started it, so it finds hosts only through the proxy that HTTP_PROXY names
                 runs without landlock, which this machine lacks and you waive
                 blocked: connect db:5432 (no rule allows it); allow it with `toolcrib mcp set it x`
                 blocked: connect (no rule allows it)"#]],
