@@ -2,6 +2,7 @@
 
 mod held;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -243,11 +244,13 @@ impl Operation for Agree {
         let declarations = self.to.iter().map(|wanted| found.shown_as(wanted));
         let declarations = declarations.collect::<Result<Vec<_>, Fault>>()?;
         by.in_person()?.pass(&Approvals::new(found.store.clone()))?;
-        // All of them are of one folder: the nearest file is the only one.
-        if let Some(first) = declarations.first() {
-            let new = declarations.iter().zip(self.to);
-            let new: Vec<_> = new.map(|(one, wanted)| part.receipt(one, wanted.secrets)).collect();
-            receipts::agree(&*found.store, &first.folder, &new).map_err(Fault::failed)?;
+        // The configuration of a project and its manifests may lie in two folders.
+        let mut new: BTreeMap<&Path, Vec<(String, Receipt)>> = BTreeMap::new();
+        for (one, wanted) in declarations.iter().zip(self.to) {
+            new.entry(&one.folder).or_default().push(part.receipt(one, wanted.secrets));
+        }
+        for (folder, new) in new {
+            receipts::agree(&*found.store, folder, &new).map_err(Fault::failed)?;
         }
         let agreed = declarations.iter().map(|one| one.key.clone()).collect();
         Ok(AgreedTo { folder: found.shown(), agreed, running: part.tell()? })

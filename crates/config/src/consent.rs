@@ -7,6 +7,7 @@ use admin::receipts::{self, Receipts};
 use store::SqliteStore;
 
 /// Where agreements are looked up.
+#[derive(Clone)]
 pub(crate) enum Consent {
     /// Everything counts as agreed to, for one run.
     ForThisRun,

@@ -12,6 +12,9 @@ use sandbox::text_file;
 /// The name of a configuration file, the project's and the user's.
 pub const FILE: &str = "toolcrib.toml";
 
+/// The folder of a project's manifests, below the project's own.
+pub const PROJECT_TOOLS: &str = ".toolcrib/tools";
+
 /// Names one file in place of the two that are looked for.
 const VARIABLE: &str = "TOOLCRIB_CONFIG";
 
@@ -73,10 +76,20 @@ pub fn user(surroundings: &Surroundings) -> Option<PathBuf> {
     surroundings.config_folder().map(|folder| folder.join(FILE))
 }
 
-/// The folder's file, if there is one: the nearest that is not the user's, from the current folder upwards. What lies
-/// above a repository, the home folder or another file system belongs to something else.
+/// The folder's file, if there is one: the nearest that is not the user's, from the current folder upwards.
 pub fn project(surroundings: &Surroundings) -> Option<PathBuf> {
     let own = user(surroundings);
+    nearest(surroundings, FILE, |path| Some(path) != own.as_deref() && path.is_file())
+}
+
+/// The folder with the manifests of a project, if there is one, looked for in the same way.
+pub fn project_tools(surroundings: &Surroundings) -> Option<PathBuf> {
+    nearest(surroundings, PROJECT_TOOLS, Path::is_dir)
+}
+
+/// What lies in the nearest folder that has it, from the current one upwards. What lies above a repository, the home folder or
+/// another file system belongs to something else.
+fn nearest(surroundings: &Surroundings, name: &str, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {
     let home = surroundings.home().map(text_file::real);
     let mut start = None;
     for folder in surroundings.current_dir.ancestors() {
@@ -84,8 +97,8 @@ pub fn project(surroundings: &Surroundings) -> Option<PathBuf> {
         if device.is_some_and(|device| *start.get_or_insert(device) != device) {
             return None;
         }
-        let path = folder.join(FILE);
-        if Some(&path) != own.as_ref() && path.is_file() {
+        let path = folder.join(name);
+        if is_it(&path) {
             return Some(path);
         }
         let is_repository = folder.join(REPOSITORY).symlink_metadata().is_ok();

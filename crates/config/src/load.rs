@@ -53,10 +53,14 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    let manifests = Manifests::read(named, surroundings, &loaded.settings.upstreams);
+    let Settings { upstreams, state, .. } = &loaded.settings;
+    let manifests = Manifests::read(named, surroundings, upstreams, state);
+    let held = loaded.held.into_iter().chain(manifests.held.iter().cloned()).collect();
+    let mut folders = loaded.folders;
+    folders.extend(manifests.declaring_folder().filter(|folder| !folders.contains(folder)));
     let wrong = manifests.problems.iter().map(|why| format!("{why}; this tool is left out"));
     let passed_over = found.refused.into_iter().chain(loaded.passed_over).chain(wrong).collect();
-    Ok(Loaded { passed_over, settings: loaded.settings.with_manifests(&manifests), ..loaded })
+    Ok(Loaded { passed_over, held, folders, settings: loaded.settings.with_manifests(&manifests), ..loaded })
 }
 
 /// The secrets that are kept, and what refers to them, whatever else is wrong with the configuration: one that refers to

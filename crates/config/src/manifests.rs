@@ -1,11 +1,14 @@
-//! The folder of manifests beside the user's own configuration: the tools that its files describe, and what is wrong with those
-//! that describe none. Each file stands for itself: a wrong one takes none of the others away.
+//! The folders of manifests, beside the user's own configuration and in a project: the tools that their files describe, and what
+//! is wrong with those that describe none. Each file stands for itself: a wrong one takes none of the others away.
+
+mod project;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use admin::folders::HeldBack;
 use declared::Format;
 use sandbox::text_file;
 use serde_json::Value;
@@ -13,6 +16,7 @@ use tool_api::{AnyTool, Listing};
 
 use crate::find;
 use crate::surroundings::Surroundings;
+use project::{Judged, Project};
 
 /// The folder, beside the user's own file.
 const FOLDER: &str = "tools";
@@ -38,10 +42,14 @@ pub struct Manifests {
     is_passed_over: bool,
     /// What the names of other tools begin with, by the server that has them.
     prefixes: BTreeMap<String, String>,
+    /// Whose manifests wait for a person's agreement, if there are such.
+    project: Option<Project>,
     /// Those of sound manifests, in the order of their files.
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// What is wrong with the others: a sentence each, that begins with the file.
     pub problems: Vec<String>,
+    /// Those of a project to which no person has agreed.
+    pub held: Vec<HeldBack>,
 }
 
 impl Manifests {
@@ -51,17 +59,19 @@ impl Manifests {
         Manifests { folder, ..Manifests::default() }
     }
 
-    /// Those of a user who has these servers.
+    /// Those of a user who has these servers and whose agreements are kept in `state`, and those of the project.
     pub(crate) fn read(
         named: Option<&Path>,
         surroundings: &Surroundings,
         upstreams: &[upstream::Settings],
+        state: &Path,
     ) -> Manifests {
         let is_passed_over = find::named(named, surroundings).is_some();
         let servers = upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
         let prefixes = servers.map(|upstream| (upstream.prefix().to_owned(), upstream.name().to_owned()));
-        let prefixes = prefixes.collect();
-        Manifests { is_passed_over, prefixes, ..Manifests::unread(surroundings) }.again()
+        let (prefixes, project) = (prefixes.collect(), Project::found(surroundings, state));
+        let project = project.filter(|_| !is_passed_over);
+        Manifests { is_passed_over, prefixes, project, ..Manifests::unread(surroundings) }.again()
     }
 
     /// This tool and no other, from no folder.
@@ -69,22 +79,55 @@ impl Manifests {
         Manifests { tools: vec![tool], ..Manifests::default() }
     }
 
-    /// The folder, if its files are obeyed.
-    pub fn watched(&self) -> Option<&Path> {
+    /// The user's folder, if its files are obeyed.
+    pub fn own_folder(&self) -> Option<&Path> {
         self.folder.as_deref().filter(|_| !self.is_passed_over)
+    }
+
+    /// Every folder whose changes change them.
+    pub fn watched(&self) -> Vec<PathBuf> {
+        let project = self.project.as_ref().map(|project| project.tools.as_path());
+        self.own_folder().into_iter().chain(project).map(Path::to_owned).collect()
+    }
+
+    /// The project's folder, without links, which a person agrees to the manifests of.
+    pub(crate) fn declaring_folder(&self) -> Option<PathBuf> {
+        self.project.as_ref().map(|project| project.folder.clone())
     }
 
     /// The same, as the files are now. Blocks on the disk.
     #[must_use]
     pub fn again(&self) -> Manifests {
-        let mut manifests = Manifests { tools: Vec::new(), problems: Vec::new(), ..self.clone() };
-        let Some(folder) = self.watched() else { return manifests };
+        let (tools, problems, held) = Default::default();
+        let mut manifests = Manifests { tools, problems, held, ..self.clone() };
+        let mut names = BTreeMap::new();
+        let own = self.own_folder().map(|folder| manifests.of_folder(folder, &mut names));
+        manifests.tools.extend(own.into_iter().flatten().map(|(_, tool)| tool));
+        // Behind the user's: no name of theirs is a project's.
+        let Some(project) = &self.project else { return manifests };
+        let consent = project.consent();
+        for (path, tool) in manifests.of_folder(&project.tools, &mut names) {
+            match project.judged(&path, &*tool, &consent) {
+                Judged::Agreed => manifests.tools.push(tool),
+                Judged::Held(held) => manifests.held.push(held),
+                Judged::Wrong(why) => manifests.problems.push(format!("{}: {why}", path.display())),
+            }
+        }
+        manifests
+    }
+
+    /// The tools of the sound files of a folder; what is wrong with the others is kept. No name is had twice.
+    fn of_folder(
+        &mut self,
+        folder: &Path,
+        names: &mut BTreeMap<String, PathBuf>,
+    ) -> Vec<(PathBuf, Arc<dyn AnyTool>)> {
         let files = match files(folder) {
             Ok(files) => files,
-            Err(error) if error.kind() == ErrorKind::NotFound => return manifests,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
             Err(error) => {
-                manifests.problems.push(format!("{} cannot be read: {error}", folder.display()));
-                return manifests;
+                self.problems.push(format!("{} cannot be read: {error}", folder.display()));
+                return Vec::new();
             }
         };
         if let Some(first) = files.get(MANIFESTS_MAX) {
@@ -92,19 +135,19 @@ impl Manifests {
                 "{}: more than {MANIFESTS_MAX} manifests; it and those behind it are left out",
                 first.display()
             );
-            manifests.problems.push(why);
+            self.problems.push(why);
         }
-        let mut names = BTreeMap::new();
+        let mut tools = Vec::new();
         for path in files.into_iter().take(MANIFESTS_MAX) {
-            match manifests.accepted(&path, &names) {
+            match self.accepted(&path, names) {
                 Ok(tool) => {
-                    names.insert(tool.definition().name.as_str().to_owned(), path);
-                    manifests.tools.push(tool);
+                    names.insert(tool.definition().name.as_str().to_owned(), path.clone());
+                    tools.push((path, tool));
                 }
-                Err(problems) => manifests.problems.extend(problems),
+                Err(problems) => self.problems.extend(problems),
             }
         }
-        manifests
+        tools
     }
 
     /// The tool of one file, unless one of `others` has its name.
@@ -197,6 +240,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
+    use crate::surroundings::Flags;
 
     const SOUND: &str = r#"{"id":"ID","name":"N","description":"d","scopes":["read_workspace"],"effect":"reads",
         "command":["true"],"inputs":{"type":"object","properties":{"n":{"type":"integer"}}}MORE}"#;
@@ -212,6 +256,7 @@ mod tests {
         fn with(files: &[(&str, &str)]) -> Home {
             let home = Home(tempfile::tempdir().expect("a folder"));
             fs::create_dir_all(home.path("")).expect("a folder");
+            fs::create_dir_all(home.in_project("")).expect("a folder");
             files.iter().for_each(|(name, text)| fs::write(home.path(name), text).expect("a file"));
             home
         }
@@ -220,12 +265,22 @@ mod tests {
             self.0.path().join(".config/toolcrib/tools").join(name)
         }
 
+        fn in_project(&self, name: &str) -> PathBuf {
+            self.0.path().join("project/.toolcrib/tools").join(name)
+        }
+
+        /// Those of whoever is in `project`, who agrees to everything or has agreed to nothing.
+        fn manifests(&self, named: Option<&Path>, agrees: bool) -> Manifests {
+            let variables = [("HOME".into(), self.0.path().into())].into();
+            let flags = Flags { trust_folder: agrees, ..Flags::default() };
+            let current_dir = self.0.path().join("project");
+            let surroundings = Surroundings { current_dir, variables, flags, ..Surroundings::default() };
+            Manifests::read(named, &surroundings, &[], &self.0.path().join("state"))
+        }
+
         /// The names of its tools, and what is wrong with the other files, by the name of each.
         fn read(&self, named: Option<&Path>) -> (Vec<String>, Vec<String>) {
-            let variables = [("HOME".into(), self.0.path().into())].into();
-            let current_dir = self.0.path().to_owned();
-            let surroundings = Surroundings { current_dir, variables, ..Surroundings::default() };
-            let manifests = Manifests::read(named, &surroundings, &[]);
+            let manifests = self.manifests(named, false);
             let folder = format!("{}/", self.path("").display().to_string().trim_end_matches('/'));
             let names = manifests.tools.iter().map(|tool| tool.definition().name.to_string()).collect();
             (names, manifests.problems.iter().map(|why| why.replace(&folder, "")).collect())
@@ -302,5 +357,59 @@ mod tests {
         let (names, problems) = home.read(None);
         assert_eq!((names.len(), problems.len()), (MANIFESTS_MAX, 1));
         assert!(problems[0].starts_with("256.json: more than 256 manifests"), "{problems:?}");
+    }
+
+    fn names(manifests: &Manifests) -> Vec<&str> {
+        manifests.tools.iter().map(|tool| tool.definition().name.as_str()).collect()
+    }
+
+    #[test]
+    fn a_projects_manifests_wait_and_hide_nobody_elses() {
+        let home = Home::with(&[("1.json", &manifest("mine", ""))]);
+        for (file, id) in [("a.json", "mine"), ("b.json", "theirs"), ("c.json", "workspace_read")] {
+            fs::write(home.in_project(file), manifest(id, "")).expect("a file");
+        }
+        let held = home.manifests(None, false);
+        let waiting = held.held.iter().map(|held| (&*held.declaration.key, &*held.declaration.place));
+        assert_eq!(waiting.collect::<Vec<_>>(), [(".toolcrib/tools tool.theirs", ".toolcrib/tools/b.json")]);
+        let lines: Vec<&str> = held.held[0].declaration.lines.iter().map(|line| &*line.shown).collect();
+        assert_eq!(
+            lines,
+            ["starts true", "says of itself \"d\"", "effect = \"reads\", scopes = read_workspace"]
+        );
+        assert_eq!(names(&held), ["mine"]);
+        assert!(held.problems[0].contains("a.json: id: ") && held.problems[0].contains("has it already"));
+        assert!(held.problems[1].contains("c.json: id: \"workspace_read\" is a tool of ours"));
+        assert_eq!(names(&home.manifests(None, true)), ["mine", "theirs"]);
+        let named = home.manifests(Some(Path::new("named.toml")), true);
+        assert!(names(&named).is_empty() && named.held.is_empty() && named.watched().is_empty());
+    }
+
+    #[test]
+    fn another_text_of_a_projects_manifest_is_another_thing_to_agree_to() {
+        let home = Home::with(&[]);
+        let hash = |text: &str| {
+            fs::write(home.in_project("x.json"), text).expect("a file");
+            home.manifests(None, false).held.remove(0).declaration.sha256
+        };
+        assert_eq!(hash(&manifest("x", "")), hash(&manifest("x", "")));
+        assert_ne!(hash(&manifest("x", "")), hash(&manifest("x", ",\"idempotent\":true")));
+    }
+
+    #[test]
+    fn a_projects_program_is_a_file_of_the_project() {
+        let home = Home::with(&[]);
+        fs::write(home.path("secret"), "x").expect("a file");
+        std::os::unix::fs::symlink(home.path("secret"), home.in_project("link.sh")).expect("a link");
+        fs::write(home.in_project("own.sh"), "x").expect("a file");
+        for (word, is_its) in
+            [("./own.sh", true), ("./link.sh", false), ("./../../../.config/toolcrib/tools/secret", false)]
+        {
+            let text = manifest("x", "").replace("\"true\"", &format!("\"cat\",\"{word}\""));
+            fs::write(home.in_project("x.json"), text).expect("a file");
+            let manifests = home.manifests(None, true);
+            assert_eq!(names(&manifests).len(), usize::from(is_its), "{word}: {:?}", manifests.problems);
+            assert!(is_its || manifests.problems[0].contains("lies outside the project"), "{word}");
+        }
     }
 }

@@ -1,8 +1,11 @@
-//! The tools of one workspace that files of the user's describe: on offer, and kept as the files are.
+//! The tools of one workspace that files describe: on offer, and kept as the files are.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use admin::folders::HeldBack;
 use config::Manifests;
+use futures_util::future::select_all;
 use gate::{Catalog, DECLARED, Definition, Features};
 use tokio::task::JoinHandle;
 
@@ -11,7 +14,7 @@ use crate::watched_folders::{WatchedFolder, WatchedFolders};
 /// Those of one workspace. Dropping it watches nothing any more.
 pub struct DeclaredTools {
     offered: Arc<OfferedManifests>,
-    watching: Mutex<Option<Watching>>,
+    watching: Mutex<Watching>,
 }
 
 struct OfferedManifests {
@@ -19,15 +22,17 @@ struct OfferedManifests {
     manifests: Mutex<Manifests>,
 }
 
+#[derive(Default)]
 struct Watching {
-    task: JoinHandle<()>,
-    /// Kept for as long as the task hears of it.
-    _folder: Arc<WatchedFolder>,
+    /// Those of the process; nothing before anything is to be watched.
+    all: Option<Arc<WatchedFolders>>,
+    folders: Vec<PathBuf>,
+    task: Option<JoinHandle<()>>,
 }
 
 impl Drop for Watching {
     fn drop(&mut self) {
-        self.task.abort();
+        self.task.iter().for_each(JoinHandle::abort);
     }
 }
 
@@ -41,31 +46,57 @@ impl DeclaredTools {
     }
 
     /// Goes on offering what the files are by then, until this is dropped. Must be called on the runtime.
-    pub(crate) fn watch(&self, folders: &WatchedFolders) {
-        let Some(folder) = self.offered.manifests().watched().map(|folder| folders.watch(folder)) else {
-            return;
-        };
-        let (mut changes, offered) = (folder.changes(), self.offered.clone());
-        let task = tokio::spawn(async move {
-            while changes.changed().await.is_ok() {
-                let before = offered.manifests().clone();
-                // It fails only where the program is ending.
-                let Ok(read) = tokio::task::spawn_blocking(move || before.again()).await else { return };
-                offered.take_up(read);
-            }
-        });
-        *self.watching.lock().expect("nothing panics while it holds the lock") =
-            Some(Watching { task, _folder: folder });
+    pub(crate) fn watch(&self, folders: &Arc<WatchedFolders>) {
+        self.watching().all = Some(folders.clone());
+        self.follow();
     }
 
-    /// Offers those of `manifests` instead.
+    /// Offers those of `manifests` instead. Must be called on the runtime once they are watched.
     pub(crate) fn take_up(&self, manifests: Manifests) {
         self.offered.take_up(manifests);
+        self.follow();
+    }
+
+    /// Watches the folders that they are read from by now.
+    fn follow(&self) {
+        let (mut watching, wanted) = (self.watching(), self.offered.manifests().watched());
+        let Some(all) = watching.all.clone().filter(|_| watching.folders != wanted) else { return };
+        let watched: Vec<_> = wanted.iter().map(|folder| all.watch(folder)).collect();
+        watching.task.take().iter().for_each(JoinHandle::abort);
+        watching.task =
+            (!watched.is_empty()).then(|| tokio::spawn(read_again(self.offered.clone(), watched)));
+        watching.folders = wanted;
+    }
+
+    fn watching(&self) -> MutexGuard<'_, Watching> {
+        self.watching.lock().expect("nothing panics while it holds the lock")
     }
 
     /// What is wrong with the files that describe no tool.
     pub fn problems(&self) -> Vec<String> {
         self.offered.manifests().problems.clone()
+    }
+}
+
+/// Offers what the files are by then, whenever one of the folders has changed.
+async fn read_again(offered: Arc<OfferedManifests>, folders: Vec<Arc<WatchedFolder>>) {
+    let mut changes: Vec<_> = folders.iter().map(|folder| folder.changes()).collect();
+    loop {
+        if changes.is_empty() {
+            return;
+        }
+        let any = select_all(changes.iter_mut().map(|folder| Box::pin(folder.changed())));
+        let (changed, nth, _) = any.await;
+        if changed.is_err() {
+            // It cannot be watched any more, which was told.
+            changes.remove(nth);
+            continue;
+        }
+        let before = offered.manifests().clone();
+        // It fails only where the program is ending.
+        let Ok(read) = tokio::task::spawn_blocking(move || before.again()).await else { return };
+        offered.tell_held(&read);
+        offered.take_up(read);
     }
 }
 
@@ -88,6 +119,18 @@ impl OfferedManifests {
             }
         }
         *before = manifests;
+    }
+
+    /// Tells what waits for a person and did not before.
+    fn tell_held(&self, manifests: &Manifests) {
+        let before = self.manifests();
+        let waited = |one: &HeldBack| before.held.iter().any(|held| held.declaration == one.declaration);
+        for held in manifests.held.iter().filter(|held| !waited(held)) {
+            let place = &held.declaration.place;
+            tracing::warn!(
+                "{place}: not in force before you agree to it; `toolcrib trust` shows it and asks"
+            );
+        }
     }
 
     fn manifests(&self) -> MutexGuard<'_, Manifests> {

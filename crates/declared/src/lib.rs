@@ -1,6 +1,7 @@
 //! Tools that people describe in a file: a manifest says what a tool takes and gives, and which program does the work. Reading
 //! the folder of the files is for others, and so is what is found by compiling a schema.
 
+mod does;
 mod format;
 mod manifest;
 mod printed;

@@ -14,6 +14,7 @@ use tool_api::{
     Origin, Outcome, Payload, ToolError, ToolName, Validate,
 };
 
+use crate::does;
 use crate::format::Format;
 use crate::manifest::{Manifest, SandboxTable, WorkspaceSeen};
 use crate::printed::Printed;
@@ -138,6 +139,7 @@ fn definition(
     (scopes, hosts): (Vec<Box<str>>, Option<HostRules>),
     template: &Template,
 ) -> Definition {
+    let does = does::lines(&manifest);
     let SandboxTable { workspace, memory, processes, open_files } = manifest.sandbox;
     let programs = match workspace {
         WorkspaceSeen::Seen => Need::Process,
@@ -156,6 +158,7 @@ fn definition(
         needs: std::iter::once(programs).chain(hosts.map(Need::Hosts)).collect(),
         bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
         reads: template.files.clone(),
+        does,
         examples: examples.map(|arguments| Value::Object(arguments).to_string()).collect(),
     };
     Definition {

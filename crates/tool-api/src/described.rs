@@ -20,6 +20,8 @@ pub struct Described {
     pub bounds: Bounds,
     /// What its programs read beside the system and the workspace, as absolute paths.
     pub reads: Vec<PathBuf>,
+    /// What it does, one thing to a line, for a person who must agree to it.
+    pub does: Vec<String>,
     /// Arguments of sample calls, as JSON text.
     pub examples: Vec<String>,
 }

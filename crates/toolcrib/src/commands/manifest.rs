@@ -59,7 +59,7 @@ fn each(manifests: &Manifests, files: &[PathBuf]) -> (Vec<Arc<dyn AnyTool>>, Vec
 
 /// Why there are none.
 fn nothing(manifests: &Manifests) -> String {
-    match manifests.watched() {
+    match manifests.own_folder() {
         Some(folder) => {
             format!("there is no manifest in {}; `toolcrib manifest new NAME` writes one", folder.display())
         }

@@ -85,7 +85,7 @@ fn list(cli: &Cli, part: &FoldersPart) -> Result<Ending, Trouble> {
 fn revoke(cli: &Cli, part: &FoldersPart, folder: &Path) -> Result<Ending, Trouble> {
     let done = Revoke { folder: folder.to_owned() }.perform(part, &By::owner())?;
     let said = match done.revoked {
-        true => "what you had agreed to is taken back; its servers end in every running Toolcrib",
+        true => "what you had agreed to is taken back; its servers and tools end in every running Toolcrib",
         false => "you had agreed to nothing there",
     };
     print::found(cli.json, &done, &format!("{}: {said}", done.folder))?;

@@ -19,7 +19,7 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
         return Err(Trouble::Misused(format!("{name:?} is no name: 1 to 64 of `A-Z a-z 0-9 _ -`")));
     }
     let manifests = start_nobody(cli)?.settings.manifests;
-    let Some(folder) = manifests.watched() else {
+    let Some(folder) = manifests.own_folder() else {
         let why = "there is no folder for it: the configuration was named, and stands alone; leave --config and \
                    TOOLCRIB_CONFIG out";
         return Err(Trouble::Misused(why.to_owned()));
