@@ -48,15 +48,25 @@ pub enum Need {
     Net(&'static [&'static str]),
     /// The same for a declared tool, whose hosts have been read with its file.
     Hosts(HostRules),
+    /// Results that are too large to be said are kept for the caller, and read again: `Context::artifacts`.
+    Artifacts,
 }
 
 impl Need {
+    /// Whether it is of programs.
+    pub fn is_of_programs(&self) -> bool {
+        match self {
+            Need::Process | Need::Worker | Need::Browser => true,
+            Need::Net(_) | Need::Hosts(_) | Need::Artifacts => false,
+        }
+    }
+
     /// The hosts, if it is of them; by what the sandbox knows them.
     pub fn hosts(&self) -> Option<Result<HostRules, HostRuleError>> {
         match self {
             Need::Net(hosts) => Some(HostRules::parse(*hosts)),
             Need::Hosts(rules) => Some(Ok(rules.clone())),
-            Need::Process | Need::Worker | Need::Browser => None,
+            Need::Process | Need::Worker | Need::Browser | Need::Artifacts => None,
         }
     }
 }
@@ -121,6 +131,7 @@ impl About {
                 Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
                 Need::Net(_) | Need::Hosts(_) => nets += 1,
+                Need::Artifacts => {}
             }
             nth += 1;
         }
@@ -170,6 +181,8 @@ mod tests {
         check(Effect::Writes, &[Need::Worker], None);
         check(Effect::Executes, &[Need::Process], None);
         check(Effect::Executes, &[Need::Browser, Need::Net(&["public"])], None);
+        check(Effect::Reads, &[Need::Artifacts], None);
+        check(Effect::Executes, &[Need::Artifacts], Some("a tool that executes needs programs"));
         check(Effect::Executes, &[], Some("a tool that executes needs programs"));
         check(Effect::Executes, &[Need::Process, Need::Worker], several);
         check(Effect::Executes, &[Need::Process, Need::Browser], several);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use sandbox::Root;
 
+use crate::artifact::{Artifact, Artifacts};
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::failure::ToolError;
@@ -37,6 +38,9 @@ pub trait Listener: Send + Sync {
 
     /// Passes a log message on: the parameters of `notifications/message` as JSON text.
     fn log(&self, params: Bytes);
+
+    /// Hears that the call has written something down that its result is too small for.
+    fn artifact(&self, _artifact: &Artifact) {}
 }
 
 /// What one admitted call may touch.
@@ -66,6 +70,8 @@ pub struct Context {
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
     pub net: Option<Box<dyn Net>>,
+    /// What keeps results that are too large to be said; for tools that say that they need it alone.
+    pub artifacts: Option<Box<dyn Artifacts>>,
 }
 
 impl Context {
@@ -85,6 +91,7 @@ impl Context {
             results: None,
             processes: None,
             net: None,
+            artifacts: None,
         }
     }
 
@@ -115,6 +122,18 @@ impl Context {
             )
         };
         self.net.as_deref().ok_or_else(without)
+    }
+
+    /// What keeps results that are too large to be said.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs it, or nothing is kept here.
+    pub fn artifacts(&self) -> Result<&dyn Artifacts, ToolError> {
+        let without = || {
+            let why = "this tool keeps no artifacts: its `ABOUT` does not say that it needs them, or none are kept here";
+            ToolError::new("no_hand", why)
+        };
+        self.artifacts.as_deref().ok_or_else(without)
     }
 
     /// The caller's `_meta`, as text.

@@ -4,6 +4,7 @@
 
 mod about;
 mod arguments;
+mod artifact;
 mod cancel;
 mod client;
 mod context;
@@ -23,6 +24,9 @@ mod tool;
 
 pub use about::{About, ArgumentRoles, Effect, Example, Need};
 pub use arguments::{Arguments, ArgumentsFault};
+pub use artifact::{
+    ARTIFACT_SCHEME, Artifact, ArtifactReader, ArtifactWriter, Artifacts, JSON, TEXT, is_text,
+};
 pub use cancel::Cancel;
 pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};

@@ -49,15 +49,14 @@ pub(super) fn reach(wanted: &Wanted<'_>) -> Reach {
 }
 
 fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
-    let need = wanted.needs.iter().find(|need| !matches!(need, Need::Net(_) | Need::Hosts(_)))?;
+    let need = wanted.needs.iter().find(|need| need.is_of_programs())?;
     let profile = match (need, access(wanted)) {
         (Need::Process, WorkspaceAccess::Writable) => Profile::write(),
         (Need::Process, WorkspaceAccess::ReadOnly) if has_network => Profile::net(),
         (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
         (Need::Browser, _) => Profile::browser(),
-        (Need::Process, WorkspaceAccess::None) | (Need::Worker | Need::Net(_) | Need::Hosts(_), _) => {
-            Profile::worker()
-        }
+        (Need::Process, WorkspaceAccess::None)
+        | (Need::Worker | Need::Net(_) | Need::Hosts(_) | Need::Artifacts, _) => Profile::worker(),
     };
     let mut limits = bounded(wanted.settings.limits, wanted.bounds);
     if let Some(time) = wanted.obligations.and_then(|obligations| obligations.timeout_max) {
@@ -132,6 +131,7 @@ mod tests {
             // A tool that has not said so gets no programs, whatever it does and whoever calls.
             (Effect::Reads, &[], None, None),
             (Effect::Executes, &[], None, None),
+            (Effect::Executes, &[Need::Artifacts], None, None),
             // Writing takes a tool that does, and a caller who may.
             (Effect::Executes, PROGRAMS, None, Some(write)),
             (Effect::Executes, PROGRAMS, Some(BOTH), Some(write)),
