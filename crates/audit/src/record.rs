@@ -137,6 +137,9 @@ pub struct Record {
     /// What a person answered, if one was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
+    /// The job that it was taken as, or ran for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub job: Option<Arc<str>>,
     /// The profile of the sandbox that the call's programs had, if it ran some.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'static str>,
@@ -184,6 +187,8 @@ pub enum Outcome {
     ToolError,
     /// The client was asked for a person's answer. What comes of the call is in the record of the round that brings it.
     Asked,
+    /// It was taken as a job. What comes of it is in the records of the calls that run for the job.
+    Accepted,
     /// A check did not let the call through.
     Refused,
     /// We could not do our part.

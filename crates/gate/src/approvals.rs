@@ -132,7 +132,7 @@ impl Approvals {
     }
 
     /// A call may have waited for hours, and what it was let in by been taken back.
-    fn is_known(&self, caller: &Caller) -> Result<bool, StoreError> {
+    pub(crate) fn is_known(&self, caller: &Caller) -> Result<bool, StoreError> {
         self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))
     }
 
@@ -160,7 +160,7 @@ impl Approvals {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_open(&self, id: &str) -> bool {
+    pub(crate) fn is_open(&self, id: &str) -> bool {
         let kept = self.store.approval(id).ok().flatten();
         kept.is_some_and(|kept| kept.record.status(self.now_ms()) == State::Pending)
     }

@@ -152,6 +152,37 @@ pub enum Refusal {
         "the calls of the day cannot be counted, which a limit wants (`per_day`), so this one does not run: {0}"
     )]
     NoQuota(String),
+    /// There is no such job, or it is not this caller's.
+    #[error("unknown job; it may have been forgotten, or belong to somebody else")]
+    UnknownJob,
+    /// A page of jobs begins nowhere.
+    #[error("the cursor was not given out with a page of jobs; list them from the beginning")]
+    BadCursor,
+    /// Only tools become jobs.
+    #[error("only a call of a tool can be a job")]
+    NotAJob,
+    /// What is wanted of a job it cannot do as it stands.
+    #[error("the job is {is} and cannot {cannot}")]
+    JobState {
+        /// How it stands.
+        is: &'static str,
+        /// What it cannot.
+        cannot: &'static str,
+    },
+    /// Too many jobs are under way.
+    #[error(
+        "{max} jobs{} are under way already; wait for one of them, or cancel one",
+        if *.is_own_share { " of this caller" } else { "" }
+    )]
+    TooManyJobs {
+        /// How many may be.
+        max: usize,
+        /// Whether those of this caller alone are too many.
+        is_own_share: bool,
+    },
+    /// The job cannot be kept or read, and what cannot be kept is not taken.
+    #[error("jobs cannot be kept or read at the moment: {0}")]
+    NoJobs(String),
     /// The call could not be written in the audit log, and what cannot be recorded does not run.
     #[error("the audit log cannot be written, so no call runs: {0}")]
     NoAuditLog(String),
@@ -254,6 +285,12 @@ impl Refusal {
             Refusal::UnusableSchema { .. } => "unusable_schema",
             Refusal::RateLimited { .. } => "rate_limited",
             Refusal::NoQuota(_) => "limits_unavailable",
+            Refusal::UnknownJob => "unknown_job",
+            Refusal::BadCursor => "bad_cursor",
+            Refusal::NotAJob => "not_a_job",
+            Refusal::JobState { .. } => "job_state",
+            Refusal::TooManyJobs { .. } => "too_many_jobs",
+            Refusal::NoJobs(_) => "jobs_unavailable",
             Refusal::NoAuditLog(_) => "book_unavailable",
         }
     }

@@ -22,6 +22,7 @@ use crate::checks::{self, Quotas, Rate};
 use crate::failure::Refusal;
 use crate::find;
 use crate::hands::Sandbox;
+use crate::jobs::Jobs;
 use crate::large::Large;
 use crate::offer::{Offered, Source};
 use crate::refusal_limit::RefusalLimit;
@@ -62,6 +63,8 @@ pub struct Gate {
     large: Large,
     results: Arc<ResultCache>,
     sandbox: Option<Sandbox>,
+    /// With the name of the workspace there.
+    jobs: Option<(Arc<Jobs>, Arc<str>)>,
 }
 
 impl Gate {
@@ -85,6 +88,7 @@ impl Gate {
             large: Large::default(),
             results: Arc::default(),
             sandbox: None,
+            jobs: None,
         })
     }
 
@@ -110,6 +114,22 @@ impl Gate {
     #[must_use]
     pub fn with_sandbox(self, confiner: Arc<Confiner>, client: Client) -> Gate {
         Gate { sandbox: Some(Sandbox { confiner, client }), ..self }
+    }
+
+    /// The same gate, whose calls may become jobs, known there as those of this workspace. [`Jobs::serve`] runs them.
+    #[must_use]
+    pub fn with_jobs(self, jobs: Arc<Jobs>, workspace: &str) -> Gate {
+        Gate { jobs: Some((jobs, workspace.into())), ..self }
+    }
+
+    /// The calls that outlive their request, if any can.
+    pub fn jobs(&self) -> Option<&Arc<Jobs>> {
+        self.jobs.as_ref().map(|(jobs, _)| jobs)
+    }
+
+    /// The name of the workspace among jobs.
+    pub fn workspace(&self) -> Option<&Arc<str>> {
+        self.jobs.as_ref().map(|(_, workspace)| workspace)
     }
 
     /// What the gate counts into.

@@ -15,6 +15,7 @@ mod failure;
 mod find;
 mod gate;
 mod hands;
+pub mod jobs;
 mod key_ring;
 pub mod keys;
 mod large;
@@ -49,7 +50,7 @@ pub use checks::{
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
 pub use meta::meta_keys;
-pub use request::{Call, HeaderCheck};
+pub use request::{Call, HeaderCheck, OfJob};
 pub use result::RESULT_BYTES_MAX;
 pub use result_cache::ResultCache;
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};

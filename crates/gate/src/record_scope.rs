@@ -4,7 +4,7 @@
 //! noted, too, so there is no way out without a record.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use audit::{Approved, Arguments, AuditLog, Decided, Hash, IntentId, Opening, Plain, Record};
@@ -60,6 +60,8 @@ pub(crate) struct RecordScope<'b> {
     span: CallSpan<'b>,
     /// How the programs of the call run; nothing for a tool that runs none.
     notes: Option<Arc<Notes>>,
+    /// The job that the call runs for, or has become by the end.
+    job: Option<Arc<OnceLock<Arc<str>>>>,
 }
 
 impl<'b> RecordScope<'b> {
@@ -108,7 +110,18 @@ impl<'b> RecordScope<'b> {
             method: call.target.method(),
             span,
             notes: None,
+            job: call.job.as_ref().map(|job| job.id.clone()),
         })
+    }
+
+    /// Notes that the call is taken as this job.
+    pub(crate) fn of_job(&mut self, id: Arc<str>) {
+        self.job = Some(Arc::new(OnceLock::from(id)));
+    }
+
+    /// Closes the record of a call that was taken as a job.
+    pub(crate) fn accepted(mut self) {
+        self.write(audit::Outcome::Accepted, None, 0);
     }
 
     /// Notes the arguments as they came.
@@ -292,6 +305,7 @@ impl<'b> RecordScope<'b> {
         if let Some(notes) = self.notes.take() {
             self.noted(&notes);
         }
+        self.record.job = self.job.take().and_then(|job| job.get().cloned());
         let record = std::mem::take(&mut self.record);
         let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());
         let took = self.since.elapsed();
@@ -334,6 +348,7 @@ fn word(outcome: audit::Outcome) -> &'static str {
         audit::Outcome::Result => "result",
         audit::Outcome::ToolError => "tool_error",
         audit::Outcome::Asked => "asked",
+        audit::Outcome::Accepted => "accepted",
         audit::Outcome::Refused => "refused",
         audit::Outcome::Cancelled => "cancelled",
         audit::Outcome::Abandoned => "abandoned",

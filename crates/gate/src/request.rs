@@ -1,6 +1,6 @@
 //! A call as a transport hands it in.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use tool_api::{Cancel, Client, Definition, Input, Listener};
@@ -35,6 +35,17 @@ pub struct Call<'a> {
     pub askers: Arc<[Asker]>,
     /// Asks the client's user while the call runs, if the client can be asked then.
     pub forms: Option<&'a dyn Forms>,
+    /// The job that it runs for, or may become.
+    pub job: Option<OfJob>,
+}
+
+/// The job of a call.
+#[derive(Debug, Clone)]
+pub struct OfJob {
+    /// Its id; nothing as long as it is none.
+    pub(crate) id: Arc<OnceLock<Arc<str>>>,
+    /// Whether it was judged and counted when the job was taken.
+    pub(crate) was_judged: bool,
 }
 
 impl<'a> Call<'a> {
@@ -51,6 +62,7 @@ impl<'a> Call<'a> {
             input: None,
             askers: Arc::default(),
             forms: None,
+            job: None,
         }
     }
 }

@@ -63,6 +63,7 @@ async fn act(
         input: None,
         askers: Arc::default(),
         forms: None,
+        job: None,
     };
     server.gate().call(caller, call).await.map(drop)
 }

@@ -6,11 +6,13 @@ mod database;
 mod definitions;
 mod file;
 mod full;
+mod jobs;
 mod leases;
 mod schema;
 mod sqlite_store;
 mod worker;
 
+pub use jobs::SqliteJobs;
 pub use sqlite_store::SqliteStore;
 
 #[cfg(test)]

@@ -52,6 +52,13 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// The same for a job, which waits for an answer by itself, and whose client may be gone.
+    pub(crate) fn without_waiting(&self) -> Config {
+        Config { wait: Duration::ZERO, elicitation: false, ..self.clone() }
+    }
+}
+
 fn wait<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let Span(time) = Span::deserialize(deserializer)?;
     if time <= WAIT_MAX { Ok(time) } else { Err(D::Error::custom("a call waits at most 1h")) }

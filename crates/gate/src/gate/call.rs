@@ -9,6 +9,8 @@
 //!
 //! The record is open around all of them.
 
+mod take;
+
 use std::sync::Arc;
 
 use audit::Hash;
@@ -121,7 +123,9 @@ impl Gate {
         if let Some(input) = &mut brought.input {
             input.responses = candidate.content.answers.clone();
         }
-        let verdict = self.rate.check(&candidate, &ruleset.rates).await;
+        // A job was counted when it was taken.
+        let was_judged = call.job.as_ref().is_some_and(|job| job.was_judged);
+        let verdict = if was_judged { Ok(()) } else { self.rate.check(&candidate, &ruleset.rates).await };
         record.verdict(RATE, verdict.as_ref().copied());
         verdict?;
 
@@ -365,9 +369,11 @@ impl Gate {
         record: &mut RecordScope<'_>,
     ) -> Result<(Candidate, Approved), Failure> {
         let (candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
+        let of_job = call.job.as_ref().filter(|job| job.was_judged);
+        let without_waiting = of_job.map(|_| ruleset.approvals.without_waiting());
         let asking = Asking {
             approvals: &self.approvals,
-            config: &ruleset.approvals,
+            config: without_waiting.as_ref().unwrap_or(&ruleset.approvals),
             id,
             candidate: &candidate,
             client: &call.client,

@@ -12,8 +12,20 @@ const CHECKS: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate"
 const NEVER_REACHED: &str = "scope";
 
 /// No case revokes a key, or changes what a call names, while the call waits; `approvals/` does. Methods of extensions are
-/// called in the server's tests, and only there are headers.
-const ELSEWHERE: [&str; 5] = ["KeyRevoked", "Outdated", "UnknownMethod", "SeveralOwners", "HeaderMismatch"];
+/// called in the server's tests, and only there are headers. Of jobs `jobs/` tells.
+const ELSEWHERE: [&str; 11] = [
+    "KeyRevoked",
+    "Outdated",
+    "UnknownMethod",
+    "SeveralOwners",
+    "HeaderMismatch",
+    "UnknownJob",
+    "BadCursor",
+    "NotAJob",
+    "JobState",
+    "TooManyJobs",
+    "NoJobs",
+];
 
 /// One list of all refusals, which the compiler holds to the type.
 macro_rules! refusals {
@@ -53,6 +65,12 @@ refusals! {
     UnusableSchema { .. }
     RateLimited { .. }
     NoQuota(_)
+    UnknownJob {}
+    BadCursor {}
+    NotAJob {}
+    JobState { .. }
+    TooManyJobs { .. }
+    NoJobs(_)
     NoAuditLog(_)
 }
 

@@ -297,7 +297,19 @@ impl Job {
         };
         // A modern client is asked by a result alone, and a call that runs has none.
         let forms = (!self.facts.revision.is_modern()).then_some(self as &dyn Forms);
-        Call { target, arguments, meta, header_check, cancel, listener, client, input, askers, forms }
+        Call {
+            target,
+            arguments,
+            meta,
+            header_check,
+            cancel,
+            listener,
+            client,
+            input,
+            askers,
+            forms,
+            job: None,
+        }
     }
 
     fn asker(&self) -> Asker<'_> {

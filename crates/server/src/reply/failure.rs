@@ -73,7 +73,12 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         Refusal::KeyRevoked(_) | Refusal::Outdated(_) | Refusal::HeldBack(_) => {
             (true, Code::InvalidParams, None)
         }
+        Refusal::TooManyJobs { max, .. } => {
+            (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "jobs_max": max })))
+        }
+        Refusal::JobState { .. } => (true, Code::InvalidParams, None),
         Refusal::UnusableSchema { .. }
+        | Refusal::NoJobs(_)
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
         | Refusal::NoAuditLog(_) => (true, Code::InternalError, None),
@@ -83,6 +88,9 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         | Refusal::UnknownResource(_)
         | Refusal::UnknownPrompt(_)
         | Refusal::UnknownTask
+        | Refusal::UnknownJob
+        | Refusal::BadCursor
+        | Refusal::NotAJob
         | Refusal::SeveralOwners { .. }
         | Refusal::Unsupported { .. } => (false, Code::InvalidParams, None),
         Refusal::UnknownMethod(_) => (false, Code::MethodNotFound, None),

@@ -81,6 +81,12 @@ pub(super) fn explain(dir: &Path, error: StoreError) -> StoreError {
     }
 }
 
+/// An error with all its causes, as one sentence.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| cause.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}
+
 /// Tries it with a file of its own, which is gone afterwards.
 fn is_full(dir: &Path) -> bool {
     let path = dir.join(format!("{FILE}.{}.tried", process::id()));

@@ -40,11 +40,38 @@ const TABLES: &str = "
         ends_at_ms  INTEGER NOT NULL,
         count       INTEGER NOT NULL
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE jobs (
+        number     INTEGER PRIMARY KEY AUTOINCREMENT,
+        id         TEXT    NOT NULL UNIQUE,
+        version    INTEGER NOT NULL DEFAULT 1,
+        owner      TEXT    NOT NULL,
+        place      TEXT    NOT NULL,
+        tool       TEXT    NOT NULL,
+        state      TEXT    NOT NULL,
+        holder     TEXT,
+        wish       TEXT,
+        ends_at_ms INTEGER,
+        about      BLOB    NOT NULL,
+        call       BLOB    NOT NULL,
+        result     BLOB,
+        bytes      INTEGER NOT NULL
+    ) STRICT;
+    CREATE INDEX jobs_under_way ON jobs (owner) WHERE ends_at_ms IS NULL;
+    CREATE INDEX jobs_by_owner ON jobs (owner, number);
+    CREATE INDEX jobs_held ON jobs (holder) WHERE holder IS NOT NULL;
+    CREATE INDEX jobs_by_end ON jobs (ends_at_ms) WHERE ends_at_ms IS NOT NULL;
+    CREATE TABLE job_events (
+        job    TEXT    NOT NULL,
+        number INTEGER NOT NULL,
+        at_ms  INTEGER NOT NULL,
+        body   BLOB    NOT NULL,
+        PRIMARY KEY (job, number)
+    ) STRICT, WITHOUT ROWID;
 ";
 
 /// The one version that this program can use. No release has made a database of an earlier one; the first change after a
 /// release brings what takes a database from here to there.
-pub(super) const VERSION: i64 = 4;
+pub(super) const VERSION: i64 = 5;
 
 /// The version of a database; 0 for one that was just created.
 pub(super) fn version(connection: &Connection) -> Result<i64, Error> {

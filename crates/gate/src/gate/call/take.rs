@@ -1,0 +1,72 @@
+//! Taking a call as a job: it is judged like one that runs, but for what a person would be asked, and recorded as accepted.
+
+use std::sync::Arc;
+
+use ::jobs::JobId;
+use policy::Caller;
+use tool_api::CallId;
+
+use super::{ALL_PASS, Gate};
+use crate::approvals::Brought;
+use crate::call_span::CallSpan;
+use crate::checks::RATE;
+use crate::failure::{Failure, Internal, Refusal};
+use crate::offer::Offered;
+use crate::record_scope::RecordScope;
+use crate::request::Call;
+
+impl Gate {
+    /// Judges a call by what is in force now, and has it kept as the job of this id. It is judged again when it starts, where
+    /// people are asked.
+    ///
+    /// # Errors
+    /// It is refused, or cannot be kept.
+    pub(crate) async fn take<T>(
+        &self,
+        caller: &Caller,
+        call: &mut Call<'_>,
+        job: &JobId,
+        keep: impl AsyncFnOnce(Arc<Offered>) -> Result<T, Refusal>,
+    ) -> Result<T, Failure> {
+        if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
+            CallSpan::turned_away(&self.telemetry, RATE, &refusal);
+            return Err(refusal.into());
+        }
+        let id = CallId::next();
+        let opening = (id, caller, &*call);
+        let mut record =
+            RecordScope::open(&self.audit_log, &self.telemetry, &self.redactor, &ALL_PASS, opening)?;
+        record.of_job(job.shared());
+        let ruleset = self.ruleset.load_full();
+        let taken = async {
+            let arguments = self.read_arguments(id, call, &mut record).await?;
+            let found = self.find_target(caller, call, &ruleset).await?;
+            record.found(&found.offered);
+            let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
+            self.check_headers(id, call, &found, &arguments.bytes()).await?;
+            let brought = Brought::default();
+            let candidate = self.candidate((caller, &*call), &found, arguments, &brought, &ruleset);
+            candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
+            let candidate = self.ask_checks(id, candidate, &ruleset, &mut record).await?;
+            let verdict = self.rate.check(&candidate, &ruleset.rates).await;
+            record.verdict(RATE, verdict.as_ref().copied());
+            verdict?;
+            keep(candidate.offered).await.map_err(Failure::from)
+        };
+        let taken: Result<T, Failure> = taken.await;
+        match taken {
+            Ok(taken) => {
+                record.accepted();
+                Ok(taken)
+            }
+            Err(failure) => {
+                let failed = self.redact(Err(failure), &mut record);
+                record.close(&failed);
+                if let Err(Failure::Refused(_)) = &failed {
+                    self.refusals.note(caller, &ruleset.rates);
+                }
+                Err(failed.err().unwrap_or(Failure::Internal(Internal { call: id })))
+            }
+        }
+    }
+}

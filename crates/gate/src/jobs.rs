@@ -1,0 +1,23 @@
+//! Jobs: calls that outlive their request. A call is kept as a value, judged when it is taken and again when it starts, and
+//! run by [`crate::Gate::call`] like any other, so that rules, approvals and the audit log are the ordinary ones.
+
+mod config;
+mod control;
+mod finish;
+mod keeper;
+mod kept_call;
+mod kept_result;
+mod live;
+mod look;
+mod of_process;
+mod recorder;
+mod run;
+mod submit;
+mod vault;
+
+pub use ::jobs::{Event as JobEvent, Job, JobId, Numbered, Progress as JobProgress, State};
+pub use config::Config;
+pub use kept_result::StoredFailure;
+pub use look::EventPage;
+pub use of_process::{Filter, JobPage, Jobs, Whose};
+pub use submit::{Answered, Wants};

@@ -1,0 +1,56 @@
+//! The `[jobs]` section.
+
+use std::time::Duration;
+
+use ::jobs::{JOBS_MAX, JOBS_PER_CALLER, KEEP, KEEP_MAX, Limits, RUNNING, RUNNING_PER_TOOL};
+use schemars::JsonSchema;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
+use units::Span;
+
+/// Calls that outlive their request: how many there may be, and how long they are kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// How long a job that is over is kept with its result and its events, such as `"24h"`, at most `"30d"`.
+    #[serde(deserialize_with = "keep", serialize_with = "written")]
+    #[schemars(with = "Span")]
+    pub keep: Duration,
+    /// Jobs of one caller that may be under way, whether they run or wait.
+    #[schemars(range(min = 1, max = 10_000))]
+    pub per_caller: usize,
+    /// Jobs that run at once. Others wait for their turn, each caller's as long as everybody's.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub running: usize,
+    /// Jobs of one tool that run at once.
+    #[schemars(range(min = 1, max = 1_000))]
+    pub per_tool: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { keep: KEEP, per_caller: JOBS_PER_CALLER, running: RUNNING, per_tool: RUNNING_PER_TOOL }
+    }
+}
+
+impl Config {
+    pub(super) fn limits(&self) -> Limits {
+        // One caller never takes every place.
+        let per_caller = self.running.div_ceil(2).max(1);
+        Limits { running: self.running, per_caller, per_tool: self.per_tool }
+    }
+
+    pub(super) fn room(&self) -> store::Room {
+        store::Room { of_owner: self.per_caller.min(JOBS_MAX), in_all: JOBS_MAX }
+    }
+}
+
+fn keep<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let Span(time) = Span::deserialize(deserializer)?;
+    if time <= KEEP_MAX { Ok(time) } else { Err(D::Error::custom("a job is kept at most 30d")) }
+}
+
+/// A default as people would write it.
+fn written<S: Serializer>(time: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
+    Span(*time).serialize(serializer)
+}

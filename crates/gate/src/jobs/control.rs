@@ -1,0 +1,275 @@
+//! What is done with jobs from outside: cancelled, paused, resumed, answered, made anew, forgotten.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ::jobs::{Event, Job, JobId, State};
+use bytes::Bytes;
+use store::{Body, Hold, JOB_PAGE_MAX, JobQuery};
+use tokio::time::Instant;
+use tool_api::{CallId, Payload};
+
+use super::finish::interrupted;
+use super::kept_call::KeptCall;
+use super::kept_result::{KeptResult, StoredFailure};
+use super::live::{End, With};
+use super::look::unavailable;
+use super::of_process::{Jobs, Whose};
+use super::submit::Wants;
+use super::vault::Sealed;
+use crate::failure::{Failure, Internal, Refusal};
+use crate::gate::Gate;
+
+/// How long a cancel waits for the job to end.
+const CANCEL_WAIT: Duration = Duration::from_secs(2);
+
+/// How often a change is tried that another one came before.
+const TRIES_MAX: usize = 5;
+
+/// What another process that holds a job is asked for.
+pub(super) const CANCEL: &str = "cancel";
+pub(super) const PAUSE: &str = "pause";
+
+impl Jobs {
+    /// Cancels a job, and gives it as it is then: one that runs ends soon, with the programs of its tool. One that is over
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As [`Jobs::get`].
+    pub async fn cancel<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Job, Refusal> {
+        let whose = whose.into();
+        let (mut job, _) = self.found(whose, id).await?;
+        if job.state.is_final() {
+            return Ok(job);
+        }
+        let id = job.id.clone();
+        if job.state == State::Running {
+            match self.live(&id) {
+                Some(live) => live.end(End::Cancelled),
+                None => drop(self.store().wish(id.as_str(), Some(CANCEL)).await.map_err(unavailable)?),
+            }
+        } else if !self.change_waiting(whose, &id, State::Cancelled).await? {
+            self.store().wish(id.as_str(), Some(CANCEL)).await.map_err(unavailable)?;
+        }
+        let until = Instant::now() + CANCEL_WAIT;
+        while !job.state.is_final() && Instant::now() < until {
+            job = self.wait(whose, id.as_str(), until.duration_since(Instant::now())).await?;
+            if job.state == State::InputRequired {
+                break;
+            }
+        }
+        Ok(job)
+    }
+
+    /// Keeps a job that waits from beginning until it is resumed.
+    ///
+    /// # Errors
+    /// It runs already, or is over; or as [`Jobs::get`].
+    pub async fn pause<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Job, Refusal> {
+        let whose = whose.into();
+        let (job, _) = self.found(whose, id).await?;
+        match job.state {
+            State::Paused => return Ok(job),
+            State::Queued | State::WaitingApproval => {}
+            other => return Err(Refusal::JobState { is: other.as_str(), cannot: "be paused" }),
+        }
+        if !self.change_waiting(whose, &job.id, State::Paused).await? {
+            self.store().wish(id, Some(PAUSE)).await.map_err(unavailable)?;
+        }
+        self.get(whose, id).await
+    }
+
+    /// Has a job that was paused wait for its turn.
+    ///
+    /// # Errors
+    /// It is not paused; or as [`Jobs::get`].
+    pub async fn resume<'a>(self: &Arc<Self>, whose: impl Into<Whose<'a>>, id: &str) -> Result<Job, Refusal> {
+        let whose = whose.into();
+        let (job, _) = self.found(whose, id).await?;
+        if job.state != State::Paused {
+            return Err(Refusal::JobState { is: job.state.as_str(), cannot: "be resumed" });
+        }
+        self.change_waiting(whose, &job.id, State::Queued).await?;
+        self.take_up(&job.workspace);
+        self.get(whose, id).await
+    }
+
+    /// Answers what a job asks, so that it goes on: `responses` is the `inputResponses` object as JSON text.
+    ///
+    /// # Errors
+    /// It asks nothing; or as [`Jobs::get`].
+    pub async fn answer<'a>(
+        self: &Arc<Self>,
+        whose: impl Into<Whose<'a>>,
+        id: &str,
+        responses: &Bytes,
+    ) -> Result<Job, Refusal> {
+        let whose = whose.into();
+        let (job, version) = self.found(whose, id).await?;
+        let not_asked = Refusal::JobState { is: job.state.as_str(), cannot: "be answered" };
+        if job.state != State::InputRequired {
+            return Err(not_asked);
+        }
+        let asked = self.kept_result(&job.id).await.map_err(unavailable)?.map(KeptResult::opened);
+        let Some(Ok(outcome)) = asked else { return Err(not_asked) };
+        let Payload::InputRequired { state, .. } = outcome.payload else { return Err(not_asked) };
+        let mut kept = self.kept_call(&job.id).await?;
+        kept.answered(Some(responses), state.map(|state| state.to_string()));
+        let workspace = job.workspace.clone();
+        let with = With {
+            call: Some(kept),
+            events: vec![Event::State { status: State::Queued, message: None }],
+            ..With::default()
+        };
+        let written = self.write(job, version, State::Queued, with).await.map_err(unavailable)?;
+        if written.is_none() {
+            return Err(not_asked);
+        }
+        self.take_up(&workspace);
+        self.get(whose, id).await
+    }
+
+    /// Takes the call of a job again, as a new one: for the same caller, who is judged anew.
+    ///
+    /// # Errors
+    /// It is not over; or as [`Jobs::submit`].
+    pub async fn again<'a>(
+        self: &Arc<Self>,
+        gate: &Arc<Gate>,
+        whose: impl Into<Whose<'a>>,
+        id: &str,
+    ) -> Result<Job, Failure> {
+        let (job, _) = self.found(whose.into(), id).await?;
+        if !job.state.is_final() {
+            return Err(Refusal::JobState { is: job.state.as_str(), cannot: "be run again yet" }.into());
+        }
+        let mut kept = self.kept_call(&job.id).await?;
+        kept.anew();
+        let Some(caller) = kept.caller.caller() else { return Err(Internal { call: CallId::next() }.into()) };
+        let (known, approvals) = (caller.clone(), self.approvals.clone());
+        let known = tokio::task::spawn_blocking(move || approvals.is_known(&known)).await;
+        if !matches!(known, Ok(Ok(true))) {
+            return Err(Refusal::KeyRevoked(job.tool).into());
+        }
+        let ttl = Some(Duration::from_millis(job.ttl_ms));
+        let wants = Wants { priority: job.priority, retries: job.retries, ttl };
+        self.submit(gate, &caller, kept.call(), wants).await
+    }
+
+    /// Forgets a job that is over, with its result.
+    ///
+    /// # Errors
+    /// It is under way; or as [`Jobs::get`].
+    pub async fn purge<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Job, Refusal> {
+        let (job, _) = self.found(whose.into(), id).await?;
+        if !job.state.is_final() {
+            return Err(Refusal::JobState { is: job.state.as_str(), cannot: "be purged; cancel it first" });
+        }
+        self.store().forget(job.id.as_str()).await.map_err(unavailable)?;
+        Ok(job)
+    }
+
+    pub(super) async fn kept_call(&self, id: &JobId) -> Result<KeptCall, Refusal> {
+        let sealed = self.store().body(id.as_str(), Body::Call).await.map_err(unavailable)?;
+        let key = self.key().await.map_err(unavailable)?;
+        let opened = sealed.and_then(|sealed| key.open(id, Sealed::Call, &sealed));
+        let kept = opened.as_deref().and_then(KeptCall::parse);
+        kept.ok_or_else(|| Refusal::NoJobs(super::kept_result::unreadable().message))
+    }
+
+    /// Changes a job that does not run; false if another process holds it, or it runs by now.
+    pub(super) async fn change_waiting(
+        &self,
+        whose: Whose<'_>,
+        id: &JobId,
+        state: State,
+    ) -> Result<bool, Refusal> {
+        let cancelled = || KeptResult::Failure(StoredFailure::new("cancelled", "the job was cancelled"));
+        for _ in 0..TRIES_MAX {
+            let with = With {
+                result: (state == State::Cancelled).then(cancelled),
+                hold: if state.is_final() { Hold::AsItIs } else { Hold::Release },
+                events: if state.is_final() {
+                    Vec::new()
+                } else {
+                    vec![Event::State { status: state, message: None }]
+                },
+                ..With::default()
+            };
+            let edit = |job: &mut Job| {
+                job.message = None;
+                job.code = (state == State::Cancelled).then(|| "cancelled".to_owned());
+            };
+            if let Some(live) = self.live(id) {
+                let is_running = live.job().await.state == State::Running;
+                if is_running {
+                    return Ok(false);
+                }
+                if self.alter(&live, state, with, edit).await.map_err(unavailable)? {
+                    self.inner().holds.remove(id);
+                    return Ok(true);
+                }
+                continue;
+            }
+            let row = self.store().job(id.as_str()).await.map_err(unavailable)?;
+            let Some(row) = row else { return Err(Refusal::UnknownJob) };
+            if row.holder.is_some() {
+                return Ok(false);
+            }
+            let (mut job, version) = self.found(whose, id.as_str()).await?;
+            if job.state == State::Running || !job.state.may_become(state) {
+                return Ok(false);
+            }
+            edit(&mut job);
+            if self.write(job, version, state, with).await.map_err(unavailable)?.is_some() {
+                self.inner().holds.remove(id);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Takes what waits in a workspace, if it is served here.
+    fn take_up(self: &Arc<Self>, workspace: &str) {
+        if self.gate_of(workspace).is_some() {
+            self.look();
+        }
+    }
+
+    /// Decides about what processes that have ended have left running: what may be done twice waits for the next one, the rest
+    /// is interrupted.
+    pub(super) async fn settle_left(&self) -> Result<(), store::StoreError> {
+        let _turn = self.turn.lock().await;
+        self.store().release_ended().await?;
+        let left = JobQuery {
+            states: vec![State::Running.as_str().to_owned()],
+            unheld: true,
+            limit: JOB_PAGE_MAX,
+            ..JobQuery::default()
+        };
+        for row in self.store().jobs(&left).await? {
+            let Ok(mut job) = Job::of(&row) else { continue };
+            let (state, with) = match job.idempotent {
+                true => {
+                    let events = vec![Event::State { status: State::Queued, message: None }];
+                    (State::Queued, With { events, ..With::default() })
+                }
+                false => {
+                    let failure = interrupted();
+                    (job.code, job.message) = (Some(failure.code.clone()), Some(failure.message.clone()));
+                    let result = Some(KeptResult::Failure(failure));
+                    (State::Interrupted, With { result, ..With::default() })
+                }
+            };
+            // What was appended since the job was last written counts.
+            job.last_event = self.last_event(&job).await?;
+            self.write(job, row.version, state, with).await?;
+        }
+        Ok(())
+    }
+
+    async fn last_event(&self, job: &Job) -> Result<u64, store::StoreError> {
+        let rows = self.store().events(job.id.as_str(), job.last_event, store::EVENT_PAGE_MAX).await?;
+        Ok(rows.last().map_or(job.last_event, |event| event.number))
+    }
+}

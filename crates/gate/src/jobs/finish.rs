@@ -1,0 +1,191 @@
+//! What becomes of a job when its call has ended: it is over, it waits for somebody, or it is tried again.
+
+use std::sync::Arc;
+
+use ::jobs::{Event, Job, MESSAGE_CHARS_MAX, RESULT_BYTES_MAX, State, back_off};
+use store::{Hold, StoreError};
+use tokio::time::sleep;
+use tool_api::{Outcome, Payload};
+
+use super::kept_result::{KeptOutcome, KeptResult, StoredFailure};
+use super::live::{End, Live, With};
+use super::of_process::Jobs;
+use crate::failure::{Failure, Refusal};
+
+/// How often an end is written again that could not be.
+const WRITES_MAX: u32 = 5;
+
+/// What follows.
+enum Next {
+    End(State, KeptResult),
+    /// A person is asked.
+    Approval(Arc<str>, String),
+    /// The caller is asked.
+    Input(KeptResult),
+    /// It is tried again.
+    Again(StoredFailure),
+    /// It waits for the next process.
+    Later,
+}
+
+impl Jobs {
+    /// Writes what came of a job, and has what follows begin.
+    pub(super) async fn settle(self: &Arc<Self>, live: &Arc<Live>, result: Result<Outcome, Failure>) {
+        let job = live.job().await;
+        let is_ours = self.live(&live.id).is_some();
+        if !is_ours {
+            return;
+        }
+        let hold = match &result {
+            Ok(Outcome { payload: Payload::InputRequired { hold, .. }, .. }) => hold.clone(),
+            Ok(_) | Err(_) => None,
+        };
+        if let Some(hold) = hold {
+            self.inner().holds.insert(live.id.clone(), hold);
+        }
+        let next = next(&job, result, live.ending());
+        for tried in 1.. {
+            match self.go_on(live, &job, &next).await {
+                Ok(()) => return,
+                Err(error) if tried < WRITES_MAX => {
+                    tracing::warn!(%error, job = %live.id, "the end of a job is not written yet");
+                    sleep(back_off(tried)).await;
+                }
+                Err(error) => {
+                    tracing::error!(%error, job = %live.id, "the end of a job cannot be written");
+                    return self.let_go(&live.id);
+                }
+            }
+        }
+    }
+
+    async fn go_on(self: &Arc<Self>, live: &Arc<Live>, job: &Job, next: &Next) -> Result<(), StoreError> {
+        match next {
+            Next::End(state, result) => {
+                let (code, message) = result.told();
+                let with = With { result: Some(result.clone()), ..With::default() };
+                self.alter(live, *state, with, |job| (job.code, job.message) = (code, message)).await?;
+            }
+            Next::Approval(id, why) => {
+                let (state, message) = (State::WaitingApproval, Some(shown(why)));
+                let events = vec![Event::State { status: state, message: message.clone() }];
+                let approval = Some(id.to_string());
+                let edit = |job: &mut Job| (job.message, job.approval) = (message, approval);
+                self.alter(live, state, With { events, ..With::default() }, edit).await?;
+                self.inner().queue.remove(&live.id);
+            }
+            Next::Input(asked) => {
+                let with = With {
+                    result: Some(asked.clone()),
+                    hold: Hold::Release,
+                    events: vec![Event::InputRequired {}],
+                    ..With::default()
+                };
+                let message = Some("it wants an answer".to_owned());
+                self.alter(live, State::InputRequired, with, |job| job.message = message).await?;
+            }
+            Next::Again(failure) => {
+                let wait = back_off(job.attempt);
+                let message = format!("{}; tried again in {wait:?}", failure.message);
+                let message = Some(shown(&message));
+                let events = vec![Event::State { status: State::Queued, message: message.clone() }];
+                let with = With { events, ..With::default() };
+                if self.alter(live, State::Queued, with, |job| job.message = message).await? {
+                    self.inner().queue.remove(&live.id);
+                    let (jobs, live) = (self.clone(), live.clone());
+                    self.spawn(async move {
+                        sleep(wait).await;
+                        jobs.wait_for_turn(&live).await;
+                    });
+                }
+            }
+            Next::Later => {
+                let with = With {
+                    hold: Hold::Release,
+                    events: vec![Event::State { status: State::Queued, message: None }],
+                    ..With::default()
+                };
+                self.alter(live, State::Queued, with, |_| {}).await?;
+                self.let_go(&live.id);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What follows from how the call of a job has ended.
+fn next(job: &Job, result: Result<Outcome, Failure>, ending: Option<End>) -> Next {
+    let failure = match result {
+        Ok(outcome) if matches!(outcome.payload, Payload::InputRequired { .. }) => {
+            return kept(&outcome).map_or_else(|failure| failed(State::Failed, failure), Next::Input);
+        }
+        Ok(outcome) => {
+            let state = if outcome.is_error { State::Failed } else { State::Succeeded };
+            if outcome.is_error && may_try_again(job) {
+                return Next::Again(StoredFailure::new("tool_failed", "its tool says that it failed"));
+            }
+            return match kept(&outcome) {
+                Ok(result) => Next::End(state, result),
+                Err(failure) => failed(State::Failed, failure),
+            };
+        }
+        Err(failure) => failure,
+    };
+    let stored = StoredFailure::of(&failure);
+    match (&failure, ending) {
+        (Failure::Refused(Refusal::ApprovalPending(awaited)), None) => {
+            Next::Approval(awaited.id.clone(), awaited.why.clone())
+        }
+        (failure, Some(End::Cancelled)) if failure.is_cancelled() => failed(State::Cancelled, stored),
+        (failure, Some(End::Revoked)) if failure.is_cancelled() => {
+            failed(State::Failed, StoredFailure::from(&Refusal::KeyRevoked(job.tool.clone())))
+        }
+        (failure, Some(End::Ending)) if failure.is_cancelled() => match job.idempotent {
+            true => Next::Later,
+            false => failed(State::Interrupted, interrupted()),
+        },
+        (Failure::Tool(_), None) if may_try_again(job) => Next::Again(stored),
+        (Failure::Tool(error), _) if error.code() == "timeout" => failed(State::TimedOut, stored),
+        (failure, _) if failure.is_cancelled() => failed(State::Cancelled, stored),
+        (Failure::Refused(_) | Failure::Tool(_) | Failure::Internal(_), _) => failed(State::Failed, stored),
+    }
+}
+
+fn may_try_again(job: &Job) -> bool {
+    job.idempotent && job.attempt <= job.retries
+}
+
+fn failed(state: State, failure: StoredFailure) -> Next {
+    Next::End(state, KeptResult::Failure(failure))
+}
+
+/// What is said of a job whose process ended while it ran.
+pub(super) fn interrupted() -> StoredFailure {
+    let message = "the process that ran it ended before it did; nobody knows what it has done";
+    StoredFailure::new("interrupted", message)
+}
+
+fn kept(outcome: &Outcome) -> Result<KeptResult, StoredFailure> {
+    let bytes = outcome.payload.bytes();
+    if bytes > RESULT_BYTES_MAX {
+        let message =
+            format!("its result of {bytes} bytes is too large to keep; the limit is {RESULT_BYTES_MAX}");
+        return Err(StoredFailure::new("result_too_large", message));
+    }
+    let goes_on = || StoredFailure::new("goes_on_elsewhere", "it goes on as a task of its server");
+    KeptOutcome::of(outcome).map(KeptResult::Outcome).ok_or_else(goes_on)
+}
+
+fn shown(message: &str) -> String {
+    message.chars().take(MESSAGE_CHARS_MAX).collect()
+}
+
+impl KeptResult {
+    /// The code and the sentence that the job shows of it.
+    fn told(&self) -> (Option<String>, Option<String>) {
+        match self {
+            KeptResult::Outcome(_) => (None, None),
+            KeptResult::Failure(failure) => (Some(failure.code.clone()), Some(shown(&failure.message))),
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! What is looked after while there are jobs: wishes of other processes, answers of people, keys that were revoked, what
+//! others have left, and what is kept for too long.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use ::jobs::{AGE_MAX, Job, JobId, KEPT_BYTES_PER_CALLER, KEPT_PER_CALLER, State};
+use store::{JOB_PAGE_MAX, JobRow, Kept, StoreError};
+use tokio::task::spawn_blocking;
+use tokio::time::sleep;
+
+use super::control::{CANCEL, PAUSE};
+use super::kept_result::{KeptResult, unreadable};
+use super::live::{End, Live, With};
+use super::of_process::{Jobs, Whose};
+
+/// How often wishes and answers are looked for while jobs are under way here.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+/// How often, in looks, callers are asked after and jobs are taken over: every 5 s.
+const SELDOM: u32 = 20;
+
+/// How often, in looks, what is over is forgotten: every minute.
+const RARELY: u32 = 240;
+
+/// Starts looking after jobs, unless that is done.
+pub(super) fn start(jobs: &Arc<Jobs>) {
+    let is_kept = std::mem::replace(&mut jobs.inner().is_kept, true);
+    if !is_kept {
+        let weak = Arc::downgrade(jobs);
+        jobs.spawn(keep(weak));
+    }
+}
+
+async fn keep(jobs: Weak<Jobs>) {
+    for nth in 0_u32.. {
+        sleep(LOOK_EVERY).await;
+        let Some(jobs) = jobs.upgrade() else { return };
+        jobs.look_after(nth).await;
+    }
+}
+
+impl Jobs {
+    async fn look_after(self: &Arc<Self>, nth: u32) {
+        let live: Vec<_> = self.inner().live.values().cloned().collect();
+        if !live.is_empty() {
+            self.hear_wishes().await;
+            self.hear_answers(&live).await;
+        }
+        if nth.is_multiple_of(SELDOM) {
+            self.ask_after_callers(&live).await;
+            self.take_over().await;
+        }
+        if nth.is_multiple_of(RARELY) {
+            let kept = Kept { jobs: KEPT_PER_CALLER, bytes: KEPT_BYTES_PER_CALLER };
+            if let Err(error) = self.store().expire(self.now_ms(), kept).await {
+                tracing::warn!(%error, "jobs that are over are not forgotten yet");
+            }
+        }
+    }
+
+    /// Does what other processes want of the jobs that this one holds.
+    async fn hear_wishes(self: &Arc<Self>) {
+        let wishes = self.store().wishes().await.unwrap_or_default();
+        for (id, wish) in wishes {
+            let Some(live) = JobId::parse(&id).and_then(|id| self.live(&id)) else { continue };
+            let job = live.job().await;
+            // What cannot be done any more has been answered by what happened.
+            let _ = match wish.as_str() {
+                CANCEL if job.state == State::Running => {
+                    live.end(End::Cancelled);
+                    continue;
+                }
+                CANCEL => self.change_waiting(Whose::Anyone, &live.id, State::Cancelled).await,
+                PAUSE => self.change_waiting(Whose::Anyone, &live.id, State::Paused).await,
+                _ => Ok(false),
+            };
+            let _ = self.store().wish(&id, None).await;
+        }
+    }
+
+    /// Has jobs go on that waited for a person who has answered.
+    async fn hear_answers(self: &Arc<Self>, live: &[Arc<Live>]) {
+        for live in live {
+            let job = live.job().await;
+            let (State::WaitingApproval, Some(id)) = (job.state, job.approval) else { continue };
+            let approvals = self.approvals.clone();
+            let is_open = spawn_blocking(move || approvals.is_open(&id)).await;
+            if let Ok(false) = is_open {
+                self.wait_for_turn(live).await;
+            }
+        }
+    }
+
+    /// Ends the jobs of callers whose keys were revoked, and of those that are too old.
+    async fn ask_after_callers(self: &Arc<Self>, live: &[Arc<Live>]) {
+        let oldest_ms = self.now_ms() - i64::try_from(AGE_MAX.as_millis()).unwrap_or(i64::MAX);
+        for live in live {
+            let job = live.job().await;
+            if live.caller.key_id().is_some() && matches!(self.is_known(live).await, Ok(false)) {
+                self.end_one(live, &job, End::Revoked).await;
+            } else if job.created_at_ms < oldest_ms {
+                self.end_one(live, &job, End::Cancelled).await;
+            }
+        }
+    }
+
+    async fn end_one(self: &Arc<Self>, live: &Arc<Live>, job: &Job, why: End) {
+        live.end(why);
+        if job.state != State::Running {
+            // It begins, finds why not, and ends.
+            self.wait_for_turn(live).await;
+        }
+    }
+
+    /// Takes the jobs that wait in the workspaces that are served here and that nobody holds.
+    pub(super) async fn take_over(self: &Arc<Self>) {
+        if !self.store().may_have_jobs() {
+            return;
+        }
+        if let Err(error) = self.try_take_over().await {
+            tracing::warn!(%error, "jobs that were left are not taken over yet");
+        }
+    }
+
+    async fn try_take_over(self: &Arc<Self>) -> Result<(), StoreError> {
+        self.settle_left().await?;
+        let served: Vec<_> = {
+            let mut inner = self.inner();
+            inner.gates.retain(|_, gate| gate.strong_count() > 0);
+            inner.gates.keys().cloned().collect()
+        };
+        let states = [State::Queued.as_str(), State::WaitingApproval.as_str()];
+        for workspace in served {
+            for row in self.store().lease(&workspace, &states, JOB_PAGE_MAX).await? {
+                self.resume_left(&row).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Goes on with a job that this process has just taken.
+    async fn resume_left(self: &Arc<Self>, row: &JobRow) -> Result<(), StoreError> {
+        // One that another program has written is that one's.
+        let Ok(job) = Job::of(row) else { return Ok(()) };
+        if self.live(&job.id).is_some() {
+            return Ok(());
+        }
+        let caller = self.kept_call(&job.id).await.ok().and_then(|kept| kept.caller.caller());
+        let Some(caller) = caller else {
+            let result = Some(KeptResult::Failure(unreadable()));
+            let job = Job { code: Some(unreadable().code), message: Some(unreadable().message), ..job };
+            self.write(job, row.version, State::Failed, With { result, ..With::default() }).await?;
+            return Ok(());
+        };
+        let state = job.state;
+        let live = Live::new(job, row.version, caller);
+        self.inner().live.insert(live.id.clone(), live.clone());
+        if state == State::Queued {
+            self.wait_for_turn(&live).await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,194 @@
+//! What came of a job, as it is kept.
+
+use std::borrow::Cow;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_api::{Block, Outcome, Payload, ToolError};
+
+use crate::failure::{Failure, Refusal};
+
+/// Why a job has no result.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct StoredFailure {
+    /// The stable code.
+    pub code: String,
+    /// The sentence for the caller.
+    pub message: String,
+    /// Facts for programs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<Value>,
+    /// Whether the gate did not let it run.
+    #[serde(default)]
+    pub is_refused: bool,
+}
+
+impl StoredFailure {
+    pub(super) fn new(code: &str, message: impl Into<String>) -> StoredFailure {
+        StoredFailure { code: code.to_owned(), message: message.into(), details: None, is_refused: false }
+    }
+
+    pub(super) fn of(failure: &Failure) -> StoredFailure {
+        let details = match failure {
+            Failure::Tool(error) => error.details().cloned(),
+            Failure::Refused(_) | Failure::Internal(_) => None,
+        };
+        let is_refused = matches!(failure, Failure::Refused(_));
+        StoredFailure { details, is_refused, ..StoredFailure::new(failure.code(), failure.to_string()) }
+    }
+}
+
+impl From<&Refusal> for StoredFailure {
+    fn from(refusal: &Refusal) -> StoredFailure {
+        StoredFailure { is_refused: true, ..StoredFailure::new(refusal.code(), refusal.to_string()) }
+    }
+}
+
+/// As the failure of a tool, which models are told with its code.
+impl From<StoredFailure> for Failure {
+    fn from(stored: StoredFailure) -> Failure {
+        let error = ToolError::new(stored.code, stored.message);
+        Failure::Tool(match stored.details {
+            Some(details) => error.with_details(details),
+            None => error,
+        })
+    }
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum KeptResult {
+    Outcome(KeptOutcome),
+    Failure(StoredFailure),
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptOutcome {
+    payload: KeptPayload,
+    is_error: bool,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptPayload {
+    Ours { blocks: Vec<KeptBlock>, structured: Option<String> },
+    Relayed { result: String, structured: Option<String> },
+    InputRequired { requests: Option<String>, state: Option<String> },
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptBlock {
+    Text(String),
+    Image { mime: String, base64: String },
+    Audio { mime: String, base64: String },
+    Blob { uri: String, mime: String, base64: String },
+}
+
+impl KeptResult {
+    pub(super) fn bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("a result has text for keys")
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<KeptResult> {
+        serde_json::from_slice(bytes).ok()
+    }
+
+    pub(super) fn opened(self) -> Result<Outcome, StoredFailure> {
+        match self {
+            KeptResult::Outcome(outcome) => outcome.opened(),
+            KeptResult::Failure(failure) => Err(failure),
+        }
+    }
+}
+
+impl KeptOutcome {
+    /// Nothing of one that goes on elsewhere.
+    pub(super) fn of(outcome: &Outcome) -> Option<KeptOutcome> {
+        let payload = match &outcome.payload {
+            Payload::Ours { blocks, structured } => KeptPayload::Ours {
+                blocks: blocks.iter().map(KeptBlock::of).collect(),
+                structured: structured.as_ref().map(text),
+            },
+            Payload::Relayed { result, structured } => {
+                KeptPayload::Relayed { result: text(result), structured: structured.as_ref().map(text) }
+            }
+            Payload::InputRequired { requests, state, .. } => KeptPayload::InputRequired {
+                requests: requests.as_ref().map(text),
+                state: state.as_deref().map(str::to_owned),
+            },
+            Payload::Task { .. } => return None,
+        };
+        Some(KeptOutcome { payload, is_error: outcome.is_error })
+    }
+
+    fn opened(self) -> Result<Outcome, StoredFailure> {
+        let payload = match self.payload {
+            KeptPayload::Ours { blocks, structured } => Payload::Ours {
+                blocks: blocks
+                    .into_iter()
+                    .map(KeptBlock::opened)
+                    .collect::<Option<_>>()
+                    .ok_or_else(unreadable)?,
+                structured: structured.map(Bytes::from),
+            },
+            KeptPayload::Relayed { result, structured } => {
+                Payload::Relayed { result: result.into(), structured: structured.map(Bytes::from) }
+            }
+            KeptPayload::InputRequired { requests, state } => Payload::InputRequired {
+                requests: requests.map(Bytes::from),
+                state: state.map(Into::into),
+                hold: None,
+            },
+        };
+        Ok(Outcome { payload, is_error: self.is_error, sandboxed: None })
+    }
+}
+
+impl KeptBlock {
+    fn of(block: &Block) -> KeptBlock {
+        match block {
+            Block::Text(text) => KeptBlock::Text(text.clone()),
+            Block::Image { mime, bytes } => {
+                KeptBlock::Image { mime: mime.to_string(), base64: STANDARD.encode(bytes) }
+            }
+            Block::Audio { mime, bytes } => {
+                KeptBlock::Audio { mime: mime.to_string(), base64: STANDARD.encode(bytes) }
+            }
+            Block::Blob { uri, mime, bytes } => {
+                KeptBlock::Blob { uri: uri.clone(), mime: mime.to_string(), base64: STANDARD.encode(bytes) }
+            }
+        }
+    }
+
+    fn opened(self) -> Option<Block> {
+        let bytes = |base64: &str| STANDARD.decode(base64).ok();
+        Some(match self {
+            KeptBlock::Text(text) => Block::Text(text),
+            KeptBlock::Image { mime, base64 } => {
+                Block::Image { mime: Cow::Owned(mime), bytes: bytes(&base64)? }
+            }
+            KeptBlock::Audio { mime, base64 } => {
+                Block::Audio { mime: Cow::Owned(mime), bytes: bytes(&base64)? }
+            }
+            KeptBlock::Blob { uri, mime, base64 } => {
+                Block::Blob { uri, mime: Cow::Owned(mime), bytes: bytes(&base64)? }
+            }
+        })
+    }
+}
+
+/// The result cannot be read back.
+pub(super) fn unreadable() -> StoredFailure {
+    let message =
+        "what is kept of this job cannot be opened: it was changed, or the key that sealed it is gone";
+    StoredFailure::new("result_unreadable", message)
+}
+
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,226 @@
+//! `Jobs`: the jobs of one state folder as this process sees them, and those that it runs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use ::jobs::{Job, JobId, Queue, State};
+use arc_swap::ArcSwap;
+use policy::Caller;
+use store::{JobStore, Secrets, StoreError};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+use tool_api::Hold;
+
+use super::config::Config;
+use super::keeper;
+use super::live::{End, Live};
+use super::vault::{JobKey, Vault};
+use crate::approvals::Approvals;
+use crate::clock::{Clock, now_ms};
+use crate::gate::Gate;
+
+/// How long the calls of jobs may take to end once the process does.
+const END_MAX: Duration = Duration::from_secs(2);
+
+/// The jobs of one state folder. Touches no disk and starts nothing until a job is made, or one was before.
+pub struct Jobs {
+    store: Arc<dyn JobStore>,
+    vault: Vault,
+    key: OnceCell<Arc<JobKey>>,
+    pub(super) approvals: Arc<Approvals>,
+    clock: Clock,
+    config: ArcSwap<Config>,
+    inner: Mutex<Inner>,
+    /// One after the other looks for what others have left.
+    pub(super) turn: AsyncMutex<()>,
+}
+
+#[derive(Default)]
+pub(super) struct Inner {
+    pub(super) queue: Queue,
+    pub(super) live: HashMap<JobId, Arc<Live>>,
+    /// The workspaces that are served here.
+    pub(super) gates: BTreeMap<Arc<str>, Weak<Gate>>,
+    /// What tools keep for the next round of a call whose caller is asked.
+    pub(super) holds: HashMap<JobId, Hold>,
+    pub(super) tasks: JoinSet<()>,
+    pub(super) is_kept: bool,
+    pub(super) is_ending: bool,
+}
+
+/// Whose jobs are meant.
+#[derive(Debug, Clone, Copy)]
+pub enum Whose<'a> {
+    /// Those of this caller. Another's are answered as unknown ones.
+    Of(&'a Caller),
+    /// All: for the owner of the state folder.
+    Anyone,
+}
+
+impl<'a> From<&'a Caller> for Whose<'a> {
+    fn from(caller: &'a Caller) -> Whose<'a> {
+        Whose::Of(caller)
+    }
+}
+
+impl Whose<'_> {
+    /// A later key of the same name is another caller.
+    pub(super) fn has(self, job: &Job) -> bool {
+        match self {
+            Whose::Anyone => true,
+            Whose::Of(caller) => {
+                *job.caller == **caller.id() && job.key.as_deref() == caller.key_id().map(|id| &**id)
+            }
+        }
+    }
+}
+
+/// Which jobs a list shows.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// In one of these states; all if there is none.
+    pub states: Vec<State>,
+    /// Of this tool.
+    pub tool: Option<String>,
+    /// In this workspace.
+    pub workspace: Option<String>,
+    /// Of this caller, for those who see all.
+    pub caller: Option<String>,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
+    /// Most of them; 0 for as many as a page holds.
+    pub limit: usize,
+}
+
+/// A page of jobs, the newest first.
+#[derive(Debug, Clone)]
+pub struct JobPage {
+    /// The jobs.
+    pub jobs: Vec<Job>,
+    /// Where the next page begins; nothing if this is the last.
+    pub cursor: Option<String>,
+}
+
+impl Jobs {
+    /// The jobs in `store`. What is waited for is asked about in `approvals`.
+    pub fn new(store: Arc<dyn JobStore>, approvals: Arc<Approvals>) -> Arc<Jobs> {
+        Jobs::made(store, approvals, Vault::own())
+    }
+
+    /// The same, sealed with a key that all processes share which have these secrets.
+    pub fn kept_in(store: Arc<dyn JobStore>, approvals: Arc<Approvals>, secrets: Arc<Secrets>) -> Arc<Jobs> {
+        Jobs::made(store, approvals, Vault::keyed_by(secrets))
+    }
+
+    fn made(store: Arc<dyn JobStore>, approvals: Arc<Approvals>, vault: Vault) -> Arc<Jobs> {
+        Arc::new(Jobs {
+            store,
+            vault,
+            key: OnceCell::new(),
+            approvals,
+            clock: now_ms,
+            config: ArcSwap::default(),
+            inner: Mutex::default(),
+            turn: AsyncMutex::new(()),
+        })
+    }
+
+    /// Puts other settings in force.
+    pub fn govern(&self, config: Config) {
+        self.config.store(Arc::new(config));
+    }
+
+    pub(super) fn config(&self) -> Arc<Config> {
+        self.config.load_full()
+    }
+
+    /// Runs the jobs of this gate's workspace from now on, those first that were left. Must be called on the runtime.
+    pub fn serve(self: &Arc<Self>, gate: &Arc<Gate>) {
+        let Some(workspace) = gate.workspace() else { return };
+        self.inner().gates.insert(workspace.clone(), Arc::downgrade(gate));
+        if self.store.may_have_jobs() {
+            self.look();
+        }
+    }
+
+    /// Looks for jobs that wait for this process now, and not in a while. Must be called on the runtime.
+    pub fn look(self: &Arc<Self>) {
+        keeper::start(self);
+        let jobs = self.clone();
+        self.spawn(async move { jobs.take_over().await });
+    }
+
+    /// How many jobs this process runs or will run.
+    pub fn under_way(&self) -> usize {
+        self.inner().live.len()
+    }
+
+    /// The same of one workspace.
+    pub fn is_busy_in(&self, workspace: &str) -> bool {
+        let live: Vec<_> = self.inner().live.values().cloned().collect();
+        live.iter().any(|live| live.row.try_lock().map_or(true, |row| row.job.workspace == workspace))
+    }
+
+    /// Ends what runs: what may be done twice waits for the next process, the rest is interrupted.
+    pub async fn end(&self) {
+        let (live, mut tasks) = {
+            let mut inner = self.inner();
+            inner.is_ending = true;
+            (inner.live.values().cloned().collect::<Vec<_>>(), std::mem::take(&mut inner.tasks))
+        };
+        live.iter().for_each(|live| live.end(End::Ending));
+        let _ = timeout(END_MAX, async {
+            for live in &live {
+                self.leave(live).await;
+            }
+            while !self.inner().live.is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        tasks.shutdown().await;
+    }
+
+    pub(super) fn store(&self) -> &dyn JobStore {
+        &*self.store
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        (self.clock)()
+    }
+
+    pub(super) async fn key(&self) -> Result<Arc<JobKey>, StoreError> {
+        let key = self.key.get_or_try_init(|| async { self.vault.key().await.map(Arc::new) });
+        key.await.cloned()
+    }
+
+    pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn live(&self, id: &JobId) -> Option<Arc<Live>> {
+        self.inner().live.get(id).cloned()
+    }
+
+    pub(super) fn gate_of(&self, workspace: &str) -> Option<Arc<Gate>> {
+        self.inner().gates.get(workspace).and_then(Weak::upgrade)
+    }
+
+    /// The job is this process's no more.
+    pub(super) fn let_go(&self, id: &JobId) {
+        let mut inner = self.inner();
+        inner.queue.remove(id);
+        inner.live.remove(id);
+    }
+
+    /// Runs something until it is done, or the process ends.
+    pub(super) fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut inner = self.inner();
+        while inner.tasks.try_join_next().is_some() {}
+        if !inner.is_ending {
+            inner.tasks.spawn(work);
+        }
+    }
+}

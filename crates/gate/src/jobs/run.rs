@@ -1,0 +1,140 @@
+//! Running a job when it is its turn: who it is for is asked after again, and then it is a call like any other.
+
+use std::sync::{Arc, OnceLock};
+
+use ::jobs::{Event, State};
+use policy::Proof;
+use store::{Body, Hold};
+use tokio::task::spawn_blocking;
+use tool_api::Listener;
+
+use super::kept_call::KeptCall;
+use super::kept_result::unreadable;
+use super::live::{Live, With};
+use super::of_process::Jobs;
+use super::recorder::Recorder;
+use super::vault::Sealed;
+use crate::failure::{Failure, Refusal};
+use crate::gate::Gate;
+use crate::request::{Call, OfJob};
+
+impl Jobs {
+    /// Begins as many jobs as may run.
+    pub(super) fn start_next(self: &Arc<Self>) {
+        let limits = self.config().limits();
+        loop {
+            let begun = {
+                let mut inner = self.inner();
+                if inner.is_ending {
+                    return;
+                }
+                let Some(next) = inner.queue.next(limits) else { return };
+                let live = inner.live.get(&next.id).cloned();
+                if live.is_none() {
+                    inner.queue.remove(&next.id);
+                }
+                live
+            };
+            let Some(live) = begun else { continue };
+            let jobs = self.clone();
+            self.spawn(async move {
+                jobs.run(&live).await;
+                jobs.start_next();
+            });
+        }
+    }
+
+    async fn run(self: &Arc<Self>, live: &Arc<Live>) {
+        let job = live.job().await;
+        let Some(gate) = self.gate_of(&job.workspace) else {
+            // Nobody serves its workspace here any more.
+            return self.leave(live).await;
+        };
+        let result = match self.begin(&gate, live).await {
+            Ok(Some(kept)) => {
+                let recorder = Arc::new(Recorder::passing_on(None));
+                let listener: Arc<dyn Listener> = recorder.clone();
+                let id = OnceLock::from(live.id.shared());
+                let call = Call {
+                    cancel: live.cancel.clone(),
+                    listener: Some(listener),
+                    job: Some(OfJob { id: Arc::new(id), was_judged: true }),
+                    ..kept.call()
+                };
+                recorder.beside(self, live, gate.call(&live.caller, call)).await
+            }
+            // It was cancelled, or paused, in this moment.
+            Ok(None) => return self.let_go(&live.id),
+            Err(failure) => Err(failure),
+        };
+        self.settle(live, result).await;
+    }
+
+    /// Reads the call of a job whose turn it is, and notes that it begins; nothing if it does not any more.
+    async fn begin(&self, gate: &Gate, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
+        let sealed = self.store().body(live.id.as_str(), Body::Call).await.map_err(no_jobs)?;
+        let key = self.key().await.map_err(no_jobs)?;
+        let opened = sealed.and_then(|sealed| key.open(&live.id, Sealed::Call, &sealed));
+        let kept = opened.as_deref().and_then(KeptCall::parse).ok_or_else(|| Failure::from(unreadable()))?;
+        if !self.is_known(live).await? {
+            return Err(Refusal::KeyRevoked(kept.tool).into());
+        }
+        let offered = gate.find(&live.caller, &kept.tool).await?;
+        if offered.hash().to_string() != kept.definition {
+            return Err(Refusal::Outdated(kept.tool).into());
+        }
+        let now_ms = self.now_ms();
+        let attempt = live.job().await.attempt + 1;
+        let with = With { events: vec![Event::Started { attempt }], ..With::default() };
+        let begun = self.alter(live, State::Running, with, |job| {
+            job.attempt = attempt;
+            job.started_at_ms = Some(now_ms);
+            (job.message, job.approval, job.progress) = (None, None, None);
+        });
+        Ok(begun.await.map_err(no_jobs)?.then_some(kept))
+    }
+
+    /// Whether the caller of a job may still come by what it was let in by.
+    pub(super) async fn is_known(&self, live: &Live) -> Result<bool, Failure> {
+        match live.caller.proof() {
+            Proof::None => Ok(true),
+            Proof::Until(second) => Ok(self.now_ms() / 1_000 < *second),
+            Proof::Key(_) => {
+                let (approvals, caller) = (self.approvals.clone(), live.caller.clone());
+                let known = spawn_blocking(move || approvals.is_known(&caller)).await;
+                match known {
+                    Ok(known) => Ok(known.map_err(no_jobs)?),
+                    Err(_) => Err(Refusal::NoJobs("the program is ending".to_owned()).into()),
+                }
+            }
+        }
+    }
+
+    /// Leaves a job that waits to whoever serves its workspace next.
+    pub(super) async fn leave(&self, live: &Arc<Live>) {
+        let mut row = live.row.lock().await;
+        if row.job.state == State::Running {
+            return;
+        }
+        let change = store::JobChange {
+            id: live.id.as_str().to_owned(),
+            expected: row.version,
+            state: row.job.state.as_str().to_owned(),
+            about: row.job.about(),
+            hold: Hold::Release,
+            ..store::JobChange::default()
+        };
+        match self.store().change(change).await {
+            Ok(Some(version)) => row.version = version,
+            Ok(None) => {}
+            // The next process finds that this one has ended.
+            Err(error) => tracing::warn!(%error, job = %live.id, "a job is not left to others"),
+        }
+        drop(row);
+        self.let_go(&live.id);
+    }
+}
+
+fn no_jobs(error: store::StoreError) -> Failure {
+    Refusal::NoJobs(error.to_string()).into()
+}

@@ -1,0 +1,309 @@
+//! Taking a call as a job: judged now, kept, and run later; or run now, and made a job if it outlives its request.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ::jobs::{Event, Job, JobId, KEEP_MAX, POLL_EVERY, PRIORITY_MAX, RETRIES_MAX, State, Waiting};
+use policy::Caller;
+use store::{Enqueued, NewJob};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tool_api::{CallId, Cancel, Effect, Listing, Outcome};
+
+use super::keeper;
+use super::kept_call::KeptCall;
+use super::live::{Live, number};
+use super::look::unavailable;
+use super::of_process::Jobs;
+use super::recorder::Recorder;
+use super::vault::Sealed;
+use crate::failure::{Failure, Internal, Refusal};
+use crate::gate::Gate;
+use crate::offer::Offered;
+use crate::request::{Call, OfJob};
+use crate::target::Target;
+
+/// What whoever submits wants of a job.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wants {
+    /// How urgent it is among its caller's, from -10 to 10; what is beyond counts as the end of the range.
+    pub priority: i8,
+    /// How long it is kept once it is over; as long as configured if nothing is said, and never longer.
+    pub ttl: Option<Duration>,
+    /// How often it is tried again should it fail; only tools that may do the same twice are.
+    pub retries: u32,
+}
+
+/// What came of a call that may outlive its request.
+#[derive(Debug)]
+pub enum Answered {
+    /// It has ended in time.
+    Done(Result<Outcome, Failure>),
+    /// It goes on as a job.
+    Job(Box<Job>),
+}
+
+impl Jobs {
+    /// Takes a call of a tool as a job: it is judged, and recorded as accepted. Once this returns it survives a crash of the
+    /// machine, and runs as soon as it is its turn; in a process that does not serve the workspace, once one does.
+    ///
+    /// # Errors
+    /// It is refused, as [`Gate::call`] would, or there is no room.
+    pub async fn submit(
+        self: &Arc<Self>,
+        gate: &Arc<Gate>,
+        caller: &Caller,
+        mut call: Call<'_>,
+        wants: Wants,
+    ) -> Result<Job, Failure> {
+        let Target::Tool(tool) = call.target else {
+            return Err(Refusal::NotAJob.into());
+        };
+        let ttl_ms = self.ttl_ms(wants);
+        let mut kept = KeptCall::of(caller, tool, &call, ttl_ms);
+        let id = JobId::new().map_err(|_| Internal { call: CallId::next() })?;
+        let job_id = id.clone();
+        let keeping = async |offered: Arc<Offered>| {
+            kept.definition = offered.hash().to_string();
+            let job = self.new_job(gate, caller, (job_id, ttl_ms), &offered, wants);
+            self.enqueue(caller, job, &kept).await
+        };
+        gate.take(caller, &mut call, &id, keeping).await
+    }
+
+    fn ttl_ms(&self, wants: Wants) -> u64 {
+        let keep = self.config().keep;
+        let ttl = wants.ttl.map_or(keep, |ttl| ttl.min(keep)).min(KEEP_MAX);
+        u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn new_job(
+        &self,
+        gate: &Gate,
+        caller: &Caller,
+        (id, ttl_ms): (JobId, u64),
+        offered: &Offered,
+        wants: Wants,
+    ) -> Job {
+        let now_ms = self.now_ms();
+        let idempotent = is_idempotent(offered);
+        Job {
+            id,
+            tool: offered.definition().name.to_string(),
+            caller: caller.id().to_string(),
+            key: caller.key_id().map(|id| id.to_string()),
+            workspace: gate.workspace().map(|workspace| workspace.to_string()).unwrap_or_default(),
+            conversation: None,
+            state: State::Queued,
+            priority: wants.priority.clamp(-PRIORITY_MAX, PRIORITY_MAX),
+            attempt: 0,
+            retries: if idempotent { wants.retries.min(RETRIES_MAX) } else { 0 },
+            created_at_ms: now_ms,
+            updated_at_ms: now_ms,
+            started_at_ms: None,
+            ended_at_ms: None,
+            poll_interval_ms: u64::try_from(POLL_EVERY.as_millis()).unwrap_or(u64::MAX),
+            ttl_ms,
+            progress: None,
+            message: None,
+            code: None,
+            approval: None,
+            last_event: 0,
+            events_lost: 0,
+            idempotent,
+        }
+    }
+
+    /// Keeps a new job, and has it wait for its turn here if this process serves its workspace.
+    async fn enqueue(self: &Arc<Self>, caller: &Caller, job: Job, kept: &KeptCall) -> Result<Job, Refusal> {
+        let is_held = self.gate_of(&job.workspace).is_some();
+        let live = self.keep(caller, job, kept, is_held, Vec::new()).await?;
+        let job = live.job().await;
+        if is_held {
+            self.wait_for_turn(&live).await;
+        } else {
+            self.let_go(&job.id);
+        }
+        Ok(job)
+    }
+
+    /// Writes a new job.
+    async fn keep(
+        self: &Arc<Self>,
+        caller: &Caller,
+        mut job: Job,
+        kept: &KeptCall,
+        is_held: bool,
+        events: Vec<Event>,
+    ) -> Result<Arc<Live>, Refusal> {
+        let key = self.key().await.map_err(unavailable)?;
+        let call = key.seal(&job.id, Sealed::Call, kept.bytes()).map_err(unavailable)?;
+        let now_ms = job.created_at_ms;
+        let events = number(&mut job, events.into_iter(), now_ms, &key).map_err(unavailable)?;
+        let new = NewJob {
+            id: job.id.as_str().to_owned(),
+            owner: job.caller.clone(),
+            place: job.workspace.clone(),
+            tool: job.tool.clone(),
+            state: job.state.as_str().to_owned(),
+            about: job.about(),
+            call,
+            is_held,
+            events,
+        };
+        let room = self.config().room();
+        match self.store().enqueue(new, room).await.map_err(unavailable)? {
+            Enqueued::Kept(_) => {}
+            Enqueued::OwnerFull => {
+                return Err(Refusal::TooManyJobs { max: room.of_owner, is_own_share: true });
+            }
+            Enqueued::Full => return Err(Refusal::TooManyJobs { max: room.in_all, is_own_share: false }),
+        }
+        let live = Live::new(job, 1, caller.clone());
+        if is_held {
+            self.inner().live.insert(live.id.clone(), live.clone());
+            keeper::start(self);
+        }
+        Ok(live)
+    }
+
+    /// Has a job that this process holds wait for its turn.
+    pub(super) async fn wait_for_turn(self: &Arc<Self>, live: &Arc<Live>) {
+        let waiting = waiting(&live.job().await);
+        self.inner().queue.push(waiting);
+        self.start_next();
+    }
+
+    /// Makes a call of a tool that may outlive its request: what has not ended within `patience` goes on as a job, and is
+    /// interrupted if the process ends before it. The client is not asked while it runs ([`Call::forms`]).
+    ///
+    /// # Errors
+    /// None of its own: what came of the call is in what it gives.
+    pub async fn call(
+        self: &Arc<Self>,
+        gate: &Arc<Gate>,
+        caller: &Caller,
+        call: Call<'_>,
+        patience: Duration,
+        wants: Wants,
+    ) -> Answered {
+        let Target::Tool(tool) = call.target else {
+            return Answered::Done(gate.call(caller, call).await);
+        };
+        let kept = KeptCall::of(caller, tool, &call, self.ttl_ms(wants));
+        let mark = Arc::new(OnceLock::new());
+        let (cancel, listener) = (call.cancel.clone(), call.listener.clone());
+        let recorder = Arc::new(Recorder::passing_on(listener));
+        let (client, header_check) = (call.client.clone(), call.header_check.clone());
+        let (gate_of_call, caller_of_call, heard) = (gate.clone(), caller.clone(), recorder.clone());
+        let (running, marked, cancelled) = (kept.clone(), mark.clone(), cancel.clone());
+        let (done, mut is_done) = oneshot::channel();
+        self.spawn(async move {
+            let call = Call {
+                cancel: cancelled,
+                listener: Some(heard),
+                client,
+                header_check,
+                job: Some(OfJob { id: marked, was_judged: false }),
+                ..running.call()
+            };
+            let result = gate_of_call.call(&caller_of_call, call).await;
+            // Whoever waits no more has cancelled it.
+            let _ = done.send(result);
+        });
+        // A caller that goes away before that takes the call with it.
+        let mut giving_up = GiveUp(cancel.clone(), true);
+        let waited = timeout(patience, &mut is_done).await;
+        if let Ok(result) = waited {
+            giving_up.1 = false;
+            return Answered::Done(result.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into())));
+        }
+        match self.adopt(gate, caller, kept, wants, (mark, cancel)).await {
+            Ok(live) => {
+                giving_up.1 = false;
+                let job = live.job().await;
+                let jobs = self.clone();
+                self.spawn(async move {
+                    let running = async {
+                        is_done.await.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into()))
+                    };
+                    let result = recorder.beside(&jobs, &live, running).await;
+                    jobs.settle(&live, result).await;
+                });
+                Answered::Job(Box::new(job))
+            }
+            // It cannot be kept, so its caller waits for it.
+            Err(_) => {
+                let result = is_done.await;
+                giving_up.1 = false;
+                Answered::Done(result.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into())))
+            }
+        }
+    }
+
+    /// Makes a job of a call that runs.
+    async fn adopt(
+        self: &Arc<Self>,
+        gate: &Arc<Gate>,
+        caller: &Caller,
+        mut kept: KeptCall,
+        wants: Wants,
+        (mark, cancel): (Arc<OnceLock<Arc<str>>>, Cancel),
+    ) -> Result<Arc<Live>, Refusal> {
+        let offered = gate.find(caller, &kept.tool).await?;
+        kept.definition = offered.hash().to_string();
+        let id = JobId::new().map_err(|error| Refusal::NoJobs(error.to_string()))?;
+        let ttl_ms = kept.ttl_ms;
+        let job = self.new_job(gate, caller, (id, ttl_ms), &offered, wants);
+        let now_ms = job.created_at_ms;
+        let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(now_ms), ..job };
+        let started = vec![Event::Started { attempt: 1 }];
+        let live = self.keep(caller, job, &kept, true, started).await?;
+        // Nobody has set it: it is made here.
+        let _ = mark.set(live.id.shared());
+        let running = waiting(&live.job().await);
+        self.inner().queue.runs(running);
+        // Cancelling the job cancels the call.
+        let linked = live.clone();
+        self.spawn(async move {
+            let mut changed = linked.changed.subscribe();
+            tokio::select! {
+                () = linked.cancel.cancelled() => cancel.cancel(),
+                () = async { while changed.changed().await.is_ok() && !linked.job().await.state.is_final() {} } => {}
+            }
+        });
+        Ok(live)
+    }
+}
+
+/// Cancels a call that nobody waits for any more.
+struct GiveUp(Cancel, bool);
+
+impl Drop for GiveUp {
+    fn drop(&mut self) {
+        if self.1 {
+            self.0.cancel();
+        }
+    }
+}
+
+pub(super) fn waiting(job: &Job) -> Waiting {
+    Waiting {
+        id: job.id.clone(),
+        caller: job.caller.as_str().into(),
+        tool: job.tool.as_str().into(),
+        priority: job.priority,
+    }
+}
+
+/// Whether a tool may do the same twice. What a server says of its own is not enough; that it only reads is the owner's
+/// word or was accepted.
+fn is_idempotent(offered: &Offered) -> bool {
+    let definition = offered.definition();
+    definition.effect == Effect::Reads
+        || match &definition.listing {
+            Listing::Ours(about) => about.idempotent,
+            Listing::Declared(described) => described.idempotent,
+            Listing::Relayed(_) => false,
+        }
+}
