@@ -13,6 +13,7 @@ mod patterns;
 mod placeholder;
 mod redactor;
 mod search;
+mod stream;
 mod vocabulary;
 
 pub use address::{MASK, without_credentials};
@@ -20,4 +21,5 @@ pub use config::{Config, Fault};
 pub use known::Known;
 pub use placeholder::placeholder_lines;
 pub use redactor::{Redactor, Struck};
+pub use stream::Stream;
 pub use vocabulary::{Holds, Vocabulary};

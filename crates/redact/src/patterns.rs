@@ -29,7 +29,7 @@ const TEXT_BYTES_MIN: usize = 16;
 const TAIL_BYTES_MAX: usize = 512;
 
 /// How far behind a keyword an expression may look, in bytes; the longest that one finds is a private key.
-const REACH_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const REACH_BYTES_MAX: usize = 64 * 1024;
 
 /// After this many tries in a row with nothing between them that ends a token, an expression sees only what is near, and
 /// more of it where that fits. Text has far fewer, minified data too, and made-up text must not cost the square of its

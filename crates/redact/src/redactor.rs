@@ -123,6 +123,11 @@ impl Redactor {
         Some(Struck { bytes: bytes.into(), count })
     }
 
+    /// What is looked for at this moment.
+    pub(crate) fn search(&self) -> arc_swap::Guard<Arc<Search>> {
+        self.0.search.load()
+    }
+
     /// How long the longest encoding of a known value is, in bytes: where a text was cut, what is left of a secret is
     /// shorter than that.
     pub fn encoding_bytes_max(&self) -> usize {
