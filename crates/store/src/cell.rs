@@ -34,6 +34,8 @@ pub enum Kind {
     ApprovalArguments,
     /// The code that answers take.
     ApprovalCode,
+    /// A result that was too large to be said. Owner: the caller. Topic: the hash of its bytes. Ends when it is removed.
+    Artifact,
     /// A standing permission. Owner: the caller. Topic: the tool. Ends with its session.
     Grant,
     /// An API key. Topic: its id.
@@ -71,6 +73,7 @@ impl Kind {
             Kind::Approval => ("approval", VALUE_BYTES_MAX),
             Kind::ApprovalArguments => ("approval_arguments", VALUE_BYTES_MAX),
             Kind::ApprovalCode => ("approval_code", VALUE_BYTES_MAX),
+            Kind::Artifact => ("artifact", ANCHOR_BYTES_MAX),
             Kind::Grant => ("grant", VALUE_BYTES_MAX),
             Kind::Key => ("key", VALUE_BYTES_MAX),
             Kind::KeyUse => ("key_use", VALUE_BYTES_MAX),
