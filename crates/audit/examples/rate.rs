@@ -43,6 +43,8 @@ fn record(id: &Arc<str>) -> Record {
             arguments_sha256: Some(Hash::of(ARGUMENTS)),
             arguments_bytes: ARGUMENTS.len() as u64,
             meta_sha256: None,
+            request_id: None,
+            claims: None,
             arguments: None,
             definition_sha256: Some(Hash::of(b"definition")),
             trace_id: None,

@@ -57,6 +57,12 @@ pub struct Opening {
     /// writer, which is given them apart from the record: nothing that can be written holds them as they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arc<str>>,
+    /// The request id that the caller has sent with the call, without secrets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_id: Option<Arc<str>>,
+    /// What the caller says of itself and of what the call is about, as JSON text without secrets. Nobody has checked it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claims: Option<Arc<str>>,
     /// The hash of what was sent beside the arguments (`_meta`), but for what belongs to the protocol; `None` if there was
     /// nothing, or it went nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,7 +219,8 @@ impl Opening {
     pub(crate) fn cut_to(&mut self, bytes: usize) {
         cut_text(&mut self.call_id, TEXT_BYTES_MAX);
         let texts = [&mut self.caller, &mut self.tool].into_iter();
-        texts.chain(&mut self.upstream).chain(&mut self.trace_id).for_each(|text| cut_text(text, bytes));
+        let beside = [&mut self.upstream, &mut self.trace_id, &mut self.request_id, &mut self.claims];
+        texts.chain(beside.into_iter().flatten()).for_each(|text| cut_text(text, bytes));
         // Half of what somebody may do is something else.
         self.caller_scopes.take_if(|scopes| scopes.len() > bytes);
         let words = [&mut self.caller_kind, &mut self.via].into_iter();
@@ -295,6 +302,8 @@ pub(crate) mod tests {
             arguments_sha256: Some(Hash::of(b"{}")),
             arguments_bytes: 2,
             meta_sha256: None,
+            request_id: None,
+            claims: None,
             arguments: None,
             definition_sha256: None,
             trace_id: None,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tool_api::{ArgumentsFault, CallId, Sandboxed, ToolError};
 
 use crate::clock::time;
+use crate::repeats::RequestFault;
 use crate::schema::Violation;
 use crate::seal::StateFault;
 
@@ -67,6 +68,9 @@ pub enum Refusal {
     /// The state that the client brings from an earlier round cannot be used.
     #[error("{0}")]
     BadState(StateFault),
+    /// It bears the request id of an earlier call.
+    #[error("{0}")]
+    Repeated(RequestFault),
     /// A rule forbids it.
     #[error("refused by policy: {0}")]
     Denied(Ruling),
@@ -272,6 +276,7 @@ impl Refusal {
             Refusal::HeldBack(_) => "held_back",
             Refusal::HeaderMismatch(_) => "header_mismatch",
             Refusal::BadState(_) => "bad_request_state",
+            Refusal::Repeated(fault) => fault.code(),
             Refusal::Denied(_) => "policy_denied",
             Refusal::RuleBlocked(_) => "rule_blocked",
             Refusal::NeedsApproval(_) | Refusal::ApprovalPending(_) => "approval_required",

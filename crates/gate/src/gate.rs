@@ -2,6 +2,7 @@
 
 mod call;
 mod in_run;
+mod repeat;
 
 use std::sync::Arc;
 
@@ -14,18 +15,19 @@ use sandbox::confine::Confiner;
 use sandbox::{Client, Root};
 use store::Secrets;
 use telemetry::Telemetry;
-use tool_api::Action;
+use tool_api::{Action, Arguments, CallId};
 
 use crate::approvals::Approvals;
 use crate::catalog::Catalog;
 use crate::checks::{self, Quotas, Rate};
-use crate::failure::Refusal;
+use crate::failure::{Failure, Refusal};
 use crate::find;
 use crate::hands::Sandbox;
 use crate::jobs::Jobs;
 use crate::large::Large;
 use crate::offer::{Offered, Source};
 use crate::refusal_limit::RefusalLimit;
+use crate::repeats::Repeats;
 use crate::result_cache::ResultCache;
 use crate::round_trip::RoundTrips;
 use crate::ruleset::Ruleset;
@@ -59,6 +61,7 @@ pub struct Gate {
     telemetry: Arc<Telemetry>,
     files: Root,
     round_trips: RoundTrips,
+    repeats: Repeats,
     refusals: Arc<RefusalLimit>,
     large: Large,
     results: Arc<ResultCache>,
@@ -83,7 +86,8 @@ impl Gate {
             audit_log: parts.audit_log,
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             files: parts.files,
-            round_trips: RoundTrips::new(store, clock),
+            round_trips: RoundTrips::new(store.clone(), clock),
+            repeats: Repeats::new(store, clock),
             refusals: Arc::default(),
             large: Large::default(),
             results: Arc::default(),
@@ -95,7 +99,8 @@ impl Gate {
     /// The same gate, sealing with keys that all processes share which have these secrets.
     #[must_use]
     pub fn with_secrets(self, secrets: &Arc<Secrets>) -> Gate {
-        Gate { round_trips: self.round_trips.keyed_by(secrets), ..self }
+        let (round_trips, repeats) = (self.round_trips.keyed_by(secrets), self.repeats.keyed_by(secrets));
+        Gate { round_trips, repeats, ..self }
     }
 
     /// The same gate, counting into these figures and tracing with them.
@@ -153,6 +158,26 @@ impl Gate {
             find::find(&self.catalog, &self.telemetry.metrics, &*engine, caller, Target::Tool(name), None)
                 .await;
         found.map(|found| found.offered)
+    }
+
+    /// Holds arguments against the schema of a tool, and runs nothing.
+    ///
+    /// # Errors
+    /// There is no such tool for this caller, or they do not fit.
+    pub async fn check_arguments(
+        &self,
+        caller: &Caller,
+        name: &str,
+        arguments: Option<Bytes>,
+    ) -> Result<(), Failure> {
+        let (offered, bytes) = (self.find(caller, name).await?, arguments.as_ref().map_or(0, Bytes::len));
+        let name = name.to_owned();
+        let fits = move || {
+            let arguments =
+                Arguments::parse(arguments).map_err(|fault| Refusal::unreadable(&name, &fault))?;
+            checks::fits_schema(&offered, arguments.value())
+        };
+        Ok(self.large.sized(bytes, CallId::next(), fits).await??)
     }
 
     /// Whether a caller may see a tool. Listing and calling use the same function.

@@ -3,12 +3,16 @@
 
 use std::sync::Arc;
 
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use store::{Secrets, StoreError};
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 
 /// The length of a key, in bytes.
 pub(crate) const KEY_BYTES: usize = 32;
+
+/// The length of the number of a key, in bytes.
+pub(crate) const KEY_ID_BYTES: usize = size_of::<u32>();
 
 /// How a key is laid out in the record: its id, when it was made, and itself.
 const ENTRY_BYTES: usize = size_of::<u32>() + size_of::<i64>() + KEY_BYTES;
@@ -33,6 +37,30 @@ pub(crate) struct RingKey {
     made_at_ms: i64,
     /// The key itself.
     pub(crate) bytes: [u8; KEY_BYTES],
+}
+
+impl RingKey {
+    fn cipher(&self) -> LessSafeKey {
+        LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &self.bytes).expect("a key of 32 bytes"))
+    }
+
+    /// Seals a text that belongs to `bound`: the nonce, and the ciphertext with its tag.
+    pub(crate) fn seal(&self, bound: &[u8], mut text: Vec<u8>) -> Option<Vec<u8>> {
+        let mut nonce = [0; NONCE_LEN];
+        getrandom::fill(&mut nonce).ok()?;
+        let sealing = Nonce::assume_unique_for_key(nonce);
+        self.cipher().seal_in_place_append_tag(sealing, Aad::from(bound), &mut text).ok()?;
+        Some([&nonce[..], &text].concat())
+    }
+
+    /// Opens what [`RingKey::seal`] made.
+    pub(crate) fn open(&self, bound: &[u8], sealed: &[u8]) -> Option<Vec<u8>> {
+        let (nonce, text) = sealed.split_first_chunk::<NONCE_LEN>()?;
+        let (mut text, nonce) = (text.to_vec(), Nonce::assume_unique_for_key(*nonce));
+        let bytes = self.cipher().open_in_place(nonce, Aad::from(bound), &mut text).ok()?.len();
+        text.truncate(bytes);
+        Some(text)
+    }
 }
 
 /// The keys for one purpose.

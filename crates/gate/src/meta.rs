@@ -26,7 +26,7 @@ const TRACEPARENT_BYTES_MAX: usize = 64;
 
 /// Members in which clients, and those who trace calls, count calls and conversations. They are other ones each time, so
 /// nothing can be bound to them: a call that a person has allowed goes without.
-const COUNTED: [&str; 11] = [
+const COUNTED: [&str; 12] = [
     "io.modelcontextprotocol/related-task",
     "tracestate",
     "baggage",
@@ -38,6 +38,7 @@ const COUNTED: [&str; 11] = [
     "x-codex-turn-metadata",
     "threadId",
     "_toolCallId",
+    "toolcrib/request_id",
 ];
 
 /// What the names of others begin with.

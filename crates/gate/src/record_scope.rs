@@ -14,7 +14,7 @@ use redact::Redactor;
 use sandbox::confine::StartedBy;
 use sandbox::egress::Outcome as Reach;
 use telemetry::Telemetry;
-use tool_api::{CallId, Effect, Outcome, Sandboxed};
+use tool_api::{CallId, Cancel, Effect, Outcome, Sandboxed, ToolError};
 
 use crate::call_span::{self, CallSpan};
 use crate::checks::Findings;
@@ -90,6 +90,8 @@ impl<'b> RecordScope<'b> {
             caller_scopes: granted.then(|| caller.scopes().to_string().into()),
             via: Cow::Borrowed(caller.via().as_str()),
             tool: kept_of(call.target.recorded(), redactor),
+            request_id: call.request_id.as_deref().map(|id| kept_of(&redactor.text(id), redactor)),
+            claims: call.claims.as_deref().map(|claims| kept_of(&redactor.text(claims), redactor)),
             arguments_bytes: call.arguments.as_ref().map_or(0, Bytes::len) as u64,
             trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
             ..Opening::default()
@@ -127,6 +129,11 @@ impl<'b> RecordScope<'b> {
     /// Notes the arguments as they came.
     pub(crate) fn arguments(&mut self, hash: Hash) {
         self.record.opening.arguments_sha256 = Some(hash);
+    }
+
+    /// The hash of the arguments as they came, once it is noted.
+    pub(crate) fn arguments_hash(&self) -> Option<Hash> {
+        self.record.opening.arguments_sha256
     }
 
     /// Notes the caller's own `_meta`.
@@ -229,13 +236,20 @@ impl<'b> RecordScope<'b> {
     /// else.
     ///
     /// # Errors
-    /// What cannot be written down does not run.
-    pub(crate) async fn write_intent(&mut self) -> Result<(), Refusal> {
-        if self.has_effect {
-            let intent = self.audit_log.before_run(&self.record.opening).await;
-            self.intent = Some(intent.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
+    /// What cannot be written down does not run, nor does what is cancelled meanwhile.
+    pub(crate) async fn write_intent(&mut self, cancel: &Cancel) -> Result<(), Failure> {
+        if !self.has_effect {
+            return if cancel.is_cancelled() { Err(ToolError::cancelled().into()) } else { Ok(()) };
         }
-        Ok(())
+        // The intent is withdrawn then.
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(ToolError::cancelled().into()),
+            intent = self.audit_log.before_run(&self.record.opening) => {
+                self.intent = Some(intent.map_err(|error| Refusal::NoAuditLog(error.to_string()))?);
+                Ok(())
+            }
+        }
     }
 
     /// Where the hands of the call note how its programs run.

@@ -33,6 +33,11 @@ pub struct Call<'a> {
     pub input: Option<Input>,
     /// The processes that it comes from, as far as the transport knows.
     pub askers: Arc<[Asker]>,
+    /// By which the call is known if it is sent again, at most [`crate::REQUEST_ID_BYTES_MAX`] long; a further round of a
+    /// call needs none.
+    pub request_id: Option<Arc<str>>,
+    /// What the caller says of itself and of what the call is about, as JSON text. It is noted, and nobody believes it.
+    pub claims: Option<Arc<str>>,
     /// Asks the client's user while the call runs, if the client can be asked then.
     pub forms: Option<&'a dyn Forms>,
     /// The job that it runs for, or may become.
@@ -61,6 +66,8 @@ impl<'a> Call<'a> {
             client: Client::default(),
             input: None,
             askers: Arc::default(),
+            request_id: None,
+            claims: None,
             forms: None,
             job: None,
         }

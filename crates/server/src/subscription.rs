@@ -62,6 +62,8 @@ async fn act(
         client,
         input: None,
         askers: Arc::default(),
+        request_id: None,
+        claims: None,
         forms: None,
         job: None,
     };

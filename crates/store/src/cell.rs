@@ -44,6 +44,8 @@ pub enum Kind {
     KeyUse,
     /// Accepted definitions of one upstream.
     Pin,
+    /// A call that bore a request id, and what came of it. Owner: the caller. Ends when the id may be used anew.
+    Request,
     /// A record that was sealed before the store saw it.
     Sealed,
     /// For which servers a secret may be used.
@@ -78,6 +80,7 @@ impl Kind {
             Kind::Key => ("key", VALUE_BYTES_MAX),
             Kind::KeyUse => ("key_use", VALUE_BYTES_MAX),
             Kind::Pin => ("pin", PIN_BYTES_MAX),
+            Kind::Request => ("request", VALUE_BYTES_MAX),
             Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
             Kind::SecretUse => ("secret-use", VALUE_BYTES_MAX),
             Kind::SelfTest => ("self_test", ANCHOR_BYTES_MAX),

@@ -27,6 +27,8 @@ pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// Opts in to progress; known in every revision.
 pub const PROGRESS_TOKEN: &str = "progressToken";
+/// Our own: by which a call is known if it is sent again.
+pub const REQUEST_ID: &str = "toolcrib/request_id";
 
 /// The keys of the modern envelope. They say something of one hop and are never passed on as they are.
 pub(crate) const ENVELOPE: [&str; 5] =

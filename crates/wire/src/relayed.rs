@@ -1,11 +1,17 @@
 //! What a request that may be relayed carries besides its own parameters: `_meta`, and the answers and the state
 //! of a request that takes several rounds (MCP 2026-07-28, "Multi Round-Trip Requests").
 
+use std::borrow::Cow;
+
 use crate::error::{Code, WireError};
+use crate::meta::REQUEST_ID;
 use crate::object::Object;
 use crate::object_writer::ObjectWriter;
 use crate::string;
 use crate::text::Text;
+
+/// Longest request id, in bytes.
+const REQUEST_ID_BYTES_MAX: usize = 128;
 
 /// An `InvalidParams` with a sentence.
 pub(crate) fn invalid(why: &str) -> WireError {
@@ -19,6 +25,8 @@ pub struct Extras {
     pub meta: Option<Text>,
     /// The token for progress notifications, as written.
     pub progress_token: Option<Text>,
+    /// By which the call is known if it is sent again.
+    pub request_id: Option<String>,
     /// What the client answered to the questions of the round before, as written.
     pub input_responses: Option<Text>,
     /// The state that the round before gave it.
@@ -35,6 +43,10 @@ impl Extras {
         match key {
             "_meta" if value.starts_with('{') => {
                 self.progress_token = progress_token_in(whole, value);
+                self.request_id = match member_in(whole, value, REQUEST_ID).map(|id| id.as_str().to_owned()) {
+                    None => None,
+                    Some(id) => Some(request_id(&id)?),
+                };
                 self.meta = Some(whole.slice(value));
             }
             "inputResponses" | "requestState" if value == "null" => {}
@@ -74,16 +86,29 @@ pub(crate) fn named(method: &str, key: &str, params: Option<&Text>) -> Result<(S
     Ok((name.ok_or_else(missing)?.into_owned(), extras))
 }
 
+/// It may not count as none: its call would run twice.
+fn request_id(value: &str) -> Result<String, WireError> {
+    let id = string::decode_if_string(value).filter(|id| !id.is_empty() && id.len() <= REQUEST_ID_BYTES_MAX);
+    id.map(Cow::into_owned).ok_or_else(|| {
+        invalid(&format!("\"{REQUEST_ID}\" must be a string of 1 to {REQUEST_ID_BYTES_MAX} bytes"))
+    })
+}
+
 fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {
+    let token = member_in(whole, meta, "progressToken")?;
+    let usable =
+        token.as_str().starts_with(['"', '-']) || token.as_str().starts_with(|c: char| c.is_ascii_digit());
+    usable.then_some(token)
+}
+
+fn member_in(whole: &Text, meta: &str, key: &str) -> Option<Text> {
     // Every modern request has a `_meta`, and few ask for progress: a search costs less than going through it. A
     // key may be spelt with escapes.
     let says = |word: &str| memchr::memmem::find(meta.as_bytes(), word.as_bytes()).is_some();
-    if !says("progressToken") && !says("\\u") {
+    if !says(key) && !says("\\u") {
         return None;
     }
-    let token = Object::parse(meta)?.get("progressToken")?;
-    let usable = token.starts_with(['"', '-']) || token.starts_with(|c: char| c.is_ascii_digit());
-    usable.then(|| whole.slice(token))
+    Object::parse(meta)?.get(key).map(|value| whole.slice(value))
 }
 
 /// These members as they go to an upstream. All but `request_state` are JSON text.

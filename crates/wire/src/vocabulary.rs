@@ -134,4 +134,4 @@ pub fn meta_keys() -> impl Iterator<Item = (&'static str, MetaUse)> {
 /// The keys in which clients, and those who trace calls, count calls and conversations.
 const PER_CALL: &str = "io.modelcontextprotocol/related-task tracestate baggage b3 sentry-trace claudecode/toolUseId \
                         vscode.conversationId vscode.requestId x-codex-turn-metadata threadId _toolCallId openai/* \
-                        x-datadog-*";
+                        x-datadog-* toolcrib/request_id";

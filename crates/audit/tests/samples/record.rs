@@ -30,6 +30,8 @@ pub(crate) fn record(call_id: &str) -> Record {
             arguments_sha256: None,
             arguments_bytes: 0,
             meta_sha256: None,
+            request_id: None,
+            claims: None,
             arguments: None,
             definition_sha256: None,
             trace_id: None,

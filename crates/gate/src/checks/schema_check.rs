@@ -1,20 +1,26 @@
 //! Do the arguments fit the tool's input schema?
 
-use tool_api::Validate;
+use serde_json::Value;
+use tool_api::{Definition, Validate};
 
 use crate::candidate::Candidate;
 use crate::failure::Refusal;
+use crate::offer::Offered;
 
 /// # Errors
 /// They do not fit, or the schema cannot be used and is to be kept to as it is written.
 pub(crate) fn input_schema(candidate: &Candidate) -> Result<(), Refusal> {
-    let tool = || candidate.tool_name();
-    let validate = candidate.offered.definition().validate;
+    fits_schema(&candidate.offered, candidate.content.arguments.value())
+}
+
+/// The same of arguments that nobody calls with.
+pub(crate) fn fits_schema(offered: &Offered, value: &Value) -> Result<(), Refusal> {
+    let Definition { name, validate, .. } = offered.definition();
+    let (tool, validate) = (|| name.to_string(), *validate);
     if validate == Validate::Off {
         return Ok(());
     }
-    let value = candidate.content.arguments.value();
-    let checked = match (candidate.offered.input_schema(), validate) {
+    let checked = match (offered.input_schema(), validate) {
         (Ok(schema), Validate::Strict) => schema.check(value),
         (Ok(schema), Validate::Lenient | Validate::Off) => schema.check_leniently(value),
         (Err(why), Validate::Strict) => {

@@ -1,8 +1,8 @@
 //! One call, from its arrival to its end: every step by its name, in order.
 //!
 //! ```text
-//! admit   read the arguments · find the target · headers · open the round trip · scope · policy · AI rules ·
-//!         input schema · rate · approval · intent · second judgement
+//! admit   read the arguments · find the target · look its request id up · headers · open the round trip · scope · policy · AI rules ·
+//!         input schema · rate · approval · intent · second judgement · begin, for a call with a request id
 //! run     permit, hands, deadline
 //! finish  AI rules on the result · size budget · output schema · redaction · cut · seal
 //! ```
@@ -33,6 +33,7 @@ use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
 use crate::redaction;
+use crate::repeats::{Known, Ticket};
 use crate::request::Call;
 use crate::result;
 use crate::result_cache::Owner;
@@ -60,6 +61,8 @@ enum Admission {
     Run(Box<Admitted>),
     /// The client asks its user first.
     AskClient(Outcome),
+    /// It has run before.
+    Repeat(Box<Result<Outcome, Failure>>),
 }
 
 impl Gate {
@@ -84,12 +87,19 @@ impl Gate {
             let mut record =
                 RecordScope::open(&self.audit_log, &self.telemetry, &self.redactor, &ALL_PASS, opening)?;
             let ruleset = self.ruleset.load_full();
-            let result = match self.admit(id, caller, &mut call, &ruleset, &mut record).await {
+            let mut ticket = None;
+            let admission = self.admit(id, caller, &mut call, (&ruleset, &mut ticket), &mut record).await;
+            let result = match admission {
                 Ok(Admission::Run(admitted)) => {
                     let ran = self.run(*admitted, &mut call, &ruleset, &mut record).await;
                     let result = self.finish(ran, &mut record).await;
-                    record.told(result)
+                    let result = record.told(result);
+                    if let Some(ticket) = &ticket {
+                        Box::pin(self.repeats.end(ticket, &result)).await;
+                    }
+                    result
                 }
+                Ok(Admission::Repeat(result)) => self.redact(*result, &mut record),
                 Ok(Admission::AskClient(outcome)) => self.redact(Ok(outcome), &mut record),
                 Err(failure) => self.redact(Err(failure), &mut record),
             };
@@ -106,7 +116,7 @@ impl Gate {
         id: CallId,
         caller: &Caller,
         call: &mut Call<'_>,
-        ruleset: &Arc<Ruleset>,
+        (ruleset, ticket): (&Arc<Ruleset>, &mut Option<Box<Ticket>>),
         record: &mut RecordScope<'_>,
     ) -> Result<Admission, Failure> {
         let arguments = self.read_arguments(id, call, record).await?;
@@ -114,6 +124,12 @@ impl Gate {
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
         let original = arguments.bytes();
+        if call.request_id.is_some() && call.input.is_none() {
+            match Box::pin(self.known(caller, call, record)).await? {
+                Known::Answer(answer) => return Ok(Admission::Repeat(answer)),
+                Known::Nothing(new) => *ticket = Some(new),
+            }
+        }
         self.check_headers(id, call, &found, &original).await?;
         let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take()).await?;
 
@@ -142,9 +158,12 @@ impl Gate {
                 Approved::AskClient(outcome) => return Ok(Admission::AskClient(outcome)),
             };
         }
-        write_intent(call, record).await?;
+        record.write_intent(&call.cancel).await?;
         if is_asked {
             candidate = Box::pin(self.judge_again(id, candidate, ruleset, record)).await?;
+        }
+        if let Some(ticket) = ticket {
+            Box::pin(self.begin(ticket, record)).await?;
         }
 
         let own = candidate.content.meta.as_ref();
@@ -481,14 +500,4 @@ fn note(candidate: &mut Candidate, record: &mut RecordScope<'_>) {
     }
     record.decided_by(&mut judgement.decided);
     judgement.decision.iter().for_each(|decision| record.obliged(decision));
-}
-
-/// Writes down that the call is about to run, if it may change something.
-async fn write_intent(call: &Call<'_>, record: &mut RecordScope<'_>) -> Result<(), Failure> {
-    // A call cancelled while its intent is being written must not run: the intent is withdrawn.
-    tokio::select! {
-        biased;
-        () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
-        written = record.write_intent() => Ok(written?),
-    }
 }

@@ -114,6 +114,8 @@ pub(crate) struct What {
     pub(crate) arguments: Option<String>,
     /// What is sent beside them.
     pub(crate) meta: Option<String>,
+    /// By which it is known if it is made again.
+    pub(crate) request_id: Option<String>,
     /// In which conversation, if the caller's can be told apart.
     #[serde(default)]
     pub(crate) conversation: u64,

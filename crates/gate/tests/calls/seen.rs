@@ -6,7 +6,7 @@ use gate::Refusal;
 use serde_json::Value;
 
 /// The steps of a call that have a say, in their order.
-const CHECKS: [&str; 6] = ["scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
+const CHECKS: [&str; 7] = ["repeat", "scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
 
 /// The second fence behind the catalogue, which hides such a tool before the check is asked; its own test is beside it.
 const NEVER_REACHED: &str = "scope";
@@ -51,6 +51,7 @@ refusals! {
     HeldBack(_)
     HeaderMismatch(_)
     BadState(_)
+    Repeated(_)
     Denied(_)
     RuleBlocked(_)
     NeedsApproval(_)

@@ -160,7 +160,8 @@ impl World {
         let capabilities = if what.forms { FORMS.into() } else { Client::default().capabilities };
         let client = Client { capabilities, conversation: what.conversation, ..Client::default() };
         let meta = what.meta.clone().map(Bytes::from);
-        let call = Call { target, meta, cancel, input, client, ..Call::tool("", arguments) };
+        let request_id = what.request_id.as_deref().map(Arc::from);
+        let call = Call { target, meta, cancel, input, client, request_id, ..Call::tool("", arguments) };
         self.gate.call(caller, call).await
     }
 

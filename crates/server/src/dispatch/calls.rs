@@ -154,6 +154,8 @@ struct Handed {
     client: Client,
     listener: Option<Arc<dyn Listener>>,
     input: Option<Input>,
+    /// Of a tool's call.
+    request_id: Option<Arc<str>>,
 }
 
 /// Has the gate do what the request is about. `extras` is what it carries besides.
@@ -182,13 +184,15 @@ fn start(
     let input = Some(input)
         .filter(|input| revision.is_modern() && (input.responses.is_some() || input.state.is_some()));
     let has_state = input.as_ref().is_some_and(|input| input.state.is_some());
+    let request_id = extras.request_id.filter(|_| matches!(about, About::Tool(_))).map(Arc::from);
+    let meta = extras.meta.map(Text::into_bytes);
     let job = Job {
         server: request.server.clone(),
         session: request.session.clone(),
         id: request.id.clone(),
         facts: RequestFacts { revision, about, has_state },
         capabilities: client.capabilities.clone(),
-        handed: Handed { arguments, meta: extras.meta.map(Text::into_bytes), client, listener, input },
+        handed: Handed { arguments, meta, client, listener, input, request_id },
         outbox,
         in_flight,
     };
@@ -287,7 +291,7 @@ impl Job {
     }
 
     fn call(&self, handed: Handed) -> Call<'_> {
-        let Handed { arguments, meta, client, listener, input } = handed;
+        let Handed { arguments, meta, client, listener, input, request_id } = handed;
         let cancel = self.in_flight.cancel.clone();
         let askers = self.session.askers();
         let target = self.facts.about.target();
@@ -307,6 +311,8 @@ impl Job {
             client,
             input,
             askers,
+            request_id,
+            claims: None,
             forms,
             job: None,
         }

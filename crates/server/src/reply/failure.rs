@@ -1,6 +1,6 @@
 //! Which failure is told how, and the words for it.
 
-use gate::{Awaited, Failure, Protocol, Refusal, ToolError};
+use gate::{Awaited, Failure, Protocol, Refusal, RequestFault, ToolError};
 use serde_json::{Value, json};
 use wire::{Code, Object, Revision, WireError, resources, tools};
 
@@ -70,7 +70,8 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         Refusal::TooManyApprovals { max, .. } => {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "pending_max": max })))
         }
-        Refusal::KeyRevoked(_) | Refusal::Outdated(_) | Refusal::HeldBack(_) => {
+        Refusal::Repeated(RequestFault::Unavailable(_)) => (true, Code::InternalError, None),
+        Refusal::Repeated(_) | Refusal::KeyRevoked(_) | Refusal::Outdated(_) | Refusal::HeldBack(_) => {
             (true, Code::InvalidParams, None)
         }
         Refusal::TooManyJobs { max, .. } => {

@@ -1,0 +1,203 @@
+//! What came of a call, as bytes that outlive the process. What is private to operators, and how programs ran, is let go.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tool_api::{Block, Outcome, Payload, Protocol, ToolError};
+
+use crate::failure::{Failure, Refusal, Ruling};
+
+#[derive(Serialize, Deserialize)]
+enum Kept {
+    Ours {
+        blocks: Vec<KeptBlock>,
+        structured: Option<String>,
+        is_error: bool,
+    },
+    Relayed {
+        result: String,
+        structured: Option<String>,
+        is_error: bool,
+    },
+    Task {
+        result: String,
+        id: Arc<str>,
+    },
+    Tool {
+        code: String,
+        message: String,
+        details: Option<Value>,
+        protocol: Option<KeptProtocol>,
+        tells: bool,
+    },
+    /// An AI rule has withheld the result.
+    Blocked {
+        tool: String,
+        rule: Arc<str>,
+        why: Arc<str>,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+enum KeptBlock {
+    Text(String),
+    Image { mime: String, base64: String },
+    Audio { mime: String, base64: String },
+    Blob { uri: String, mime: String, base64: String },
+}
+
+#[derive(Serialize, Deserialize)]
+struct KeptProtocol {
+    code: i64,
+    message: String,
+    data: Option<String>,
+}
+
+/// Writes what came of a call; nothing if that is longer than `bytes_max`, or is none of what is kept.
+pub(crate) fn write(result: &Result<Outcome, Failure>, bytes_max: usize) -> Option<Vec<u8>> {
+    // Before anything is copied.
+    if result.as_ref().is_ok_and(|outcome| outcome.payload.bytes() > bytes_max) {
+        return None;
+    }
+    let text = serde_json::to_vec(&Kept::of(result)?).ok()?;
+    (text.len() <= bytes_max).then_some(text)
+}
+
+/// Reads what [`write`] has written.
+pub(crate) fn read(text: &[u8]) -> Option<Result<Outcome, Failure>> {
+    serde_json::from_slice::<Kept>(text).ok()?.result()
+}
+
+impl Kept {
+    fn of(result: &Result<Outcome, Failure>) -> Option<Kept> {
+        let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).ok();
+        let whole =
+            |bytes: &Option<Bytes>| bytes.as_ref().map(text).map_or(Some(None), |text| text.map(Some));
+        Some(match result {
+            Ok(Outcome { payload, is_error, .. }) => match payload {
+                Payload::Ours { blocks, structured } => Kept::Ours {
+                    blocks: blocks.iter().map(KeptBlock::of).collect(),
+                    structured: whole(structured)?,
+                    is_error: *is_error,
+                },
+                Payload::Relayed { result, structured } => Kept::Relayed {
+                    result: text(result)?,
+                    structured: whole(structured)?,
+                    is_error: *is_error,
+                },
+                Payload::Task { result, id } => Kept::Task { result: text(result)?, id: id.clone() },
+                Payload::InputRequired { .. } => return None,
+            },
+            Err(Failure::Tool(error)) => Kept::Tool {
+                code: error.code().to_string(),
+                message: error.to_string(),
+                details: error.details().cloned(),
+                protocol: error.protocol().map(|protocol| KeptProtocol {
+                    code: protocol.code,
+                    message: protocol.message.clone(),
+                    data: protocol.data.clone(),
+                }),
+                tells: error.is_protocol_told(),
+            },
+            Err(Failure::Refused(Refusal::RuleBlocked(Ruling { tool, rule, why }))) => {
+                Kept::Blocked { tool: tool.clone(), rule: rule.clone(), why: why.clone() }
+            }
+            Err(Failure::Refused(_) | Failure::Internal(_)) => return None,
+        })
+    }
+
+    fn result(self) -> Option<Result<Outcome, Failure>> {
+        let outcome = |payload, is_error| Ok(Outcome { is_error, ..Outcome::of(payload) });
+        Some(match self {
+            Kept::Ours { blocks, structured, is_error } => {
+                let blocks = blocks.into_iter().map(KeptBlock::block).collect::<Option<_>>()?;
+                outcome(Payload::Ours { blocks, structured: structured.map(Bytes::from) }, is_error)
+            }
+            Kept::Relayed { result, structured, is_error } => {
+                let (result, structured) = (result.into(), structured.map(Bytes::from));
+                outcome(Payload::Relayed { result, structured }, is_error)
+            }
+            Kept::Task { result, id } => outcome(Payload::Task { result: result.into(), id }, false),
+            Kept::Tool { code, message, details, protocol, tells } => {
+                let mut error = ToolError::new(code, message);
+                if let Some(details) = details {
+                    error = error.with_details(details);
+                }
+                if let Some(KeptProtocol { code, message, data }) = protocol {
+                    error = error.with_protocol(Protocol { code, message, data });
+                }
+                Err(if tells { error.telling_protocol() } else { error }.into())
+            }
+            Kept::Blocked { tool, rule, why } => Err(Refusal::RuleBlocked(Ruling { tool, rule, why }).into()),
+        })
+    }
+}
+
+impl KeptBlock {
+    fn of(block: &Block) -> KeptBlock {
+        let encoded = |bytes: &Vec<u8>| STANDARD.encode(bytes);
+        match block {
+            Block::Text(text) => KeptBlock::Text(text.clone()),
+            Block::Image { mime, bytes } => {
+                KeptBlock::Image { mime: mime.to_string(), base64: encoded(bytes) }
+            }
+            Block::Audio { mime, bytes } => {
+                KeptBlock::Audio { mime: mime.to_string(), base64: encoded(bytes) }
+            }
+            Block::Blob { uri, mime, bytes } => {
+                KeptBlock::Blob { uri: uri.clone(), mime: mime.to_string(), base64: encoded(bytes) }
+            }
+        }
+    }
+
+    fn block(self) -> Option<Block> {
+        let decoded = |base64: String| STANDARD.decode(base64).ok();
+        Some(match self {
+            KeptBlock::Text(text) => Block::Text(text),
+            KeptBlock::Image { mime, base64 } => Block::Image { mime: mime.into(), bytes: decoded(base64)? },
+            KeptBlock::Audio { mime, base64 } => Block::Audio { mime: mime.into(), bytes: decoded(base64)? },
+            KeptBlock::Blob { uri, mime, base64 } => {
+                Block::Blob { uri, mime: mime.into(), bytes: decoded(base64)? }
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_came_of_a_call_is_read_as_it_was_written() {
+        let relayed = Payload::Relayed { result: Bytes::from_static(b"{\"x\":1.0}"), structured: None };
+        let blocks = vec![
+            Block::Text("é".into()),
+            Block::Image { mime: "image/png".into(), bytes: vec![0, 255] },
+            Block::Audio { mime: "audio/wav".into(), bytes: vec![1] },
+            Block::Blob { uri: "file:///a".into(), mime: "a/b".into(), bytes: vec![] },
+        ];
+        let ours = Payload::Ours { blocks, structured: Some(Bytes::from_static(b"{\"n\":1.50}")) };
+        let protocol = Protocol { code: -32602, message: "m".into(), data: Some("[1]".into()) };
+        let error = ToolError::new("timeout", "slow").with_details(json!({ "a": 1 }));
+        for result in [
+            Ok(Outcome { is_error: true, ..Outcome::of(relayed) }),
+            Ok(Outcome::of(ours)),
+            Ok(Outcome::of(Payload::Task { result: Bytes::from_static(b"{}"), id: "t".into() })),
+            Err(error.into()),
+            Err(ToolError::new("upstream_error", "u").with_protocol(protocol).telling_protocol().into()),
+            Err(Refusal::RuleBlocked(Ruling { tool: "t".into(), rule: "r".into(), why: "w".into() }).into()),
+        ] {
+            let text = write(&result, 1_000).expect("it is kept");
+            let again = read(&text).expect("it is read");
+            assert_eq!(format!("{again:?}"), format!("{result:?}"));
+            assert_eq!(write(&result, text.len() - 1), None, "too long");
+        }
+        assert!(read(b"{}").is_none() && read(b"").is_none());
+    }
+}
