@@ -29,6 +29,11 @@ impl By {
         By { caller: Caller::local_user(Via::CommandLine), person: None }
     }
 
+    /// Somebody over HTTP, whom the transport knows.
+    pub fn caller_of(caller: &Caller) -> By {
+        By { caller: caller.clone(), person: None }
+    }
+
     /// The owner in person.
     pub fn person(person: Person) -> By {
         By { person: Some(person), ..By::owner() }

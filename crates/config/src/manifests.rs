@@ -180,8 +180,21 @@ impl Manifests {
         };
         let folder = text_file::real(path);
         let tool = declared::tool(&text, format, folder.parent().unwrap_or(path)).map_err(told)?;
+        self.sound(tool).map_err(told)
+    }
+
+    /// The tool that a text in JSON describes, as if it lay in the folder of manifests.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, each in a sentence.
+    pub fn check_json(&self, text: &str) -> Result<Arc<dyn AnyTool>, Vec<String>> {
+        let folder = self.folder.as_deref().unwrap_or_else(|| Path::new("/"));
+        self.sound(declared::tool(text, Format::Json, folder)?)
+    }
+
+    fn sound(&self, tool: Arc<dyn AnyTool>) -> Result<Arc<dyn AnyTool>, Vec<String>> {
         let problems: Vec<String> = self.hides(&*tool).into_iter().chain(misfits(&*tool)).collect();
-        if problems.is_empty() { Ok(tool) } else { Err(told(problems)) }
+        if problems.is_empty() { Ok(tool) } else { Err(problems) }
     }
 
     /// Why its name is not its own: people and rules would take it for another's.

@@ -1,5 +1,6 @@
 //! The address over which many clients come: bound before anything is started, served until it is to close.
 
+mod administered;
 mod banner;
 
 use std::sync::Arc;
@@ -14,6 +15,7 @@ use terminal::{Trouble, print};
 
 use crate::assemble::identity;
 use crate::control::Reloader;
+use administered::Administered;
 use banner::Banner;
 pub use banner::connecting;
 
@@ -52,7 +54,7 @@ impl HttpDoor {
     }
 
     /// Serves what was put together until `stopping` is cancelled. Who may call goes by what is read again.
-    pub async fn serve(self, reloader: &Reloader, stopping: &Cancel) {
+    pub async fn serve(self, reloader: &Arc<Reloader>, stopping: &Cancel) {
         let HttpDoor { config, identity, listener, socket } = self;
         reloader.govern_also(&identity);
         let crib = reloader.crib();
@@ -64,8 +66,8 @@ impl HttpDoor {
                 unix::serve(server.clone(), socket, stopping.cancelled()).await;
             }
         };
-        let on_http =
-            http::serve(server.clone(), named.clone(), identity, listener, &config, stopping.cancelled());
+        let beside = (named.clone() as _, Arc::new(Administered(reloader.clone())) as _);
+        let on_http = http::serve(server.clone(), beside, identity, listener, &config, stopping.cancelled());
         tokio::join!(on_http, on_socket);
         named.close_all().await;
     }

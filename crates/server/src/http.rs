@@ -24,6 +24,8 @@ mod modern;
 mod named;
 mod outbound;
 mod post;
+mod problem;
+mod rest;
 mod sessions;
 mod streams;
 mod tls;
@@ -33,7 +35,7 @@ mod visitor;
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use gate::Caller;
@@ -44,11 +46,12 @@ use hyper::{Method, Request, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 pub use crate::config::MCP_PATH as PATH;
 use crate::identity::Identity;
-use crate::{Config, Server, Workspaces, accept};
+use crate::{Administration, Config, Server, Workspaces, accept};
 use answer::{Answer, Answered};
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind, check};
@@ -61,26 +64,39 @@ const HEAD_WAIT_MAX: Duration = Duration::from_secs(30);
 /// How long calls and streams beside the connections may still take once the endpoint closes.
 const DRAIN_MAX: Duration = Duration::from_secs(1);
 
+/// Operations of the administration at a time: some go through all of the audit log.
+const OPERATIONS_AT_ONCE_MAX: usize = 2;
+
 /// Where requests come in.
 struct Door {
     /// The default workspace, and what is there once for all.
     endpoint: Arc<Endpoint>,
     /// The others.
     named: Named,
+    administration: Arc<dyn Administration>,
+    operations: Arc<Semaphore>,
+    /// The start.
+    since: Instant,
 }
 
 /// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment: `server` at
-/// [`PATH`], and behind it `workspaces` by their names.
+/// [`PATH`], and behind it `workspaces` by their names, and what `administration` does.
 pub async fn serve(
     server: Arc<Server>,
-    workspaces: Arc<dyn Workspaces>,
+    (workspaces, administration): (Arc<dyn Workspaces>, Arc<dyn Administration>),
     identity: Arc<Identity>,
     listener: Listener,
     config: &Config,
     shutdown: impl Future<Output = ()>,
 ) {
     let endpoint = Endpoint::new(server, identity, config);
-    let door = Arc::new(Door { endpoint: endpoint.clone(), named: Named::new(workspaces) });
+    let door = Arc::new(Door {
+        endpoint: endpoint.clone(),
+        named: Named::new(workspaces),
+        administration,
+        operations: Arc::new(Semaphore::new(OPERATIONS_AT_ONCE_MAX)),
+        since: Instant::now(),
+    });
     let mut connections = JoinSet::new();
     let (closing, _) = tokio::sync::watch::channel(false);
     let serve = |(socket, peer): (TcpStream, SocketAddr)| {
@@ -159,14 +175,16 @@ async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer 
     let endpoint = &door.endpoint;
     let page = match endpoint.visitors.check(request.uri(), request.headers()) {
         Ok(page) => page,
-        Err(refusal) => return answer::text(StatusCode::FORBIDDEN, refusal),
+        Err(refusal) => return answer::problem(StatusCode::FORBIDDEN, refusal),
     };
     // Before anybody is asked who they are: a browser asks first what it may send, and a client where to sign in.
     let mut answer = match (request.uri().path(), request.method()) {
         (PATH | channel::PATH | channel::POST_PATH, &Method::OPTIONS) => {
             cors::preflight(request.headers(), page.is_some())
         }
-        (path, &Method::OPTIONS) if approvals::is_here(path) || named::name_in(path).is_some() => {
+        (path, &Method::OPTIONS)
+            if approvals::is_here(path) || named::name_in(path).is_some() || rest::place(path).is_some() =>
+        {
             cors::preflight(request.headers(), page.is_some())
         }
         (path, method) if health::is_here(path) => health::to_anybody(endpoint, path, method),
@@ -176,7 +194,8 @@ async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer 
         _ => match endpoint.identity.identify(request.headers(), peer).await {
             Ok(caller) => handle(door, caller, request).await.unwrap_or_else(|refusal| *refusal),
             Err(unknown) => {
-                let named = named::name_in(request.uri().path());
+                let path = request.uri().path();
+                let named = named::name_in(path).or_else(|| rest::place(path)?.workspace);
                 unauthenticated::refuse(&endpoint.identity, &unknown, named, request.headers())
             }
         },
@@ -198,7 +217,7 @@ async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answ
         (path, _) if approvals::is_here(path) => approvals::handle(endpoint, caller, request).await,
         (path, _) => match named::name_in(path) {
             Some(name) => mcp(&door.named.endpoint(endpoint, name)?, caller, request).await,
-            None => Ok(answer::nothing_here()),
+            None => rest::handle(door, caller, request).await,
         },
     }
 }

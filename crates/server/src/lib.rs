@@ -5,6 +5,7 @@
 
 mod abilities;
 mod accept;
+mod administration;
 mod config;
 mod dispatch;
 mod greeting;
@@ -23,12 +24,15 @@ mod server;
 mod session;
 pub mod stdio;
 mod subscription;
+mod tool_description;
 pub mod unix;
 mod workspaces;
 
+pub use administration::{Administration, OperationFault, OperationFaultKind};
 pub use config::{Config, Problem, Tls, address};
 pub use greeting::Greeting;
 pub use ourselves::OURSELVES;
 pub use reply::outcome_json;
 pub use server::{Instructions, Server};
+pub use tool_description::{tool_description, tool_owner};
 pub use workspaces::{Workspaces, check_workspace_name};

@@ -7,8 +7,9 @@ use crate::Server;
 /// Longest name of a workspace, in bytes.
 const NAME_BYTES_MAX: usize = 64;
 
-/// What is at these addresses already.
-const TAKEN: [&str; 2] = ["approvals", "grants"];
+/// What is at these addresses already, or will be.
+const TAKEN: [&str; 9] =
+    ["approvals", "artifacts", "audit", "grants", "health", "invoke", "jobs", "rules", "tools"];
 
 /// Hands out the servers of named workspaces. All methods are called on the runtime and do not wait.
 pub trait Workspaces: Send + Sync {
@@ -35,9 +36,7 @@ pub fn check_workspace_name(name: &str) -> Result<(), &'static str> {
         );
     }
     match TAKEN.contains(&name) {
-        true => {
-            Err("is taken by Toolcrib's own address `/mcp/approvals` or `/mcp/grants`; take another name")
-        }
+        true => Err("is taken by an address of Toolcrib's own; take another name"),
         false => Ok(()),
     }
 }
@@ -53,7 +52,21 @@ mod tests {
             assert_eq!(check_workspace_name(good), Ok(()), "{good}");
         }
         let too_long = "a".repeat(NAME_BYTES_MAX + 1);
-        for bad in ["", "-a", "_a", "a/b", "a b", "a.b", "ä", "a%20", "approvals", "grants", &too_long] {
+        for bad in [
+            "",
+            "-a",
+            "_a",
+            "a/b",
+            "a b",
+            "a.b",
+            "ä",
+            "a%20",
+            "approvals",
+            "grants",
+            "tools",
+            "invoke",
+            &too_long,
+        ] {
             assert!(check_workspace_name(bad).is_err(), "{bad}");
         }
     }

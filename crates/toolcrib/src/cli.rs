@@ -181,6 +181,15 @@ pub(crate) enum Tools {
         #[arg(add = known::tools())]
         name: String,
     },
+    /// Check whether arguments fit a tool; nothing is called.
+    Check {
+        /// Its name.
+        #[arg(add = known::tools())]
+        name: String,
+        /// The arguments, as for a call.
+        #[arg(value_name = "NAME=VALUE|JSON")]
+        arguments: Vec<String>,
+    },
     /// Call a tool through the gate, as the local user.
     #[command(after_help = "Examples:\n  \
         toolcrib tools call workspace_read path=notes.md\n  \

@@ -31,6 +31,8 @@ pub struct Filter {
 pub struct Wanted {
     filter: Filter,
     tool: Option<GlobMatcher>,
+    /// Only those before the record of this number.
+    before: Option<u64>,
 }
 
 impl Wanted {
@@ -49,8 +51,14 @@ impl Wanted {
                 let known = OUTCOMES.join(", ");
                 Err(Fault::misused(format!("outcome: no call ends with `{outcome}`; use one of {known}")))
             }
-            None => Ok(Wanted { filter, tool }),
+            None => Ok(Wanted { filter, tool, before: None }),
         }
+    }
+
+    /// The same, of the records before the one of this number.
+    #[must_use]
+    pub(crate) fn before(self, before: Option<u64>) -> Wanted {
+        Wanted { before, ..self }
     }
 
     /// Whether this line is one of them.
@@ -58,6 +66,7 @@ impl Wanted {
         let Ok(record) = serde_json::from_str::<Value>(line) else { return false };
         let text = |name: &str| record[name].as_str().unwrap_or_default();
         (record["call_id"].is_string() || self.filter.events && record["event"].is_string())
+            && self.before.is_none_or(|before| record["seq"].as_u64().is_some_and(|seq| seq < before))
             && self.filter.caller.as_deref().is_none_or(|caller| caller == text("caller"))
             && self.tool.as_ref().is_none_or(|tool| tool.is_match(text("tool")))
             && self.filter.outcome.as_deref().is_none_or(|outcome| outcome == outcome_of(text("outcome")))

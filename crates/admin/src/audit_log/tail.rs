@@ -27,6 +27,9 @@ pub const LINES_MAX: usize = 100_000;
 pub struct Tail {
     /// How many, up to 100,000.
     pub lines: usize,
+    /// Only those before the record of this number.
+    #[serde(default)]
+    pub before: Option<u64>,
     /// Which.
     #[serde(default)]
     pub filter: Filter,
@@ -47,7 +50,7 @@ impl Operation for Tail {
     type Output = Lines;
 
     fn perform(self, part: &AuditPart, _: &By) -> Result<Lines, Fault> {
-        let wanted = Wanted::of(self.filter)?;
+        let wanted = Wanted::of(self.filter)?.before(self.before);
         latest(&part.state, self.lines.min(LINES_MAX), &wanted).map_err(unreadable)
     }
 }

@@ -85,7 +85,7 @@ fn what_is_carried_comes_to_the_same() {
     assert_eq!(done(check(unchanged))["was"], "unchanged");
     assert_eq!(done(check(secrets::List {}))["secrets"][1]["for"], json!(["git"]));
     assert_eq!(done(check(secrets::Remove { name: "TOKEN".to_owned() }))["used_by"][0], "mcp.git.env.T");
-    let tail = audit_log::Tail { lines: 3, filter: audit_log::Filter::default() };
+    let tail = audit_log::Tail { lines: 3, before: None, filter: audit_log::Filter::default() };
     assert_eq!(done(check(tail)), json!({ "lines": [], "seen": 0 }));
     assert_eq!(done(check(audit_log::Verify::default()))["good"], true);
     assert_eq!(done(check(audit_log::Acknowledge::default())), json!({ "acknowledged": [] }));
@@ -234,7 +234,7 @@ fn what_is_refused_is_refused_alike() {
     refused(check(secrets::Rekey::default()), misused, "misused");
     let outcome = Some("lost".to_owned());
     let filter = audit_log::Filter { outcome, ..Default::default() };
-    refused(check(audit_log::Tail { lines: 1, filter }), misused, "misused");
+    refused(check(audit_log::Tail { lines: 1, before: None, filter }), misused, "misused");
     let elsewhere = audit_log::Verify { folder: Some("/nowhere/at/all".to_owned()), ..Default::default() };
     refused(check(elsewhere), Kind::Failed, "failed");
     refused(check(audit_log::Key {}), Kind::Failed, "failed");

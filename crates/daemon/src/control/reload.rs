@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 use std::time::Duration;
 
-use admin::{By, Refused, Reloaded};
-use config::{self, Kept, Learner, Loaded, Reading, Sections, Surroundings, Unfollowed};
+use admin::{Admin, By, Refused, Reloaded};
+use config::{self, Kept, Learner, Loaded, Manifests, Problems, Reading, Sections, Surroundings, Unfollowed};
 use redact::{Known, Redactor};
 use serde_json::Value;
 use server::identity::Identity;
@@ -154,7 +154,7 @@ impl Reloader {
     }
 
     /// What it says goes through this.
-    pub(super) fn redactor(&self) -> &Redactor {
+    pub(crate) fn redactor(&self) -> &Redactor {
         self.learner.redactor()
     }
 
@@ -232,6 +232,23 @@ impl Reloader {
         };
         let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|_| Err(Refused::Because("it is ending".to_owned())))
+    }
+
+    /// What operations work on, by the configuration as it is now. Blocks on the disk.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub(crate) fn admin(&self) -> Result<Admin, Problems> {
+        administration::all(self.named.as_deref(), &self.surroundings, self.redactor(), Neighbours::on)
+    }
+
+    /// The manifests, as they are read now. Blocks on the disk.
+    ///
+    /// # Errors
+    /// What is wrong with the configuration.
+    pub(crate) fn manifests(&self) -> Result<Manifests, Problems> {
+        let loaded = config::load(self.named.as_deref(), &self.surroundings, Unfollowed::IsPassedOver);
+        Ok(loaded?.settings.manifests)
     }
 
     /// What was read, if it fits this process, which may listen elsewhere than the configuration says by now.

@@ -8,6 +8,7 @@ use wire::http::{EVENT_STREAM, JSON};
 use wire::{Id, WireError, write};
 
 use super::events::Events;
+use super::problem::Problem;
 
 /// An answer of this endpoint: whole, or events as they come.
 pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
@@ -35,14 +36,14 @@ pub(super) fn error(status: StatusCode, id: Option<&Id>, error: &WireError) -> A
     whole(status, JSON, frame)
 }
 
-/// A sentence for people.
-pub(super) fn text(status: StatusCode, sentence: impl Into<Bytes>) -> Answer {
-    whole(status, "text/plain; charset=utf-8", sentence)
+/// Why there is none: a problem of this status, in a sentence for people.
+pub(super) fn problem(status: StatusCode, sentence: impl Into<String>) -> Answer {
+    Problem::new(status, sentence).answer()
 }
 
-/// A refusal in a sentence for people.
-pub(super) fn refusal(status: StatusCode, sentence: impl Into<Bytes>) -> Box<Answer> {
-    text(status, sentence).into()
+/// A refusal: a problem, where an answer may be given, too.
+pub(super) fn refusal(status: StatusCode, sentence: impl Into<String>) -> Box<Answer> {
+    problem(status, sentence).into()
 }
 
 /// A refusal as a JSON-RPC error.
@@ -59,7 +60,7 @@ pub(super) fn empty(status: StatusCode) -> Answer {
 
 /// Not with this method.
 pub(super) fn not_allowed(methods: &'static str) -> Answer {
-    let mut answer = text(StatusCode::METHOD_NOT_ALLOWED, "this method is not allowed here\n");
+    let mut answer = problem(StatusCode::METHOD_NOT_ALLOWED, format!("only {methods} are allowed here"));
     answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     answer
 }
@@ -77,5 +78,5 @@ pub(super) fn events(events: Events) -> Answer {
 
 /// There is nothing at this path.
 pub(super) fn nothing_here() -> Answer {
-    text(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp\n")
+    problem(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp")
 }

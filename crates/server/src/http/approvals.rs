@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self as wired, Answer as Reply, Answered};
 use super::endpoint::Endpoint;
+use super::problem::Problem;
 use super::{head, intake};
 
 /// Where questions are.
@@ -128,7 +129,7 @@ impl Posted {
 /// Answers somebody whom we know.
 pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
     let (head, body) = request.into_parts();
-    let bad = |why: String| Box::new(error(StatusCode::BAD_REQUEST, "bad_request", &why));
+    let bad = |why: String| Box::<Reply>::from(Problem::bad(why));
     let Some(place) = place(head.uri.path()) else { return Ok(wired::nothing_here()) };
     let (Place::Approvals(id) | Place::Grants(id)) = place;
     let id = id.unwrap_or_default().to_owned();
@@ -145,7 +146,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
         }
         (Place::Approvals(Some(_)), &Method::POST) => {
             head::content_is_json(&head.headers)?;
-            let bytes = intake::read(&endpoint.bodies, body).await?;
+            let bytes = intake::read_up_to(BODY_BYTES_MAX, &endpoint.bodies, body).await?;
             let (answer, code) = posted(&bytes).map_err(bad)?;
             on_disk(endpoint, move |approvals| {
                 let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
@@ -196,9 +197,6 @@ fn state_of(query: Option<&str>) -> Result<Option<&'static str>, String> {
 }
 
 fn posted(body: &[u8]) -> Result<(Answer, Option<Code>), String> {
-    if body.len() > BODY_BYTES_MAX {
-        return Err(format!("an answer may have at most {BODY_BYTES_MAX} bytes"));
-    }
     let posted: Posted = serde_json::from_slice(body).map_err(|error| {
         format!(
             "send an object such as {{\"answer\":\"approve\",\"scope\":\"once\"}} or \
@@ -216,8 +214,8 @@ async fn on_disk(
     let approvals = endpoint.server.gate().approvals().clone();
     match tokio::task::spawn_blocking(move || work(&approvals)).await {
         Ok(Ok(value)) => wired::json(StatusCode::OK, value.to_string().into_bytes()),
-        Ok(Err(fault)) => error(status(&fault), fault.code(), &fault.to_string()),
-        Err(_) => error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the program is ending; try again"),
+        Ok(Err(fault)) => Problem::new(status(&fault), fault.to_string()).with_code(fault.code()).answer(),
+        Err(_) => wired::problem(StatusCode::SERVICE_UNAVAILABLE, "the program is ending; try again"),
     }
 }
 
@@ -240,11 +238,6 @@ fn status(fault: &AnswerFault) -> StatusCode {
         AnswerFault::NoMember { .. } => StatusCode::BAD_REQUEST,
         AnswerFault::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
-}
-
-fn error(status: StatusCode, code: &str, message: &str) -> Reply {
-    let error = json!({ "error": { "code": code, "message": message } });
-    wired::json(status, error.to_string().into_bytes())
 }
 
 #[cfg(test)]
@@ -317,6 +310,5 @@ mod tests {
         }
         let long = format!(r#"{{"answer":"deny","reason":"{}"}}"#, "x".repeat(NOTE_CHARS_MAX + 1));
         assert!(posted(long.as_bytes()).is_err());
-        assert!(posted(&vec![b' '; BODY_BYTES_MAX + 1]).unwrap_err().contains("at most"));
     }
 }

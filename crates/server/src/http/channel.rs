@@ -84,7 +84,7 @@ pub(super) async fn post(endpoint: &Arc<Endpoint>, caller: &Caller, request: Req
     }
     let query = request.uri().query().unwrap_or_default();
     let id = query.split('&').find_map(|part| part.strip_prefix(QUERY)).ok_or_else(|| {
-        answer::refusal(StatusCode::BAD_REQUEST, "the query needs the sessionId of a channel\n")
+        answer::refusal(StatusCode::BAD_REQUEST, "the query needs the sessionId of a channel")
     })?;
     let open = endpoint.channels.get(id, caller).ok_or_else(sessions::unknown)?;
     let (head, body) = request.into_parts();

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn an_answer_for_a_page_says_for_which() {
-        let mut answer = answer::text(StatusCode::OK, "x");
+        let mut answer = answer::problem(StatusCode::OK, "x");
         admit(&mut answer, HeaderValue::from_static("https://app.example"));
         let headers = answer.headers();
         assert_eq!(headers[ACCESS_CONTROL_ALLOW_ORIGIN], "https://app.example");

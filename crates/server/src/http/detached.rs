@@ -1,29 +1,30 @@
 //! A call that goes on if nobody waits for it any more: in the legacy revisions a client that hangs up has not
-//! cancelled it. It is bounded by its own deadline, and by the endpoint's end; and there are only so many.
+//! cancelled it, nor has one whose call bears a request id. It is bounded by its own deadline, and by the endpoint's end; and there are only so many.
 
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use futures_util::future::BoxFuture;
+
 use super::endpoint::Endpoint;
-use crate::outgoing::{Later, Reply};
 
 /// A call that outlives its connection.
-pub(super) struct Detached {
-    later: Option<Later>,
+pub(super) struct Detached<T: Send + 'static> {
+    later: Option<BoxFuture<'static, T>>,
     endpoint: Arc<Endpoint>,
 }
 
-impl Detached {
-    pub(super) fn new(endpoint: &Arc<Endpoint>, later: Later) -> Detached {
+impl<T: Send> Detached<T> {
+    pub(super) fn new(endpoint: &Arc<Endpoint>, later: BoxFuture<'static, T>) -> Detached<T> {
         Detached { later: Some(later), endpoint: endpoint.clone() }
     }
 }
 
-impl Future for Detached {
-    type Output = Option<Reply>;
+impl<T: Send> Future for Detached<T> {
+    type Output = T;
 
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Reply>> {
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
         let later = self.later.as_mut().expect("a finished call is not asked again");
         let answer = std::task::ready!(later.as_mut().poll(cx));
         self.later = None;
@@ -31,7 +32,7 @@ impl Future for Detached {
     }
 }
 
-impl Drop for Detached {
+impl<T: Send> Drop for Detached<T> {
     fn drop(&mut self) {
         let Some(rest) = self.later.take().filter(|_| !self.endpoint.closing.is_cancelled()) else { return };
         // A call that is dropped, here or at the end, has its record closed by that.
@@ -61,11 +62,7 @@ mod tests {
         let hang_up = |calls: usize| {
             for _ in 0..calls {
                 let done = done.clone();
-                let later = async move {
-                    done.notified().await;
-                    None
-                };
-                drop(Detached::new(&endpoint, Box::pin(later)));
+                drop(Detached::new(&endpoint, Box::pin(async move { done.notified().await })));
             }
         };
         for (calls, expected) in [(1, 1), (DETACHED_MAX, DETACHED_MAX), (1, DETACHED_MAX)] {

@@ -25,7 +25,7 @@ pub(super) fn open(endpoint: &Arc<Endpoint>, caller: &Caller, headers: &HeaderMa
     head::takes_stream(headers)?;
     head::legacy_revision(headers)?;
     let open = endpoint.sessions.named(headers, caller)?.ok_or_else(|| {
-        answer::refusal(StatusCode::BAD_REQUEST, "a stream belongs to a session: initialize first\n")
+        answer::refusal(StatusCode::BAD_REQUEST, "a stream belongs to a session: initialize first")
     })?;
     let last = match head::said(headers, LAST_EVENT_ID) {
         HeaderText::Absent => None,

@@ -26,7 +26,23 @@ pub(super) fn forms(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
     if takes_events || takes_json() {
         return Ok(takes_events);
     }
-    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json and text/event-stream\n"))
+    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json and text/event-stream"))
+}
+
+/// Checks that the client takes JSON, be it only with events.
+///
+/// # Errors
+/// The answer to one that takes neither.
+pub(super) fn takes_json_or_events(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
+    let takes_events = accepts(headers, EVENT_STREAM);
+    let takes_json = || {
+        !headers.contains_key(ACCEPT)
+            || [JSON, "application/*", "*/*", "+json"].iter().any(|kind| accepts(headers, kind))
+    };
+    if takes_events || takes_json() {
+        return Ok(takes_events);
+    }
+    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json"))
 }
 
 /// Checks that the client takes a stream of events.
@@ -37,7 +53,7 @@ pub(super) fn takes_stream(headers: &HeaderMap) -> Result<(), Box<Answer>> {
     if accepts(headers, EVENT_STREAM) || accepts(headers, "*/*") {
         return Ok(());
     }
-    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream\n"))
+    Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream"))
 }
 
 /// Checks the form of what is posted.
@@ -54,7 +70,7 @@ pub(super) fn content_is_json(headers: &HeaderMap) -> Result<(), Box<Answer>> {
     if headers.get(CONTENT_TYPE).is_some_and(is_json) {
         return Ok(());
     }
-    let why = "send the message as Content-Type: application/json\n";
+    let why = "send the message as Content-Type: application/json";
     Err(answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
 }
 

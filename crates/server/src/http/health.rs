@@ -55,8 +55,8 @@ pub(super) fn metrics(endpoint: &Endpoint, caller: &Caller, method: &Method) -> 
     let may_look =
         [Role::Owner, Role::Maintainer, Role::Auditor].into_iter().any(|role| caller.roles().contains(role));
     if !may_look && !caller.scopes().contains(SCOPE) {
-        let why = "forbidden: figures are shown to owners, maintainers and auditors, and to keys with the scope metrics:read\n";
-        return answer::text(StatusCode::FORBIDDEN, why);
+        let why = "forbidden: figures are shown to owners, maintainers and auditors, and to keys with the scope metrics:read";
+        return answer::problem(StatusCode::FORBIDDEN, why);
     }
     answer::whole(StatusCode::OK, OPENMETRICS, telemetry.metrics.text())
 }

@@ -43,22 +43,58 @@ pub(super) async fn read<B>(room: &Arc<Semaphore>, body: B) -> Result<Bytes, Box
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    if body.size_hint().lower() > HTTP_BODY_BYTES_MAX as u64 {
+    read_within(HTTP_BODY_BYTES_MAX, too_large, room, body).await
+}
+
+/// The same of what is no message of JSON-RPC, and has at most so many bytes.
+///
+/// # Errors
+/// As [`read`], as problem details.
+pub(super) async fn read_up_to<B>(
+    bytes_max: usize,
+    room: &Arc<Semaphore>,
+    body: B,
+) -> Result<Bytes, Box<Answer>>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let too_large = || {
+        let why = format!("a body may have at most {bytes_max} bytes here");
+        answer::refusal(StatusCode::PAYLOAD_TOO_LARGE, why)
+    };
+    read_within(bytes_max, too_large, room, body).await
+}
+
+async fn read_within<B>(
+    bytes_max: usize,
+    too_large: impl Fn() -> Box<Answer>,
+    room: &Arc<Semaphore>,
+    body: B,
+) -> Result<Bytes, Box<Answer>>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    if body.size_hint().lower() > bytes_max as u64 {
         return Err(too_large());
     }
-    let mut collected = pin!(collect(room, body));
+    let mut collected = pin!(collect(bytes_max, too_large, room, body));
     // Most bodies come with their heads, and need no timer.
     if let Poll::Ready(read) = poll!(&mut collected) {
         return read;
     }
     match timeout(BODY_WAIT_MAX, collected).await {
         Ok(read) => read,
-        Err(_) => Err(answer::refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive\n")),
+        Err(_) => Err(answer::refusal(StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive")),
     }
 }
 
 /// Takes room as the body grows: what is only declared takes none, or a few declarations would fill it.
-async fn collect<B>(room: &Arc<Semaphore>, mut body: B) -> Result<Bytes, Box<Answer>>
+async fn collect<B>(
+    bytes_max: usize,
+    too_large: impl Fn() -> Box<Answer>,
+    room: &Arc<Semaphore>,
+    mut body: B,
+) -> Result<Bytes, Box<Answer>>
 where
     B: Body<Data = Bytes> + Unpin,
 {
@@ -67,12 +103,12 @@ where
     let mut taken: Option<OwnedSemaphorePermit> = None;
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else {
-            return Err(answer::refusal(StatusCode::BAD_REQUEST, "the body ended too early\n"));
+            return Err(answer::refusal(StatusCode::BAD_REQUEST, "the body ended too early"));
         };
         // What is no data is a trailer, and says nothing to us.
         let Ok(data) = frame.into_data() else { continue };
         let bytes = first.len().max(all.len()) + data.len();
-        if bytes > HTTP_BODY_BYTES_MAX {
+        if bytes > bytes_max {
             return Err(too_large());
         }
         let needed = bytes.saturating_sub(FREE_BYTES).div_ceil(1024);
@@ -80,7 +116,7 @@ where
         if missing > 0 {
             let missing = u32::try_from(missing).expect("a body is no larger than its limit");
             let Ok(Ok(more)) = timeout(ROOM_WAIT_MAX, room.clone().acquire_many_owned(missing)).await else {
-                let why = "too many large bodies arrive at once; try again later\n";
+                let why = "too many large bodies arrive at once; try again later";
                 return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
             };
             match &mut taken {

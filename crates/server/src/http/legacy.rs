@@ -114,7 +114,7 @@ async fn finish(
         return Ok(only(reply.map(|reply| reply.frame), StatusCode::OK, takes_events));
     }
     let place = endpoint.streaming.clone().try_acquire_owned().map_err(|_| {
-        let why = "too many answers are streams that go on; try again later\n";
+        let why = "too many answers are streams that go on; try again later";
         answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why)
     })?;
     let Some(open) = open else { return Ok(answer::events(events(exchange.pieces(place), QUIET_MAX))) };

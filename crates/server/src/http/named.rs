@@ -58,12 +58,12 @@ impl Named {
         let server = match self.workspaces.open(name) {
             Ok(Some(server)) => server,
             Ok(None) => {
-                let why = "no workspace has this name; the default one is at /mcp\n";
+                let why = "no workspace has this name; the default one is at /mcp";
                 return Err(answer::refusal(StatusCode::NOT_FOUND, why));
             }
             Err(why) => {
                 tracing::error!(name, why, "the workspace cannot be made");
-                let why = "this workspace cannot be made; the log says why\n";
+                let why = "this workspace cannot be made; the log says why";
                 return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
             }
         };

@@ -126,7 +126,7 @@ impl Sessions {
     ) -> Result<(String, Arc<Open>), Box<Answer>> {
         let mut random = [0u8; ID_BYTES];
         getrandom::fill(&mut random).map_err(|_| {
-            answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no randomness\n")
+            answer::refusal(StatusCode::INTERNAL_SERVER_ERROR, "the system gives no randomness")
         })?;
         let id: String = HEXLOWER.encode(&random);
         let now_s = self.now_s();
@@ -143,7 +143,7 @@ impl Sessions {
         let mut table = self.lock();
         let ended = if table.len() >= SESSIONS_MAX { take_out_one(&mut table) } else { None };
         if table.len() >= SESSIONS_MAX {
-            let why = "too many sessions are in use; try again later\n";
+            let why = "too many sessions are in use; try again later";
             return Err(answer::refusal(StatusCode::SERVICE_UNAVAILABLE, why));
         }
         table.insert(id.as_str().into(), opened.clone());
@@ -184,7 +184,7 @@ impl Sessions {
     pub(super) fn end_named(&self, caller: &Caller, head: &HeaderMap) -> Answered {
         match head::said(head, &SESSION) {
             HeaderText::Absent => {
-                Err(answer::refusal(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing\n"))
+                Err(answer::refusal(StatusCode::BAD_REQUEST, "the header Mcp-Session-Id is missing"))
             }
             HeaderText::Once(id) if self.end(id, caller) => Ok(answer::empty(StatusCode::NO_CONTENT)),
             _ => Err(unknown()),

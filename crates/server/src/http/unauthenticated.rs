@@ -1,10 +1,11 @@
 //! What somebody is told whom we do not know: what is missing, and where to sign in.
 
-use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{CACHE_CONTROL, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, StatusCode};
 
 use super::answer::{self, Answer};
 use super::cors;
+use super::problem::Problem;
 use crate::identity::{Identity, Unknown};
 
 /// Where clients look for what they must know before they can sign in.
@@ -22,27 +23,28 @@ pub(super) fn refuse(
 ) -> Answer {
     let (status, why, wait_s) = match unknown {
         Unknown::Nobody(why) | Unknown::Invalid(why) | Unknown::Expired(why) => {
-            (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}\n"), None)
+            (StatusCode::UNAUTHORIZED, format!("unauthorized: {why}"), None)
         }
-        Unknown::Malformed(why) => (StatusCode::BAD_REQUEST, format!("bad request: {why}\n"), None),
+        Unknown::Malformed(why) => (StatusCode::BAD_REQUEST, format!("bad request: {why}"), None),
         Unknown::TooLittle { needed } => {
             let needed = needed.join(", ");
-            let why = format!("forbidden: the token lacks scopes; sign in again with {needed}\n");
+            let why = format!("forbidden: the token lacks scopes; sign in again with {needed}");
             (StatusCode::FORBIDDEN, why, None)
         }
         Unknown::Unavailable(why) => {
-            (StatusCode::SERVICE_UNAVAILABLE, format!("unavailable: {why}\n"), Some(TRY_AGAIN_S))
+            (StatusCode::SERVICE_UNAVAILABLE, format!("unavailable: {why}"), Some(TRY_AGAIN_S))
         }
         Unknown::TooMany { retry_after } => {
-            let why = "too many wrong keys or tokens have come from this address; wait a moment\n".to_owned();
+            let why = "too many wrong keys or tokens have come from this address; wait a moment".to_owned();
             (StatusCode::TOO_MANY_REQUESTS, why, Some(retry_after.as_secs().max(1)))
         }
     };
-    tracing::debug!(status = status.as_u16(), "somebody unknown was refused: {}", why.trim_end());
-    let mut answer = answer::text(status, why);
-    if let Some(wait_s) = wait_s {
-        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait_s));
-    }
+    tracing::debug!(status = status.as_u16(), "somebody unknown was refused: {why}");
+    let problem = Problem::new(status, why);
+    let mut answer = match wait_s {
+        Some(wait_s) => problem.after(wait_s.saturating_mul(1_000)).answer(),
+        None => problem.answer(),
+    };
     let challenge =
         identity.challenge(unknown, named, headers).and_then(|said| HeaderValue::try_from(said).ok());
     if let Some(challenge) = challenge {

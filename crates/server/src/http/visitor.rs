@@ -19,15 +19,15 @@ static SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 const OTHERS: &str = "cross-site";
 
 /// Tells whoever uses a name that is not ours.
-const FOREIGN_NAME: &str = "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost, or one of server.hosts\n";
+const FOREIGN_NAME: &str = "forbidden: the Host header must be a loopback name, such as 127.0.0.1 or localhost, or one of server.hosts";
 
 /// Tells whoever uses two names: what stands between us may have gone by the other one.
 const TWO_NAMES: &str =
-    "forbidden: the target of the request is an address with another authority than the Host header\n";
+    "forbidden: the target of the request is an address with another authority than the Host header";
 
 /// Tells whoever comes from a page that may not.
 const FOREIGN_PAGE: &str =
-    "forbidden: pages from other origins may not call this server; server.origins lists those that may\n";
+    "forbidden: pages from other origins may not call this server; server.origins lists those that may";
 
 /// Who may knock.
 pub(super) struct Visitors {

@@ -47,7 +47,7 @@ fn answer(id: &str, body: &str) -> Request {
 /// The status and the code of an answer, or the state of what was answered.
 fn brief(answer: &Answer) -> String {
     let said = json(answer);
-    let word = said["error"]["code"].as_str().or(said["state"].as_str()).or(said["scope"].as_str());
+    let word = said["code"].as_str().or(said["state"].as_str()).or(said["scope"].as_str());
     format!("{} {}", answer.status, word.unwrap_or("-"))
 }
 

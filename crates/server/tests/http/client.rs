@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::Role;
 use gate::keys::KeyRequest;
+use gate::{Caller, Role};
+use serde_json::{Value, json};
 use server::identity::{self, Identity};
-use server::{Config, Server, Workspaces, http};
+use server::{Administration, Config, OperationFault, OperationFaultKind, Server, Workspaces, http};
 use store::SqliteStore;
 use tempfile::TempDir;
 use testkit::{SampleGate, Walk, offer_burning_source, offer_one_more, offer_sample_source, offer_walk};
@@ -32,6 +33,29 @@ impl Workspaces for Two {
     }
 
     fn close(&self, _: &str) {}
+}
+
+/// Has nothing done, and tells what it was asked for.
+struct Told;
+
+impl Administration for Told {
+    fn perform(&self, operation: &str, input: Value, caller: &Caller) -> Result<Value, OperationFault> {
+        let fault = |kind| OperationFault { kind, code: "planted".into(), message: "no".into() };
+        match input["tool"].as_str() {
+            Some("misused") => Err(fault(OperationFaultKind::Misused)),
+            Some("unknown") => Err(fault(OperationFaultKind::Unknown)),
+            Some("refused") => Err(fault(OperationFaultKind::Refused)),
+            Some("failed") => Err(fault(OperationFaultKind::Failed)),
+            _ => {
+                let line = json!({ "seq": 7, "operation": operation, "input": input, "by": &**caller.id() });
+                Ok(json!({ "lines": [line.to_string()] }))
+            }
+        }
+    }
+
+    fn manifest_problems(&self, manifest: &Value) -> Vec<String> {
+        if manifest["id"].is_string() { Vec::new() } else { vec!["id: it is missing".to_owned()] }
+    }
 }
 
 /// A door over sample tools.
@@ -81,8 +105,8 @@ impl Door {
         let (stop, stopped) = oneshot::channel();
         let knowing = identity.clone();
         let serving = tokio::spawn(async move {
-            let two = Arc::new(Two([a, b]));
-            http::serve(server, two, knowing, listener, &config, async { drop(stopped.await) }).await;
+            let beside = (Arc::new(Two([a, b])) as _, Arc::new(Told) as _);
+            http::serve(server, beside, knowing, listener, &config, async { drop(stopped.await) }).await;
         });
         Door { address, walk, identity, gate, state, stop, serving }
     }
@@ -247,6 +271,9 @@ impl Answer {
     /// The status, and the body in brief: of an error its code.
     pub(crate) fn brief(&self) -> String {
         let message: serde_json::Value = serde_json::from_str(&self.body).unwrap_or_default();
+        if let Some(detail) = message["detail"].as_str() {
+            return format!("{} {detail}", self.status);
+        }
         match (&message["error"]["code"], &message["result"]) {
             (serde_json::Value::Null, serde_json::Value::Null) => {
                 format!("{} {}", self.status, self.body.trim_end())

@@ -8,6 +8,7 @@ mod headers;
 mod large;
 mod late;
 mod named;
+mod rest;
 mod resuming;
 mod sessions;
 mod strangers;

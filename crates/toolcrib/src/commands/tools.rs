@@ -1,6 +1,7 @@
 //! `tools`: what is on offer, one tool in detail, and a call from the command line.
 
 mod call;
+mod check;
 mod list;
 mod show;
 
@@ -14,12 +15,16 @@ use crate::cli::{Cli, Tools};
 pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
     // Before anything is started: arguments that cannot be read are the caller's mistake.
     let arguments = match &command {
-        Tools::Call { arguments, .. } => Some(call::Given::read(arguments)?),
+        Tools::Call { arguments, .. } | Tools::Check { arguments, .. } => Some(call::Given::read(arguments)?),
         Tools::List | Tools::Show { .. } => None,
     };
     with_crib(cli, async move |crib| match &command {
         Tools::List => list::run(crib, cli.json).await,
         Tools::Show { name } => show::run(crib, name, cli.json).await,
+        Tools::Check { name, .. } => {
+            let given = arguments.expect("arguments have been read");
+            check::run(crib, name, given, cli.json).await
+        }
         Tools::Call { name, .. } => {
             let given = arguments.expect("a call has been read");
             call::run(crib, name, given, cli.json).await

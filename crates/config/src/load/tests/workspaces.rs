@@ -56,7 +56,7 @@ servers = ['git', 'gti', 'nobody']
 tools = { include = ['[', 'a'], exclude = [''] }
 ",
         expect![[r#"
-            toolcrib.toml:2:24: workspaces."approvals" is taken by Toolcrib's own address `/mcp/approvals` or `/mcp/grants`; take another name
+            toolcrib.toml:2:24: workspaces."approvals" is taken by an address of Toolcrib's own; take another name
             toolcrib.toml:3:1: workspaces."a b" is no name for an address: take a letter or digit first, then letters, digits, `-` and `_`, at most 64
             toolcrib.toml:5:19: workspaces.review.servers: there is no server "gti" in [mcp]; did you mean "git"?
             toolcrib.toml:5:26: workspaces.review.servers: there is no server "nobody" in [mcp]

@@ -33,7 +33,7 @@ pub(super) fn run(
 ) -> Result<Ending, Trouble> {
     let filter = meant(filter)?;
     let wanted = Wanted::of(filter.clone())?;
-    let found = audit_log::Tail { lines, filter }.perform(part, &By::owner())?;
+    let found = audit_log::Tail { lines, before: None, filter }.perform(part, &By::owner())?;
     show(cli, &found.lines)?;
     if found.lines.is_empty() && !follow && !cli.json {
         print::remark("there is no such call in the audit log");
@@ -60,7 +60,7 @@ pub(crate) fn tell_calls(settings: &Settings) -> Result<(), Fault> {
     let part = administration::audit_log(settings);
     let all = audit_log::Filter::default();
     let wanted = Wanted::of(all.clone())?;
-    let seen = audit_log::Tail { lines: 0, filter: all }.perform(&part, &By::owner())?.seen;
+    let seen = audit_log::Tail { lines: 0, before: None, filter: all }.perform(&part, &By::owner())?.seen;
     let mut reader = Reader::since(&part.state, seen).map_err(unreadable)?;
     // It ends with the process.
     thread::spawn(move || {

@@ -55,7 +55,7 @@ impl Given {
     }
 
     /// The arguments for the tool of this name.
-    async fn fitting(self, crib: &Crib, name: &str) -> Result<Bytes, Trouble> {
+    pub(super) async fn fitting(self, crib: &Crib, name: &str) -> Result<Bytes, Trouble> {
         let pairs = match self {
             Given::Json(json) => return Ok(json),
             Given::Pairs(pairs) => pairs,

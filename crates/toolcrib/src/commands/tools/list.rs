@@ -5,9 +5,9 @@ use daemon::upstreams::Upstreams;
 use gate::{DECLARED, Definition, Offer};
 use serde::Serialize;
 use serde_json::{Value, json};
+use server::{tool_description, tool_owner};
 use terminal::{Ending, Trouble, print};
 
-use super::show::{description, from};
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
 use crate::commands::troubles::{servers, tell_troubles};
@@ -25,7 +25,7 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
         .map(|tool| tool.definition())
         .collect();
     let left_out = left_out(&offer, &crib.upstreams);
-    let tools: Vec<Value> = seen.iter().map(|definition| description(definition)).collect();
+    let tools: Vec<Value> = seen.iter().map(|definition| tool_description(definition)).collect();
     let manifests = crib.declared.problems();
     let upstreams = servers(&crib.upstreams);
     let facts =
@@ -46,7 +46,7 @@ pub(super) async fn run(crib: &Crib, json: bool) -> Result<Ending, Trouble> {
 fn row(definition: &Definition) -> Vec<String> {
     vec![
         definition.name.to_string(),
-        from(definition).to_owned(),
+        tool_owner(definition).to_owned(),
         definition.effect.name().to_owned(),
         summary(&definition.description),
     ]

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use daemon::assemble::Crib;
 use futures_util::FutureExt;
-use gate::{BUILT_IN, DECLARED, Definition, Listing, Offered};
-use serde_json::{Value, json};
+use gate::{Definition, Listing, Offered};
+use serde_json::Value;
+use server::{tool_description, tool_owner};
 use terminal::{Ending, Trouble, print};
-use tool_api::Origin;
 
 use crate::commands::caller::caller;
 use crate::commands::gated::settled;
@@ -26,50 +26,12 @@ pub(super) async fn found(crib: &Crib, name: &str) -> Result<Arc<Offered>, Troub
 pub(super) async fn run(crib: &Crib, name: &str, json: bool) -> Result<Ending, Trouble> {
     let tool = found(crib, name).await?;
     let definition = tool.definition();
-    print::found(json, &description(definition), &page(definition))
-}
-
-/// A tool as a JSON object: what an agent is told of it, and what we know besides.
-pub(super) fn description(definition: &Definition) -> Value {
-    let schema = |text: &[u8]| serde_json::from_slice::<Value>(text).unwrap_or(Value::Null);
-    let mut description = json!({
-        "name": definition.name.as_str(),
-        "description": &*definition.description,
-        "from": from(definition),
-        "effect": definition.effect.name(),
-        "destructive": definition.marked_destructive,
-        "scopes": &*definition.scopes,
-        "timeout_ms": u64::try_from(definition.timeout.as_millis()).unwrap_or(u64::MAX),
-        "inputSchema": schema(&definition.input_schema),
-    });
-    if let Some(text) = &definition.output_schema {
-        description["outputSchema"] = schema(text);
-    }
-    if let Listing::Declared(described) = &definition.listing {
-        description["title"] = described.title.as_str().into();
-        let example = |arguments: &String| json!({ "arguments": schema(arguments.as_bytes()) });
-        description["examples"] = described.examples.iter().map(example).collect();
-    }
-    if let Listing::Ours(about) = &definition.listing {
-        description["title"] = about.title.into();
-        let example = |example: &tool_api::Example| json!({ "title": example.title, "arguments": schema(example.arguments.as_bytes()) });
-        description["examples"] = about.examples.iter().map(example).collect();
-    }
-    description
-}
-
-/// Who has it.
-pub(super) fn from(definition: &Definition) -> &str {
-    match &definition.origin {
-        Origin::Upstream(name) => name,
-        Origin::Declared => DECLARED,
-        Origin::BuiltIn | Origin::Script => BUILT_IN,
-    }
+    print::found(json, &tool_description(definition), &page(definition))
 }
 
 fn page(definition: &Definition) -> String {
     let facts = [
-        ("from", from(definition).to_owned()),
+        ("from", tool_owner(definition).to_owned()),
         ("effect", effect(definition)),
         ("scopes", definition.scopes.join(", ")),
         ("timeout", format!("{:?}", definition.timeout)),

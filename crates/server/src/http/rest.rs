@@ -1,0 +1,191 @@
+//! Plain requests with JSON, beside the MCP endpoint and behind the same checks of who knocks: tools, calls, records, rules.
+//! `docs/openapi.json` describes all of it.
+//!
+//! The first part of a path behind `/mcp/` is the name of a route, or else that of a workspace, whose routes follow. So no
+//! workspace has the name of a route.
+
+mod audit;
+mod health;
+mod invoke;
+mod posted;
+mod query;
+mod rules;
+mod streamed;
+mod tools;
+mod validate;
+mod verdict;
+
+use gate::Caller;
+use hyper::body::Incoming;
+use hyper::header::HeaderValue;
+use hyper::{Method, Request, StatusCode};
+use serde_json::Value;
+
+use super::answer::{self, Answer, Answered};
+use super::problem::Problem;
+use super::{Door, PATH, head};
+use crate::administration::{OperationFault, OperationFaultKind};
+use crate::workspaces::check_workspace_name;
+
+/// The description of all routes (OpenAPI 3.1).
+const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+
+/// Lets a caller see the records of all, and how calls are judged.
+const AUDIT_SCOPE: &str = "audit:read";
+
+/// What stands at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Route<'p> {
+    Audit,
+    Health,
+    Invoke,
+    OpenApi,
+    RulesTest,
+    Tools,
+    /// One tool, by its name.
+    Tool(&'p str),
+    /// Where a call is checked; and the tool of that name, which is asked for by another method.
+    Validate,
+}
+
+/// A request of ours, by its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Place<'p> {
+    /// The name of the workspace that it is for; nothing for the default one.
+    pub(super) workspace: Option<&'p str>,
+    route: Route<'p>,
+}
+
+impl<'p> Route<'p> {
+    fn of(path: &'p str) -> Option<Route<'p>> {
+        Some(match path {
+            "audit" => Route::Audit,
+            "health" => Route::Health,
+            "invoke" => Route::Invoke,
+            "openapi.json" => Route::OpenApi,
+            "rules/test" => Route::RulesTest,
+            "tools" => Route::Tools,
+            "tools/validate" => Route::Validate,
+            _ => {
+                let name = path.strip_prefix("tools/")?;
+                return (!name.is_empty() && !name.contains('/')).then_some(Route::Tool(name));
+            }
+        })
+    }
+
+    /// Whether each workspace has it. The audit log, and what is described, are the same for all.
+    fn is_of_workspaces(self) -> bool {
+        match self {
+            Route::Health | Route::Invoke | Route::Tools | Route::Tool(_) | Route::Validate => true,
+            Route::Audit | Route::OpenApi | Route::RulesTest => false,
+        }
+    }
+
+    fn methods(self) -> &'static str {
+        match self {
+            Route::Audit | Route::Health | Route::OpenApi | Route::Tools | Route::Tool(_) => "GET, OPTIONS",
+            Route::Invoke | Route::RulesTest => "POST, OPTIONS",
+            Route::Validate => "GET, POST, OPTIONS",
+        }
+    }
+}
+
+/// What a path stands for; nothing if it is none of ours.
+pub(super) fn place(path: &str) -> Option<Place<'_>> {
+    let path = path.strip_prefix(PATH)?.strip_prefix('/')?;
+    if let Some(route) = Route::of(path) {
+        return Some(Place { workspace: None, route });
+    }
+    let (name, path) = path.split_once('/').filter(|(name, _)| check_workspace_name(name).is_ok())?;
+    let route = Route::of(path).filter(|route| route.is_of_workspaces())?;
+    Some(Place { workspace: Some(name), route })
+}
+
+/// Answers somebody whom we know.
+pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answered {
+    let (head, body) = request.into_parts();
+    let Some(Place { workspace, route }) = place(head.uri.path()) else { return Ok(answer::nothing_here()) };
+    let endpoint = &match workspace {
+        Some(name) => door.named.endpoint(&door.endpoint, name)?,
+        None => door.endpoint.clone(),
+    };
+    let query = head.uri.query();
+    if head.method == Method::POST && route.methods().contains("POST") {
+        head::content_is_json(&head.headers)?;
+    }
+    let takes_events = head::takes_json_or_events(&head.headers)?;
+    match (route, &head.method) {
+        (Route::Audit, &Method::GET) => audit::list(door, &caller, query).await,
+        (Route::Health, &Method::GET) => health::report(door, endpoint, &caller, query),
+        (Route::Invoke, &Method::POST) => invoke::handle(endpoint, caller, body, takes_events).await,
+        (Route::OpenApi, &Method::GET) => Ok(answer::json(StatusCode::OK, OPENAPI.into())),
+        (Route::RulesTest, &Method::POST) => rules::test(door, endpoint, &caller, body).await,
+        (Route::Tools, &Method::GET) => tools::list(endpoint, &caller, query).await,
+        (Route::Tool(name), &Method::GET) => tools::show(endpoint, &caller, name).await,
+        (Route::Validate, &Method::GET) => tools::show(endpoint, &caller, "validate").await,
+        (Route::Validate, &Method::POST) => validate::handle(door, endpoint, &caller, body).await,
+        _ => Ok(answer::not_allowed(route.methods())),
+    }
+}
+
+/// Has an operation done where it may wait for the disk.
+async fn perform(
+    door: &Door,
+    operation: &'static str,
+    input: Value,
+    caller: &Caller,
+) -> Result<Value, Problem> {
+    let (administration, caller) = (door.administration.clone(), caller.clone());
+    on_disk(door, move || administration.perform(operation, input, &caller))
+        .await?
+        .map_err(|fault| problem(&fault))
+}
+
+/// Does what waits for the disk on another thread, a few at a time.
+async fn on_disk<T: Send + 'static>(
+    door: &Door,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let ending = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the program is ending; try again");
+    let turn = door.operations.clone().acquire_owned().await.map_err(|_| ending())?;
+    let done = tokio::task::spawn_blocking(move || {
+        let done = work();
+        drop(turn);
+        done
+    });
+    done.await.map_err(|_| ending())
+}
+
+fn problem(fault: &OperationFault) -> Problem {
+    let status = match fault.kind {
+        OperationFaultKind::Misused => StatusCode::BAD_REQUEST,
+        OperationFaultKind::Unknown => StatusCode::NOT_FOUND,
+        OperationFaultKind::Refused => StatusCode::FORBIDDEN,
+        OperationFaultKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    Problem::new(status, fault.message.clone()).with_code(fault.code.clone())
+}
+
+/// Refuses what is for those who look after others' calls.
+fn check_may_audit(caller: &Caller, what: &str) -> Result<(), Problem> {
+    match caller.scopes().contains(AUDIT_SCOPE) {
+        true => Ok(()),
+        false => Err(scope_denied(what)),
+    }
+}
+
+fn scope_denied(what: &str) -> Problem {
+    let why = format!("{what} takes the scope {AUDIT_SCOPE}, which owners, maintainers and auditors have");
+    Problem::new(StatusCode::FORBIDDEN, why).with_code("scope_denied")
+}
+
+/// An answer that is another one each time.
+fn fresh(value: &impl serde::Serialize) -> Answer {
+    let text = serde_json::to_vec(value).expect("answers have text for keys");
+    let mut answer = answer::json(StatusCode::OK, text);
+    answer.headers_mut().insert(hyper::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
+#[cfg(test)]
+mod tests;

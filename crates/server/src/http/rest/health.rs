@@ -1,0 +1,25 @@
+//! How the program is doing, for somebody whom we know.
+
+use gate::Caller;
+use serde_json::json;
+
+use super::super::Door;
+use super::super::answer::Answered;
+use super::super::endpoint::Endpoint;
+use super::fresh;
+use super::query::Query;
+use crate::OURSELVES;
+
+/// Tells it.
+pub(super) fn report(door: &Door, endpoint: &Endpoint, caller: &Caller, query: Option<&str>) -> Answered {
+    Query::read(query, &[])?;
+    let gate = endpoint.server.gate();
+    let offer = gate.catalog().offer();
+    let status = if gate.unready().is_none() { "ok" } else { "not_ready" };
+    Ok(fresh(&json!({
+        "status": status,
+        "version": OURSELVES.version,
+        "uptime_s": door.since.elapsed().as_secs(),
+        "tools": offer.tools.iter().filter(|tool| gate.may_see(caller, tool)).count(),
+    })))
+}

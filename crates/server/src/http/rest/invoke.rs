@@ -1,0 +1,195 @@
+//! Invoking a tool: one call through the gate, answered whole or as events while it runs.
+//!
+//! A call that bears a request id goes on if its client hangs up: the client that asks again gets what came of it. Another
+//! one is given up then.
+
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use futures_util::future::BoxFuture;
+use gate::{Call, Caller, Client, Listener, REQUEST_ID_BYTES_MAX, approvals};
+use hyper::StatusCode;
+use hyper::body::Incoming;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use wire::{HTTP_BODY_BYTES_MAX, Revision};
+
+use super::super::answer::{self, Answer, Answered};
+use super::super::detached::Detached;
+use super::super::endpoint::Endpoint;
+use super::super::head::TakesEvents;
+use super::super::problem::Problem;
+use super::posted;
+use super::streamed;
+use super::verdict::{self, Word};
+use crate::outcome_json;
+
+/// How a body looks.
+const SAMPLE: &str = r#"{"tool_id":"workspace_read","arguments":{"path":"a.txt"}}"#;
+
+/// The bytes of a request id that is made here.
+const OWN_ID_BYTES: usize = 12;
+
+/// What is posted.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Posted {
+    request_id: Option<String>,
+    tool_id: String,
+    arguments: Option<Box<RawValue>>,
+    caller: Option<Box<RawValue>>,
+    context: Option<Box<RawValue>>,
+    #[serde(default)]
+    mode: Mode,
+    #[serde(default)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// The answer is what came of it.
+    #[default]
+    Sync,
+    /// The answer is a stream of events: what the call tells while it runs, and what came of it.
+    Stream,
+}
+
+/// What is answered.
+#[derive(Serialize)]
+pub(super) struct Invoked {
+    request_id: Arc<str>,
+    status: Word,
+    /// As `toolcrib tools call --json` prints it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+    metadata: Metadata,
+}
+
+/// What is told of the call besides.
+#[derive(Serialize)]
+struct Metadata {
+    tool_id: String,
+    started_at: String,
+    completed_at: String,
+    duration_ms: u64,
+}
+
+/// Answers an invocation.
+pub(super) async fn handle(
+    endpoint: &Arc<Endpoint>,
+    caller: Caller,
+    body: Incoming,
+    takes_events: TakesEvents,
+) -> Answered {
+    let posted: Posted = posted::read(endpoint, body, HTTP_BODY_BYTES_MAX, SAMPLE).await?;
+    if posted.dry_run {
+        let why = "no tool can be tried without doing what it does; call it without `dry_run`";
+        return Err(Problem::bad(why).with_code("dry_run_unsupported").into());
+    }
+    if posted.mode == Mode::Stream && !takes_events {
+        return Err(answer::refusal(
+            StatusCode::NOT_ACCEPTABLE,
+            "accept text/event-stream for the mode `stream`",
+        ));
+    }
+    let is_stream = posted.mode == Mode::Stream;
+    let (told, heard) = streamed::channel();
+    let listener = is_stream.then(|| Arc::new(told) as Arc<dyn Listener>);
+    let running = start(endpoint, caller, posted, listener)?;
+    Ok(match is_stream {
+        true => streamed::answer(running, heard),
+        false => running.await.answer(),
+    })
+}
+
+/// The call, which goes on without its client if it bears a request id.
+fn start(
+    endpoint: &Arc<Endpoint>,
+    caller: Caller,
+    posted: Posted,
+    listener: Option<Arc<dyn Listener>>,
+) -> Result<BoxFuture<'static, Invoked>, Problem> {
+    let Posted { request_id: given, tool_id, arguments, caller: who, context, .. } = posted;
+    let given: Option<Arc<str>> = given.map(checked).transpose()?.map(Arc::from);
+    let request_id = match &given {
+        Some(given) => given.clone(),
+        None => own_id()?,
+    };
+    let claims = claims(who.as_deref(), context.as_deref());
+    let (server, is_kept) = (endpoint.server.clone(), given.is_some());
+    let run = async move {
+        let (started_at, since) = (now(), Instant::now());
+        let call = Call {
+            listener,
+            client: Client { knows_no_tasks: true, ..Client::default() },
+            request_id: given,
+            claims,
+            ..Call::tool(&tool_id, arguments.map(into_bytes))
+        };
+        let result = server.gate().call(&caller, call).await;
+        let told = verdict::of(&result);
+        let result = result.ok().and_then(|outcome| {
+            let text = outcome_json(Revision::LATEST_LEGACY, &outcome);
+            RawValue::from_string(String::from_utf8(text).ok()?).ok()
+        });
+        let duration_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let metadata = Metadata { tool_id, started_at, completed_at: now(), duration_ms };
+        Invoked { request_id, status: told.word, result, error: told.error, metadata }
+    };
+    Ok(match is_kept {
+        true => Box::pin(Detached::new(endpoint, Box::pin(run))),
+        false => Box::pin(run),
+    })
+}
+
+fn checked(id: String) -> Result<String, Problem> {
+    match (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) {
+        true => Ok(id),
+        false => Err(Problem::bad(format!("`request_id` must have 1 to {REQUEST_ID_BYTES_MAX} bytes"))),
+    }
+}
+
+/// An id for a caller that sends none. It is known by nobody else, so nothing is remembered under it.
+fn own_id() -> Result<Arc<str>, Problem> {
+    let mut bytes = [0; OWN_ID_BYTES];
+    let none = |_| Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the system gives no randomness");
+    getrandom::fill(&mut bytes).map_err(none)?;
+    Ok(HEXLOWER.encode(&bytes).into())
+}
+
+/// What the caller says of itself and of its call, for the record.
+fn claims(caller: Option<&RawValue>, context: Option<&RawValue>) -> Option<Arc<str>> {
+    let said = [("caller", caller), ("context", context)].into_iter();
+    let said: Vec<String> =
+        said.filter_map(|(name, value)| Some(format!("\"{name}\":{}", value?.get()))).collect();
+    (!said.is_empty()).then(|| format!("{{{}}}", said.join(",")).into())
+}
+
+fn into_bytes(value: Box<RawValue>) -> Bytes {
+    String::from(Box::<str>::from(value)).into()
+}
+
+/// The time, as people read it.
+fn now() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    approvals::time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+impl Invoked {
+    /// As JSON text.
+    pub(super) fn text(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("texts, numbers and JSON are JSON")
+    }
+
+    fn answer(&self) -> Answer {
+        let status = self.error.as_ref().map_or(StatusCode::OK, Problem::status);
+        let mut answer = answer::json(status, self.text());
+        self.error.iter().for_each(|problem| problem.mark(&mut answer));
+        answer
+    }
+}

@@ -1,0 +1,82 @@
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use super::super::approvals;
+use super::verdict::ROWS;
+use super::*;
+
+#[test]
+fn a_path_is_a_route_or_one_of_a_workspace() {
+    let of = |workspace, route| Some(Place { workspace, route });
+    for (path, expected) in [
+        ("/mcp/tools", of(None, Route::Tools)),
+        ("/mcp/tools/git_log", of(None, Route::Tool("git_log"))),
+        ("/mcp/tools/invoke", of(None, Route::Tool("invoke"))),
+        ("/mcp/tools/validate", of(None, Route::Validate)),
+        ("/mcp/review/tools", of(Some("review"), Route::Tools)),
+        ("/mcp/review/tools/a", of(Some("review"), Route::Tool("a"))),
+        ("/mcp/review/invoke", of(Some("review"), Route::Invoke)),
+        ("/mcp/openapi.json", of(None, Route::OpenApi)),
+        ("/mcp/review/openapi.json", None),
+        ("/mcp/review/audit", None),
+        ("/mcp/review/rules/test", None),
+        ("/mcp/jobs/health", None),
+        ("/mcp/review", None),
+        ("/mcp/review/review/tools", None),
+        ("/mcp/tools/", None),
+        ("/mcp/tools/a/b", None),
+        ("/mcp/a.b/tools", None),
+        ("/mcp/", None),
+        ("/mcp", None),
+        ("/tools", None),
+    ] {
+        assert_eq!(place(path), expected, "{path}");
+    }
+}
+
+/// What is described is what is there, and the other way round.
+#[test]
+fn the_description_has_every_route_and_no_other() {
+    let described: Value = serde_json::from_str(OPENAPI).expect("JSON");
+    let paths = described["paths"].as_object().expect("paths");
+    let methods_of = |path: &Value| {
+        let named = path.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase());
+        named.chain(["OPTIONS".to_owned()]).collect::<BTreeSet<_>>()
+    };
+    let mut found = BTreeSet::new();
+    for (path, operations) in paths {
+        let sample = path.replace("{id}", "x");
+        let Some(Place { route, .. }) = place(&sample) else {
+            assert!(approvals::is_here(&sample), "{path}");
+            continue;
+        };
+        let mut methods: BTreeSet<_> = route.methods().split(", ").map(str::to_owned).collect();
+        if route == Route::Validate {
+            // Told of one tool for all.
+            methods.remove("GET");
+        }
+        assert_eq!(methods_of(operations), methods, "{path}");
+        found.insert(format!("{route:?}"));
+    }
+    let all = [
+        Route::Audit,
+        Route::Health,
+        Route::Invoke,
+        Route::OpenApi,
+        Route::RulesTest,
+        Route::Tools,
+        Route::Tool("x"),
+        Route::Validate,
+    ];
+    assert_eq!(found, all.iter().map(|route| format!("{route:?}")).collect());
+    let schemas = &described["components"]["schemas"];
+    let words = schemas["Invoked"]["properties"]["status"]["enum"].as_array().expect("words");
+    let codes = schemas["Problem"]["properties"]["code"]["description"].as_str().expect("a text");
+    let statuses = described["paths"]["/mcp/invoke"]["post"]["responses"].as_object().expect("statuses");
+    for (word, code, status) in ROWS {
+        assert!(words.contains(&json!(word)), "{word:?}");
+        assert!(codes.contains(json!(code).as_str().expect("a word")), "{code:?}");
+        assert!(statuses.contains_key(status.as_str()), "{status}");
+    }
+}
