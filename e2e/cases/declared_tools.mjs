@@ -114,8 +114,8 @@ await run({
   },
 
   "a wrong one is left out, and said where people look": async () => {
-    put(tools, "wrong.json", manifest("wrong", "x", { dry_run_supported: true }));
-    const why = "wrong.json: dry_run_supported: unknown field `dry_run_supported`";
+    put(tools, "wrong.json", manifest("wrong", "x", { dry_runs: true }));
+    const why = "wrong.json: dry_runs: unknown field `dry_runs`";
     await eventually("the log to say so", () => toolcrib.stderr().includes(why));
     await offered(...BUILT_IN, "greet");
     checkHolds("tools list", (await expectExit(0, ["tools", "list"], options)).stderr, why);

@@ -21,6 +21,9 @@ use project::{Judged, Project};
 /// The folder, beside the user's own file.
 const FOLDER: &str = "tools";
 
+/// How the names of manifests end. The last two are YAML, which has few who keep a library for it: `rules` reads it.
+const ENDINGS: [&str; 4] = [".toml", ".json", ".yaml", ".yml"];
+
 /// A tool is described in a page; more is the wrong file.
 const MANIFEST_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -171,14 +174,19 @@ impl Manifests {
         let told = |problems: Vec<String>| {
             problems.into_iter().map(|why| format!("{}: {why}", path.display())).collect::<Vec<_>>()
         };
-        let format =
-            Format::of(path).ok_or_else(|| told(vec!["a manifest ends with .toml or .json".to_owned()]))?;
+        if !ENDINGS.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+            return Err(told(vec![format!("a manifest ends with {}", ENDINGS.join(", "))]));
+        }
         let text = match text_file::read_own(path, MANIFEST_BYTES_MAX) {
             Ok(Ok(text)) => text,
             Ok(Err(exposed)) => return Err(told(vec![format!("it {exposed}")])),
             Err(error) => return Err(told(vec![format!("it cannot be read: {error}")])),
         };
         let folder = text_file::real(path);
+        let (text, format) = match Format::of(path) {
+            Some(format) => (text, format),
+            None => (rules::yaml_as_json(&text).map_err(|why| told(vec![why]))?.to_string(), Format::Json),
+        };
         let tool = declared::tool(&text, format, folder.parent().unwrap_or(path)).map_err(told)?;
         self.sound(tool).map_err(told)
     }
@@ -228,8 +236,10 @@ fn misfits(tool: &dyn AnyTool) -> Vec<String> {
 
 /// The manifests of a folder, in the order of their names.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut files = text_file::with_ending(folder, ".toml")?;
-    files.extend(text_file::with_ending(folder, ".json")?);
+    let mut files = Vec::new();
+    for ending in ENDINGS {
+        files.extend(text_file::with_ending(folder, ending)?);
+    }
     files.retain(|path| !is_hidden(path));
     files.sort();
     Ok(files)
@@ -312,7 +322,7 @@ mod tests {
         check(&[], &[], &[]);
         let (b, a) = (manifest("b", ""), manifest("a", ""));
         check(
-            &[("1.json", &b), ("2.json", &a), (".3.json", &b), ("4.yaml", "x"), ("5.sh", "x")],
+            &[("1.json", &b), ("2.json", &a), (".3.json", &b), ("4.txt", "x"), ("5.sh", "x")],
             &["b", "a"],
             &[],
         );
@@ -321,6 +331,30 @@ mod tests {
         check(&[("1.json", &a), ("2.json", &a)], &["a"], &["2.json: id: 1.json has it already"]);
         let ours = "1.json: id: \"workspace_read\" is a tool of ours; choose another";
         check(&[("1.json", &manifest("workspace_read", ""))], &[], &[ours]);
+    }
+
+    #[test]
+    fn yaml_says_the_same_and_hides_nothing() {
+        let yaml = "id: y\nname: N\ndescription: d\nscopes: [read_workspace]\neffect: reads\ncommand: [\"true\"]\n\
+                    inputs:\n  type: object\n";
+        check(&[("1.yaml", yaml), ("2.yml", &yaml.replace("id: y", "id: z"))], &["y", "z"], &[]);
+        for (more, why) in [
+            ("id: z\n", "1.yaml: `id` is there twice; keep one of them (line 9, column 1)"),
+            (
+                "x: &a [1]\nretries: *a\n",
+                "1.yaml: aliases are not read here; write what this stands for (line 10, column 10)",
+            ),
+            (
+                "retries: !!int 1\n",
+                "1.yaml: tags are not read here; write the value without one (line 9, column 10)",
+            ),
+            (
+                "---\nid: z\n",
+                "1.yaml: a second document begins here; a file is one document (line 9, column 1)",
+            ),
+        ] {
+            check(&[("1.yaml", &format!("{yaml}{more}"))], &[], &[why]);
+        }
     }
 
     #[test]

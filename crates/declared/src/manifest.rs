@@ -34,7 +34,15 @@ pub struct Manifest {
     /// True if a second identical call changes nothing more.
     #[serde(default)]
     pub idempotent: bool,
-    /// How long one call may take, at most 3600. `sandbox.timeout` of the configuration may be less.
+    /// How often it is tried once more when its program fails, at most 3: after one second, two and four. Takes `idempotent`.
+    #[serde(default)]
+    #[schemars(range(max = 3))]
+    pub retries: u8,
+    /// Whether it knows the argument `dry_run`, by which its program says what it would do, and can change nothing in the
+    /// workspace. With the scope `write_workspace` that is what a call does which says nothing else.
+    #[serde(default)]
+    pub dry_run_supported: bool,
+    /// How long one call may take, at most 3600, with all that is tried. `sandbox.timeout` of the configuration may be less.
     #[serde(default = "timeout_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     pub timeout_seconds: u64,

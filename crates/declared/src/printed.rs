@@ -4,6 +4,8 @@
 use serde_json::{Value, json};
 use tool_api::{Chunk, Ended, Exit, Limit, Process, ToolError};
 
+use crate::told::Told;
+
 /// The most that a program says on stdout. A result of that length fills a model's whole context several times.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -20,11 +22,15 @@ pub(crate) struct Printed {
 }
 
 impl Printed {
-    /// Waits for the program's end.
+    /// Waits for the program's end; what it tells on the way is passed on.
     ///
     /// # Errors
     /// It prints too much, which ends it.
-    pub(crate) async fn by(mut process: Process<'_>, tool: &str) -> Result<Printed, ToolError> {
+    pub(crate) async fn by(
+        mut process: Process<'_>,
+        tool: &str,
+        told: &mut Told<'_>,
+    ) -> Result<Printed, ToolError> {
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         while let Ok(Some(chunk)) = process.next().await {
             match chunk {
@@ -33,6 +39,7 @@ impl Printed {
                     return Err(too_long(tool));
                 }
                 Chunk::Stdout(bytes) => stdout.extend_from_slice(&bytes),
+                Chunk::Told(bytes) => told.take(&bytes),
                 Chunk::Stderr(bytes) => {
                     stderr.extend_from_slice(&bytes);
                     let over = stderr.len().saturating_sub(TOLD_BYTES_MAX);

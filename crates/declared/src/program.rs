@@ -1,192 +1,20 @@
-//! `tool`: makes a tool of a manifest, or says everything that is wrong with it; and running its program.
+//! `Program`: a tool whose work a program does.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
-
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use policy::Scope;
-use sandbox::egress::HostRules;
-use serde_json::{Map, Value};
-use tool_api::{
-    AnyTool, Arguments, Block, Bounds, Command, Context, Definition, Described, Effect, Listing, Need,
-    Origin, Outcome, Payload, ToolError, ToolName, Validate,
-};
+use serde_json::Value;
+use tool_api::{AnyTool, Arguments, Block, Command, Context, Definition, Outcome, Payload, ToolError};
 
-use crate::does;
-use crate::format::Format;
-use crate::manifest::{Manifest, SandboxTable, WorkspaceSeen};
+use crate::attempts::Attempts;
+use crate::dry_run::DryRun;
 use crate::printed::Printed;
 use crate::template::Template;
+use crate::told::{Meter, Told};
 
-/// A model reads every name and description before it does anything.
-const NAME_CHARS_MAX: usize = 80;
-const DESCRIPTION_BYTES_MAX: usize = 2_000;
-
-/// A version is shown beside a name.
-const VERSION_CHARS_MAX: usize = 40;
-
-/// An hour: what takes longer waits for nobody's answer.
-const TIMEOUT_SECONDS_MAX: u64 = 3600;
-
-/// Examples are for a model to learn from, not for tests to cover everything.
-const EXAMPLES_MAX: usize = 16;
-
-/// What a caller must hold whose tools reach hosts.
-const NETWORK: &str = "network";
-
-/// The tool that the text of a manifest in `folder` describes. Whether its schemas can be used, and its examples fit them, is
-/// for others to say.
-///
-/// # Errors
-/// Everything that is wrong with it, each with its key.
-pub fn tool(text: &str, format: Format, folder: &Path) -> Result<Arc<dyn AnyTool>, Vec<String>> {
-    let manifest = format.read(text).map_err(|why| vec![why])?;
-    let mut problems = Vec::new();
-    let properties = manifest.inputs.get("properties").and_then(Value::as_object);
-    let template = Template::read(&manifest.command, &manifest.options_from, properties, folder);
-    let template = template.map_err(|more| problems.extend(more)).ok();
-    let (scopes, hosts) = (scopes(&manifest, &mut problems), hosts(&manifest, &mut problems));
-    words(&manifest, &mut problems);
-    shapes(&manifest, &mut problems);
-    match (ToolName::parse(&manifest.id).filter(|name| !name.as_str().contains('.')), template) {
-        (Some(name), Some(template)) if problems.is_empty() => {
-            let definition = definition(manifest, name, text, (scopes, hosts), &template);
-            Ok(Arc::new(Program { definition, template }))
-        }
-        (None, _) => {
-            let why = format!("id: {:?} is no name: 1 to 64 of `A-Z a-z 0-9 _ -`", manifest.id);
-            problems.insert(0, why);
-            Err(problems)
-        }
-        (Some(_), _) => Err(problems),
-    }
-}
-
-/// The scopes by the names that callers hold them by.
-fn scopes(manifest: &Manifest, problems: &mut Vec<String>) -> Vec<Box<str>> {
-    let mut scopes = Vec::new();
-    for (nth, name) in manifest.scopes.iter().enumerate() {
-        match Scope::parse(name) {
-            Ok(scope) => scopes.push(scope.as_str().into()),
-            Err(why) => problems.push(format!("scopes[{nth}]: {why}")),
-        }
-    }
-    if manifest.scopes.is_empty() {
-        problems.push("scopes: it names none; a tool that looks needs \"read_workspace\"".to_owned());
-    }
-    scopes
-}
-
-/// What the program reaches; nothing if it names no host.
-fn hosts(manifest: &Manifest, problems: &mut Vec<String>) -> Option<HostRules> {
-    if manifest.hosts.is_empty() {
-        return None;
-    }
-    if !manifest.scopes.iter().any(|scope| scope == NETWORK) {
-        problems.push(format!("hosts: a tool that reaches some needs the scope {NETWORK:?} in `scopes`"));
-    }
-    if manifest.sandbox.workspace == WorkspaceSeen::None {
-        problems
-            .push("hosts: what computes with what it is sent (sandbox.workspace) reaches no host".to_owned());
-    }
-    HostRules::parse(&manifest.hosts).map_err(|why| problems.push(format!("hosts: {why}"))).ok()
-}
-
-/// What people and models read of it.
-fn words(manifest: &Manifest, problems: &mut Vec<String>) {
-    let mut text = |key: &str, text: &str, most: usize, is_line: bool| {
-        let is_plain = |c: char| !c.is_control() || (!is_line && (c == '\n' || c == '\t'));
-        if text.trim().is_empty() || text.len() > most || !text.chars().all(is_plain) {
-            let form = if is_line { "one line" } else { "a text" };
-            problems.push(format!("{key}: it must be {form} of 1 to {most} bytes"));
-        }
-    };
-    text("name", &manifest.name, NAME_CHARS_MAX, true);
-    text("description", &manifest.description, DESCRIPTION_BYTES_MAX, false);
-    if let Some(version) = &manifest.version {
-        text("version", version, VERSION_CHARS_MAX, true);
-    }
-}
-
-/// The rest that no schema of ours says.
-fn shapes(manifest: &Manifest, problems: &mut Vec<String>) {
-    let is_object = |schema: &Map<String, Value>| schema.get("type").is_some_and(|kind| kind == "object");
-    let schemas = [("inputs", Some(&manifest.inputs)), ("outputs", manifest.outputs.as_ref())];
-    for (key, _) in schemas.iter().filter(|(_, schema)| schema.is_some_and(|schema| !is_object(schema))) {
-        problems.push(format!("{key}: its `type` must be \"object\""));
-    }
-    if !(1..=TIMEOUT_SECONDS_MAX).contains(&manifest.timeout_seconds) {
-        problems.push(format!("timeout_seconds: it must be 1 to {TIMEOUT_SECONDS_MAX}"));
-    }
-    if manifest.example_invocations.len() > EXAMPLES_MAX {
-        problems.push(format!("example_invocations: at most {EXAMPLES_MAX} can be"));
-    }
-    let least =
-        [("processes", manifest.sandbox.processes, 1), ("open_files", manifest.sandbox.open_files, 16)];
-    for (key, _, least) in
-        least.into_iter().filter(|(_, given, least)| given.is_some_and(|given| given < *least))
-    {
-        problems.push(format!("sandbox.{key}: at least {least} are needed"));
-    }
-}
-
-fn definition(
-    manifest: Manifest,
-    name: ToolName,
-    text: &str,
-    (scopes, hosts): (Vec<Box<str>>, Option<HostRules>),
-    template: &Template,
-) -> Definition {
-    let does = does::lines(&manifest);
-    let SandboxTable { workspace, memory, processes, open_files } = manifest.sandbox;
-    let programs = match workspace {
-        WorkspaceSeen::Seen => Need::Process,
-        WorkspaceSeen::None => Need::Worker,
-    };
-    let open_world = hosts.is_some();
-    let title = match &manifest.version {
-        Some(version) => format!("{} {version}", manifest.name),
-        None => manifest.name,
-    };
-    let examples = manifest.example_invocations.into_iter();
-    let described = Described {
-        title,
-        text: text.into(),
-        idempotent: manifest.idempotent,
-        needs: std::iter::once(programs).chain(hosts.map(Need::Hosts)).collect(),
-        bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
-        reads: template.files.clone(),
-        does,
-        examples: examples.map(|arguments| Value::Object(arguments).to_string()).collect(),
-    };
-    Definition {
-        name,
-        origin: Origin::Declared,
-        description: manifest.description.as_str().into(),
-        effect: manifest.effect,
-        marked_destructive: manifest.effect == Effect::Destroys,
-        open_world,
-        scopes: scopes.into(),
-        timeout: Duration::from_secs(manifest.timeout_seconds),
-        extends_to: None,
-        input_schema: schema(manifest.inputs),
-        validate: Validate::Strict,
-        output_schema: manifest.outputs.map(schema),
-        result_bytes_max: None,
-        listing: Listing::Declared(Arc::new(described)),
-    }
-}
-
-fn schema(schema: Map<String, Value>) -> Bytes {
-    Value::Object(schema).to_string().into()
-}
-
-/// A tool whose work a program does.
-struct Program {
-    definition: Definition,
-    template: Template,
+pub(crate) struct Program {
+    pub(crate) definition: Definition,
+    pub(crate) template: Template,
+    pub(crate) dry_run: Option<DryRun>,
+    pub(crate) retries: u8,
 }
 
 impl AnyTool for Program {
@@ -196,25 +24,42 @@ impl AnyTool for Program {
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
-            let name = self.definition.name.as_str();
-            let command = Command {
-                program: self.template.program.clone(),
-                args: self.template.words(arguments.value())?,
-                env: Vec::new(),
-                input: arguments.bytes(),
-                read: Vec::new(),
-                write: Vec::new(),
-                // The call ends by its own deadline, and its program with it.
-                time_max: None,
-            };
-            let process = cx.process()?.start(command).await?;
-            let value = Printed::by(process, name).await?.value(name)?;
-            Ok(self.outcome(&value))
+            let (arguments, is_dry) = DryRun::said(self.dry_run, arguments.value());
+            let meter = Meter::new(cx, self.definition.name.as_str());
+            let mut attempts = Attempts::of(self.retries);
+            loop {
+                match self.run_once(&arguments, is_dry, cx, &meter).await {
+                    Ok(value) => return Ok(self.outcome(&value)),
+                    Err(failure) => attempts.after(failure, &meter).await?,
+                }
+            }
         })
     }
 }
 
 impl Program {
+    async fn run_once(
+        &self,
+        arguments: &Value,
+        is_dry: bool,
+        cx: &Context,
+        meter: &Meter<'_>,
+    ) -> Result<Value, ToolError> {
+        let name = self.definition.name.as_str();
+        let command = Command {
+            program: self.template.program.clone(),
+            args: self.template.words(arguments)?,
+            input: arguments.to_string().into(),
+            // The call ends by its own deadline, and its program with it.
+            time_max: None,
+            tells: true,
+            looks_only: is_dry,
+            ..Command::default()
+        };
+        let process = cx.process()?.start(command).await?;
+        Printed::by(process, name, &mut Told::by(meter)).await?.value(name)
+    }
+
     /// A value for readers, and for programs where the manifest says what it is.
     fn outcome(&self, value: &Value) -> Outcome {
         let text = match value {

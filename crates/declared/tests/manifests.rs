@@ -60,7 +60,7 @@ fn json_says_the_same() {
 #[test]
 fn what_is_no_manifest_says_where() {
     let expected = "expected one of `id`, `name`, `description`, `version`, `inputs`, `outputs`, `scopes`, `effect`, \
-                    `idempotent`, `timeout_seconds`, `example_invocations`, `command`, `options_from`, `hosts`, `sandbox`";
+                    `idempotent`, `retries`, `dry_run_supported`, `timeout_seconds`, `example_invocations`, `command`, `options_from`, `hosts`, `sandbox`";
     check("shell = \"x\"", &[&format!("shell: unknown field `shell`, {expected} (line 10, column 1)")]);
     let said = "sandbox.root: unknown field `root`, expected one of `workspace`, `memory`, `processes`, `open_files` \
                 (line 10, column 13)";
@@ -85,6 +85,12 @@ fn everything_that_makes_no_sense_is_told() {
     check("scopes = []", &["scopes: it names none; a tool that looks needs \"read_workspace\""]);
     check("timeout_seconds = 0", &["timeout_seconds: it must be 1 to 3600"]);
     check("timeout_seconds = 3601", &["timeout_seconds: it must be 1 to 3600"]);
+    let twice = "retries: only what changes nothing by being done twice (idempotent = true)";
+    check("retries = 1", &[twice]);
+    check("retries = 4", &["retries: at most 3 can be", twice]);
+    let dry = "inputs: `dry_run` must be a boolean for `dry_run_supported`";
+    let text = format!("{}dry_run_supported = true", SOUND.replacen("path = {", "dry_run = {}, path = {", 1));
+    assert_eq!(problems(&text, Format::Toml), [dry]);
     check("outputs = { type = \"array\" }", &["outputs: its `type` must be \"object\""]);
     let pathless = "command[3]: {path} names no argument of `inputs`";
     check("inputs = { type = \"string\" }", &[pathless, "inputs: its `type` must be \"object\""]);

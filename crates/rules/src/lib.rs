@@ -34,7 +34,7 @@ pub use config::{Config, Settings};
 pub use files::{Found, Layer, NAMES};
 pub use finding::{Approval, Finding, Stop};
 pub use judgement::Judgement;
-pub use node::{BYTES_MAX, Place};
+pub use node::{BYTES_MAX, Place, yaml_as_json};
 pub use outcome::{OnResult, Words};
 pub use read::Problem;
 pub use rule::{Action, Category, Mode, Rule};

@@ -4,8 +4,21 @@ mod json;
 mod tree;
 mod yaml;
 
+use serde_json::Value;
+
 pub use tree::{BYTES_MAX, Place};
 pub(crate) use tree::{Fault, Member, Node, Written};
+
+/// A text in YAML as JSON: one document without tags and aliases, of bounded depth and number of values, where no name is there
+/// twice.
+///
+/// # Errors
+/// What makes it unreadable, with line and column.
+pub fn yaml_as_json(text: &str) -> Result<Value, String> {
+    let read = read(text, Form::Yaml);
+    read.map(|node| node.to_json())
+        .map_err(|Fault { place, what }| format!("{what} (line {}, column {})", place.line, place.column))
+}
 
 /// The two forms of a rules file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

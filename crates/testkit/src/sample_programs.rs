@@ -114,7 +114,7 @@ fn command(script: Script) -> Command {
     let env = vec![("SAMPLE".into(), "of its own".into())];
     let paths = |all: Vec<String>| all.into_iter().map(Into::into).collect();
     let (read, write) = (paths(script.read), paths(script.write));
-    Command { program, args, env, read, write, input: script.input.into(), time_max: None }
+    Command { program, args, env, read, write, input: script.input.into(), ..Command::default() }
 }
 
 struct Run;
@@ -132,6 +132,7 @@ impl Tool for Run {
             let (kept, bytes) = match chunk {
                 Chunk::Stdout(bytes) => (&mut stdout, bytes),
                 Chunk::Stderr(bytes) => (&mut stderr, bytes),
+                Chunk::Told(_) => continue,
             };
             let message = Some(String::from_utf8_lossy(&bytes).into_owned());
             cx.report(Progress::Step { done: 1.0, total: None, message });

@@ -5,6 +5,9 @@ use std::sync::Arc;
 
 use crate::about::Need;
 
+/// The argument that asks a tool what it would do.
+pub const DRY_RUN: &str = "dry_run";
+
 /// The self-description of a declared tool, as `About` is that of a built-in one.
 #[derive(Debug, Clone, Default)]
 pub struct Described {
@@ -20,6 +23,8 @@ pub struct Described {
     pub bounds: Bounds,
     /// What its programs read beside the system and the workspace, as absolute paths.
     pub reads: Vec<PathBuf>,
+    /// Whether it does nothing, and says what it would do, where its argument [`DRY_RUN`] is true.
+    pub dry_run: bool,
     /// What it does, one thing to a line, for a person who must agree to it.
     pub does: Vec<String>,
     /// Arguments of sample calls, as JSON text.

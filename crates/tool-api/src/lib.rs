@@ -31,7 +31,7 @@ pub use cancel::Cancel;
 pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName, Validate};
-pub use described::{Bounds, Described};
+pub use described::{Bounds, DRY_RUN, Described};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;

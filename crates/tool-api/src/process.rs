@@ -36,6 +36,10 @@ pub struct Command {
     pub input: Bytes,
     /// How long it may take; never longer than an operator lets programs take.
     pub time_max: Option<Duration>,
+    /// Whether it has a descriptor 3, on which it tells more than it prints: [`Chunk::Told`].
+    pub tells: bool,
+    /// Whether it only looks at the workspace, though its call may write there.
+    pub looks_only: bool,
 }
 
 /// Starts programs for one call. A tool gets it if its `ABOUT` says that it needs it.
@@ -54,6 +58,8 @@ pub struct Process<'c> {
     input: Option<Input>,
     stdout: Stream,
     stderr: Stream,
+    /// Ended from the start where the program has none.
+    told: Stream,
     degraded: Vec<&'static str>,
     starter: &'c dyn Processes,
 }
@@ -64,7 +70,7 @@ struct Input {
     left: Bytes,
 }
 
-/// One of the two streams; nothing once it has ended.
+/// One of its streams; nothing once it has ended.
 struct Stream {
     output: Option<Output>,
     buffer: BytesMut,
@@ -77,6 +83,8 @@ pub enum Chunk {
     Stdout(Bytes),
     /// On stderr.
     Stderr(Bytes),
+    /// On its descriptor 3.
+    Told(Bytes),
 }
 
 /// How a program ended.
@@ -114,22 +122,23 @@ impl<'c> Process<'c> {
         degraded: Vec<&'static str>,
         starter: &'c dyn Processes,
     ) -> Option<Process<'c>> {
-        let RunningIo { stdin, stdout, stderr } = running.take_io()?;
+        let RunningIo { stdin, stdout, stderr, told } = running.take_io()?;
         let input = (!input.is_empty()).then_some(Input { pipe: stdin, left: input });
-        let (stdout, stderr) = (Stream::of(stdout), Stream::of(stderr));
-        Some(Process { running, input, stdout, stderr, degraded, starter })
+        let [stdout, stderr, told] = [Some(stdout), Some(stderr), told].map(Stream::of);
+        Some(Process { running, input, stdout, stderr, told, degraded, starter })
     }
 
-    /// What it prints next, as soon as it does; nothing once both streams have ended. Meanwhile it is given its input. May
+    /// What it prints next, as soon as it does; nothing once all streams have ended. Meanwhile it is given its input. May
     /// be dropped and called again.
     pub async fn next(&mut self) -> io::Result<Option<Chunk>> {
         loop {
-            if self.stdout.output.is_none() && self.stderr.output.is_none() {
+            if [&self.stdout, &self.stderr, &self.told].iter().all(|stream| stream.output.is_none()) {
                 return Ok(None);
             }
             tokio::select! {
                 chunk = self.stdout.next() => if let Some(bytes) = chunk? { return Ok(Some(Chunk::Stdout(bytes))) },
                 chunk = self.stderr.next() => if let Some(bytes) = chunk? { return Ok(Some(Chunk::Stderr(bytes))) },
+                chunk = self.told.next() => if let Some(bytes) = chunk? { return Ok(Some(Chunk::Told(bytes))) },
                 () = give(&mut self.input) => {}
             }
         }
@@ -153,6 +162,7 @@ impl<'c> Process<'c> {
             let (kept, piece) = match chunk {
                 Chunk::Stdout(piece) => (&mut stdout, piece),
                 Chunk::Stderr(piece) => (&mut stderr, piece),
+                Chunk::Told(_) => continue,
             };
             bytes += piece.len() as u64;
             let room = bytes_max.saturating_sub(kept.len());
@@ -170,8 +180,8 @@ impl fmt::Debug for Process<'_> {
 }
 
 impl Stream {
-    fn of(output: Output) -> Stream {
-        Stream { output: Some(output), buffer: BytesMut::new() }
+    fn of(output: Option<Output>) -> Stream {
+        Stream { output, buffer: BytesMut::new() }
     }
 
     /// The next piece; nothing at the end, and never again after it.

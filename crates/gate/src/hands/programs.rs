@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use sandbox::confine::{
-    self, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Unavailable,
+    self, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Sockets, Unavailable,
     WorkspaceAccess,
 };
 use sandbox::egress::{HostRules, Judge};
@@ -68,9 +68,9 @@ impl Processes for Programs {
             let (program, input) = self.confined(command, beyond);
             let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
             let degraded = degraded(&running);
-            self.notes.ran(self.profile.name, running.started_by().name(), &degraded);
+            self.notes.ran(program.profile.name, running.started_by().name(), &degraded);
             self.notes.reaches(running.journal().clone());
-            self.telemetry.metrics.confined(self.profile.name);
+            self.telemetry.metrics.confined(program.profile.name);
             let process = Process::new(running, input, degraded, self);
             Ok(process.expect("it has just been started, and nobody has taken its streams"))
         })
@@ -134,9 +134,14 @@ impl Programs {
     }
 
     fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max, read: _, write: _ } = command;
-        let Beyond { read, write } = beyond;
+        let Command { program, args, env, input, time_max, tells, looks_only, read: _, write: _ } = command;
+        let Beyond { mut read, mut write } = beyond;
         let mut profile = self.profile;
+        if looks_only && profile.workspace == WorkspaceAccess::Writable {
+            let reads = if profile.sockets == Sockets::None { Profile::shell() } else { Profile::net() };
+            profile = Profile { limits: profile.limits, ..reads };
+            read.append(&mut write);
+        }
         if let Some(time_max) = time_max {
             profile.limits.time = profile.limits.time.min(time_max);
         }
@@ -151,6 +156,7 @@ impl Programs {
             company: self.settings.proxy.clone(),
             judge: self.judge.clone(),
             waived: self.settings.waived.clone(),
+            tells,
             ..Confined::new(profile, program, self.files.path())
         };
         (confined, input)

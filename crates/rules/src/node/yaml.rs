@@ -17,7 +17,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
             Event::DocumentStart(_) => {
                 documents += 1;
                 if documents > 1 {
-                    let what = "a second document begins here; a rules file is one document".to_owned();
+                    let what = "a second document begins here; a file is one document".to_owned();
                     return Err(Fault { place, what });
                 }
             }
@@ -44,7 +44,7 @@ pub(super) fn read(text: &str) -> Result<Node, Fault> {
     }
     let empty = |whole: &Node| whole.written == Written::Null;
     building.whole.filter(|whole| !empty(whole)).ok_or_else(|| {
-        let what = "the file is empty; delete it, or write `version: \"1.0\"` and `rules: []`".to_owned();
+        let what = "the file is empty; delete it, or write what belongs in it".to_owned();
         Fault { place: Place { line: 1, column: 1 }, what }
     })
 }

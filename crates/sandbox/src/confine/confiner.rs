@@ -104,6 +104,8 @@ pub struct Confined {
     pub aside: Option<Arc<Aside>>,
     /// Layers that an operator does without where they are missing. Only those that may be waived count.
     pub waived: Vec<Layer>,
+    /// Whether it has a descriptor 3, on which it tells more than it prints.
+    pub tells: bool,
 }
 
 impl Confined {
@@ -129,6 +131,7 @@ impl Confined {
             judge: None,
             aside: None,
             waived: Vec::new(),
+            tells: false,
         }
     }
 }
@@ -330,6 +333,7 @@ impl Confined {
             sockets: self.profile.sockets,
             limits: self.profile.limits,
             waived: self.waived.clone(),
+            tells: self.tells,
             // A home folder that stays is a server's, which starts seldom.
             pools: pools && self.home.is_none(),
         };

@@ -39,6 +39,8 @@ pub(super) struct Order {
     pub(super) limits: Limits,
     /// Layers to do without if they are missing.
     pub(super) waived: Vec<Layer>,
+    /// Whether it has a descriptor 3 to tell more on.
+    pub(super) tells: bool,
     /// Whether it may have a sandbox from the pool, which is filled for those that follow.
     pub(super) pools: bool,
 }
@@ -170,6 +172,7 @@ mod tests {
             sockets: Sockets::Network,
             limits: Limits::default(),
             waived: vec![Layer::Landlock, Layer::NetworkNamespace, Layer::Seccomp],
+            tells: true,
             pools: true,
         }
     }

@@ -14,8 +14,8 @@ use rustix::net::{
 pub(super) struct Packet {
     /// An [`Order`](super::order::Order).
     pub(super) order: OwnedFd,
-    /// The program's standard input, output and error.
-    pub(super) streams: [OwnedFd; 3],
+    /// The program's standard input, output and error, and the one that it tells more on, if its order says so.
+    pub(super) streams: [OwnedFd; 4],
     /// Ends when the program is to end.
     pub(super) lifeline: OwnedFd,
     /// Where to say how it went.
@@ -54,8 +54,8 @@ pub(super) fn connection() -> io::Result<(OwnedFd, OwnedFd)> {
 
 impl Packet {
     pub(super) fn send(&self, socket: impl AsFd) -> io::Result<()> {
-        let [stdin, stdout, stderr] = &self.streams;
-        let files = [&self.order, stdin, stdout, stderr, &self.lifeline, &self.report];
+        let [stdin, stdout, stderr, told] = &self.streams;
+        let files = [&self.order, stdin, stdout, stderr, told, &self.lifeline, &self.report];
         let content = if self.doors.is_some() { START_WITH_DOORS } else { START };
         send_files(socket, content, files.into_iter().chain(&self.doors).chain(&self.mounts))
     }
@@ -79,7 +79,7 @@ impl Asked {
         if content == FILL {
             return Ok(Some(Asked::Fill(next()?)));
         }
-        let (order, streams) = (next()?, [next()?, next()?, next()?]);
+        let (order, streams) = (next()?, [next()?, next()?, next()?, next()?]);
         let (lifeline, report) = (next()?, next()?);
         let doors = if content == START_WITH_DOORS { Some(next()?) } else { None };
         let mounts = files.collect();

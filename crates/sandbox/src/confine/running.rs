@@ -31,6 +31,7 @@ pub(super) struct Pipes {
     stdin: PipeWriter,
     stdout: PipeReader,
     stderr: PipeReader,
+    told: Option<PipeReader>,
     lifeline: PipeWriter,
     report: PipeReader,
     doors: Option<OwnedFd>,
@@ -42,9 +43,11 @@ impl Pipes {
         let (stdin_theirs, stdin) = io::pipe()?;
         let (stdout, stdout_theirs) = io::pipe()?;
         let (stderr, stderr_theirs) = io::pipe()?;
+        let (told, told_theirs) = io::pipe()?;
         let (lifeline_theirs, lifeline) = io::pipe()?;
         let (report, report_theirs) = io::pipe()?;
-        let streams = [stdin_theirs.into(), stdout_theirs.into(), stderr_theirs.into()];
+        let streams = [stdin_theirs.into(), stdout_theirs.into(), stderr_theirs.into(), told_theirs.into()];
+        let told = order.tells.then_some(told);
         let (lifeline_theirs, report_theirs) = (lifeline_theirs.into(), report_theirs.into());
         let (doors, doors_theirs) = match order.ports {
             Some(_) => connection().map(|(ours, theirs)| (Some(ours), Some(theirs)))?,
@@ -58,7 +61,7 @@ impl Pipes {
             doors: doors_theirs,
             mounts: Vec::new(),
         };
-        Ok((Pipes { stdin, stdout, stderr, lifeline, report, doors }, packet))
+        Ok((Pipes { stdin, stdout, stderr, told, lifeline, report, doors }, packet))
     }
 
     pub(super) fn report(&self) -> io::Result<Receiver> {
@@ -99,7 +102,7 @@ struct Line {
     is_over_output: AtomicBool,
 }
 
-/// Our ends of the program's standard streams.
+/// Our ends of the program's streams.
 #[derive(Debug)]
 pub struct RunningIo {
     /// Dropping it closes the program's input.
@@ -108,6 +111,8 @@ pub struct RunningIo {
     pub stdout: Output,
     /// The same.
     pub stderr: Output,
+    /// The same of its descriptor 3, if it has one.
+    pub told: Option<Output>,
 }
 
 /// What a confined program prints. At the limit of its output the program is ended, and nothing more is read.
@@ -160,6 +165,7 @@ impl Running {
             stdin: Sender::from_owned_fd(pipes.stdin.into())?,
             stdout: output(pipes.stdout)?,
             stderr: output(pipes.stderr)?,
+            told: pipes.told.map(output).transpose()?,
         };
         Ok(Running {
             io: Some(io),

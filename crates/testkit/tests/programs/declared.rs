@@ -87,6 +87,103 @@ async fn a_program_that_goes_too_far_is_ended() {
 }
 
 #[tokio::test]
+async fn a_dry_run_only_looks_and_is_the_default_where_something_could_be_written() {
+    const SAYS: &str = "effect = \"writes\"\ndry_run_supported = true";
+    // What it is told, and whether it could write: 0 it could not.
+    let script = "grep -c '\"dry_run\":true' > /tmp/dry; echo x 2>/dev/null > made && w=1 || w=0; \
+                  printf '{\"n\":%d}' $((10 * $(cat /tmp/dry) + w))";
+    let writing =
+        manifest(script, SAYS).replace("[\"read_workspace\"]", "[\"read_workspace\", \"write_workspace\"]");
+    for (text, arguments, number) in [
+        (&writing, json!({}), 10),
+        (&writing, json!({ "dry_run": true }), 10),
+        (&writing, json!({ "dry_run": false }), 1),
+        // Whoever may not write has nothing to be asked about.
+        (&manifest(script, SAYS), json!({}), 1),
+        (&manifest(script, SAYS), json!({ "dry_run": true }), 10),
+    ] {
+        let sample = offering(text);
+        assert_eq!(ask(&sample, &arguments).await.expect("a result"), json!({ "n": number }), "{arguments}");
+        assert_eq!(sample.workspace().join("made").exists(), number == 1, "{arguments}");
+    }
+    let sample = offering(&manifest("printf '{\"n\":1}'", ""));
+    assert_eq!(
+        ask(&sample, &json!({ "dry_run": true })).await.expect_err("unknown").code(),
+        "invalid_arguments"
+    );
+}
+
+#[tokio::test]
+async fn what_fails_is_tried_again_where_that_does_no_harm() {
+    // It works the third time: the workspace remembers.
+    let script = "echo x >> tries; n=$(wc -l < tries); test $n -ge 3 && printf '{\"n\":%d}' $n";
+    for (retries, expected) in [(2, Ok(json!({ "n": 3 }))), (1, Err("tool_failed")), (0, Err("tool_failed"))]
+    {
+        let more = format!("effect = \"writes\"\nidempotent = true\nretries = {retries}");
+        let sample = offering(&manifest(script, &more));
+        let came = ask(&sample, &json!({})).await;
+        assert_eq!(
+            came.as_ref().map_err(Failure::code),
+            expected.as_ref().map_err(|code| *code),
+            "{retries}"
+        );
+        let tries = fs::read_to_string(sample.workspace().join("tries")).expect("a file");
+        assert_eq!(tries.lines().count(), retries + 1);
+    }
+    // A wrong value is no better the second time.
+    let sample = offering(&manifest("printf '{\"n\":1}'; yes >&2", "idempotent = true\nretries = 3"));
+    assert_eq!(ask(&sample, &json!({})).await.expect_err("a limit").code(), "limit_reached");
+}
+
+/// What was told while a script ran: each step and each message, in their order.
+async fn heard(script: &str, more: &str) -> Vec<String> {
+    let sample = offering(&manifest(script, more));
+    let heard = Arc::new(Heard::default());
+    let outcome = call(&sample, &owner(), "sample", &json!({}), (Cancel::new(), Some(heard.clone()))).await;
+    outcome.expect("a result");
+    heard.0.lock().expect("no panic").clone()
+}
+
+#[derive(Default)]
+struct Heard(std::sync::Mutex<Vec<String>>);
+
+impl gate::Listener for Heard {
+    fn progress(&self, progress: gate::Progress) {
+        if let gate::Progress::Step { done, total, message } = progress {
+            self.0
+                .lock()
+                .expect("no panic")
+                .push(format!("{done} {total:?} {}", message.unwrap_or_default()));
+        }
+    }
+
+    fn log(&self, params: bytes::Bytes) {
+        self.0.lock().expect("no panic").push(String::from_utf8_lossy(&params).into_owned());
+    }
+}
+
+#[tokio::test]
+async fn what_it_tells_on_descriptor_3_is_passed_on_and_no_part_of_the_result() {
+    let script = r#"echo '{"type":"progress","done":1,"total":4,"message":"half"}' >&3
+        echo 'no JSON' >&3; echo '{"type":"other"}' >&3; head -c 100000 /dev/zero | tr '\0' x >&3; echo >&3
+        echo '{"type":"progress","done":1}' >&3
+        printf '{"type":"output","chu' >&3; printf '%s\n' 'nk":"line\n"}' >&3
+        echo '{"type":"progress","done":3}' >&3; printf '{"n":1}'"#;
+    let chunk = r#"{"data":"line\n","level":"info","logger":"sample"}"#;
+    assert_eq!(heard(script, "").await, ["1 Some(4.0) half", chunk, "3 None "]);
+    let script = r#"test -e tried && printf '{"n":1}' && exit; echo >> tried; echo '{"type":"progress","done":5}' >&3; exit 3"#;
+    let again = heard(script, "effect = \"writes\"\nidempotent = true\nretries = 1").await;
+    let told = "attempt 1 of 2 failed: the program of `sample` exited with code 3; the next begins in 1 s";
+    assert_eq!(again, ["5 None ", &format!("6 None {told}")]);
+}
+
+#[tokio::test]
+async fn what_is_told_counts_as_output() {
+    let large = ("limit_reached", "its limit of output_bytes");
+    check("yes >&3", "", Err(large)).await;
+}
+
+#[tokio::test]
 async fn it_touches_what_its_manifest_says_and_no_more() {
     const WRITE: &str = "echo x 2>/dev/null > made && printf '{\"n\":1}' || printf '{\"n\":0}'";
     const READ: &str = "test -e there && printf '{\"n\":1}' || printf '{\"n\":0}'";

@@ -23,10 +23,21 @@ pub(crate) enum Manifest {
         #[arg(value_name = "FILE")]
         files: Vec<PathBuf>,
     },
-    /// Make each call of its examples, through the gate and in the sandbox, wherever the file lies.
+    /// Make each call of its examples, through the gate and in the sandbox, wherever the file lies. Where it knows dry runs, each
+    /// is tried so first.
+    #[command(after_help = "Examples:\n  \
+        toolcrib manifest run ./word_count.toml --json > fixture.json\n  \
+        toolcrib manifest run ./word_count.toml --fixture fixture.json --junit report.xml")]
     Run {
         /// The manifest.
         file: PathBuf,
+        /// What is to come of each call: a file with what `--json` printed, and in `ignore` what differs each time, as JSON
+        /// pointers in which `*` is any member (`["/duration_ms", "/results/*/at"]`).
+        #[arg(long, value_name = "FILE")]
+        fixture: Option<PathBuf>,
+        /// Where to write what came of it as JUnit XML.
+        #[arg(long, value_name = "FILE")]
+        junit: Option<PathBuf>,
     },
     /// Print the JSON Schema of a manifest.
     Schema,

@@ -18,7 +18,7 @@ pub(super) fn run(cli: &Cli, command: Manifest) -> Result<Ending, Trouble> {
     match command {
         Manifest::New { name } => new::run(cli, &name),
         Manifest::Check { files } => check(cli, &files),
-        Manifest::Run { file } => run::run(cli, &file),
+        Manifest::Run { file, fixture, junit } => run::run(cli, &file, fixture.as_deref(), junit.as_deref()),
         Manifest::Schema => Ok(print::json(&config::manifest_schema()).map(|()| Ending::Good)?),
     }
 }

@@ -42,7 +42,7 @@ pub(crate) struct Init {
     pub(crate) mounts: Vec<OwnedFd>,
     /// Where the doors in its network are handed out, if it has a way out.
     pub(crate) doors: Option<OwnedFd>,
-    pub(crate) streams: [OwnedFd; 3],
+    pub(crate) streams: [OwnedFd; 4],
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,
     pub(crate) filters: Arc<Filters>,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 
 use super::given::{Init, Step};
@@ -35,10 +36,17 @@ const NOT_THERE: &str = "it is not there; programs outside /usr are, if `sandbox
 /// Starts the program and says so, or why not.
 pub(super) fn start(mut init: Init) -> Option<Started> {
     let began = Instant::now();
-    let (mut result, report) = match io::pipe() {
+    let (mut result, first) = match io::pipe() {
         Ok(pipe) => pipe,
         Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
     };
+    // Not where the program gets a file of its own, or nobody would hear why it did not run.
+    let report = match fcntl_dupfd_cloexec(&first, descriptors::TOLD + 1) {
+        Ok(report) => report,
+        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
+    };
+    // Ours would keep the other end from seeing its end.
+    drop(first);
     let life = || {
         run(&init, &report).write(&report);
         1
