@@ -17,8 +17,7 @@ const workspace = path.join(home, "work");
 const env = homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" });
 const options = { env, cwd: workspace };
 const project = path.join(workspace, ".toolcrib", "tools");
-for (const folder of [tools, project])
-  mkdirSync(folder, { recursive: true });
+for (const folder of [tools, project]) mkdirSync(folder, { recursive: true });
 
 const { command, args } = everything;
 writeFileSync(

@@ -1,0 +1,3 @@
+import os
+def add(a, b):
+    return a + b
