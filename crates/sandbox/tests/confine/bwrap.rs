@@ -4,9 +4,10 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sandbox::confine::{ConfineError, Confined, Confiner, Layer, Profile, StartedBy, Unavailable};
+use sandbox::confine::{Aside, ConfineError, Confined, Confiner, Layer, Profile, StartedBy, Unavailable};
 use sandbox::egress::HostRules;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -130,6 +131,21 @@ EOF"#
         let program = Confined { hosts, ..shell(Profile::net(), &work, &script) };
         let (printed, _) = run(&Confiner::new(spawner()), &program).await;
         assert_eq!(printed, format!("hello\nhello\ngaierror\n{}\n", libc::ENETUNREACH));
+    }
+
+    #[tokio::test]
+    async fn what_is_to_be_written_aside_is_written_nowhere() {
+        if !is_blocked() {
+            return;
+        }
+        let (folder, work) = folder();
+        let aside = Some(Arc::new(Aside::new(folder.path()).expect("a folder")));
+        let program = Confined { aside, ..shell(Profile::write(), &work, "echo it ran > file") };
+        match Confiner::new(spawner()).start(&program).await {
+            Err(ConfineError::Unavailable(missing)) => assert_eq!(missing.layer, Layer::Root),
+            other => panic!("{other:?}"),
+        }
+        assert!(!work.join("file").exists());
     }
 
     /// What became of a program in a workspace with something to protect.

@@ -14,6 +14,9 @@ use crate::confine::mount::{self, about};
 use crate::confine::order::{Order, OrderedLink, OrderedMount, Rule};
 use crate::confine::plan::{Access, Entry, Plan, What, identity, namespaces};
 
+/// Only its newest versions could.
+const NO_VIEW: &str = "bwrap makes no copy-on-write view";
+
 /// What stands in for absent files must be there. A setuid `bwrap` gives no folder a size.
 pub(super) fn plan(order: &Order, system: &System, is_setuid: bool) -> Result<Plan, (Layer, io::Error)> {
     let root = |error| (Layer::Root, error);
@@ -29,6 +32,9 @@ pub(super) fn plan(order: &Order, system: &System, is_setuid: bool) -> Result<Pl
     let bytes = (!is_setuid).then_some(order.limits.scratch_bytes);
     entries.extend(scratch_folders(order).map(|at| entry(Layer::Root, at, What::Scratch(bytes))));
     entries.push(entry(Layer::Proc, "/proc", What::Proc));
+    if order.mounts.iter().any(|mount| mount.is_covered) {
+        return Err(root(io::Error::other(NO_VIEW)));
+    }
     for mount in &order.mounts {
         let place = mount::place(None, Path::new(&mount.path));
         let place = place.map_err(|error| root(about(&mount.path)(error)))?;
