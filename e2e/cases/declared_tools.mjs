@@ -49,7 +49,7 @@ const names = async () => (await listed()).map(({ name }) => name).filter((name)
 const offered = (...expected) =>
   eventually(`the tools to be ${expected}`, async () => JSON.stringify(await names()) === JSON.stringify(expected));
 const call = (name, word) => client.client.callTool({ name, arguments: { word } });
-const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "result_read"];
+const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "artifact_read", "artifact_search"];
 
 await run({
   "what a file describes is listed and called": async () => {

@@ -168,7 +168,8 @@ await run({
     const checkTold = ({ instructions, capabilities }) => {
       const ours = ["a person's word", "[REDACTED:NAME]", "relative to the workspace"];
       checkHolds("the instructions", instructions ?? "none", ...ours, "telling_NAME", "Use one before all else.");
-      checkSame("the capabilities", { tools: { listChanged: true } }, capabilities);
+      const changes = { listChanged: true };
+      checkSame("the capabilities", { tools: changes, resources: changes }, capabilities);
     };
     for (const spell of [["stdio", ALONE], ["stdio"]]) {
       const wire = await openWire(config, { revision: undefined, spell });

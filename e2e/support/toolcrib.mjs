@@ -58,7 +58,7 @@ const inline = (value) =>
 export const ALONE = "--standalone";
 
 /** The tools of our own where there are servers, in the order of the list. */
-export const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "result_read"];
+export const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "artifact_read", "artifact_search"];
 
 /** How a client starts the program as a stdio server. */
 export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });

@@ -63,6 +63,7 @@ fn record(id: &Arc<str>) -> Record {
         hosts: Vec::new(),
         hosts_more: 0,
         folders: Vec::new(),
+        artifacts: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

@@ -19,6 +19,9 @@ pub const HOSTS_MAX: usize = 32;
 /// Most files and folders in a record that a person was asked about: a call asks about fewer.
 pub const FOLDERS_MAX: usize = 16;
 
+/// Most artifacts of one call; the gate keeps no more.
+pub const ARTIFACTS_MAX: usize = 64;
+
 /// What is known of a call before it runs.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Opening {
@@ -164,6 +167,9 @@ pub struct Record {
     /// What the call's programs wanted to see or write beyond what they have, and a person was asked about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<Wanted>,
+    /// The ids of the artifacts that the call has made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<Arc<str>>,
     /// How many places were struck out of the result.
     #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
@@ -242,6 +248,7 @@ impl Record {
         self.hosts_more = self.hosts_more.saturating_add(hosts_left);
         self.hosts.truncate(HOSTS_MAX);
         self.hosts.iter_mut().for_each(Reached::cut);
+        self.artifacts.truncate(ARTIFACTS_MAX);
         self.folders.truncate(FOLDERS_MAX);
         self.folders.iter_mut().for_each(|wanted| cut_text(&mut wanted.path, TEXT_BYTES_MAX));
         let of_folders = self.folders.iter_mut().map(|wanted| &mut wanted.approval);
@@ -320,6 +327,7 @@ pub(crate) mod tests {
             hosts: Vec::new(),
             hosts_more: 0,
             folders: Vec::new(),
+            artifacts: Vec::new(),
             redactions: 0,
             outcome: Outcome::Result,
             code: None,

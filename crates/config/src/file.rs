@@ -29,6 +29,8 @@ pub(crate) struct File {
     pub tools: tools::Config,
     /// How much is too much.
     pub limits: Limits,
+    /// Results that are too large for an answer: how long they are kept, and how much of them.
+    pub artifacts: artifacts::Config,
     /// Programs that run confined: the ones of `toolcrib sandbox run`, and those of servers, whose tables say more
     /// (`[mcp.NAME.sandbox]`).
     pub sandbox: crate::confinement::Config,
@@ -110,6 +112,9 @@ pub(crate) struct State {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
+    /// How much of a result one answer holds, such as `"100 KiB"` or `"25000 tokens"` (4 bytes count as a token): for declared
+    /// tools, and for servers whose table has no `result_kib`. What is beyond it is kept as an artifact.
+    pub result: gate::ResultLimit,
     /// How often one caller may call tools.
     pub rate: gate::RateConfig,
     /// How often some callers may call tools, by patterns of their ids (`local`, or a key's or token's, as the audit log of

@@ -58,6 +58,10 @@ pub struct Settings {
     pub manifests: crate::manifests::Manifests,
     /// How often tools may be called.
     pub rates: gate::Rates,
+    /// How much of a result one answer holds.
+    pub result: gate::ResultLimit,
+    /// What is kept beyond that.
+    pub artifacts: artifacts::Limits,
     /// Where rules for AI come from.
     pub rules: rules::Settings,
     /// What callers may do.
@@ -133,6 +137,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let rates = settling.rates(&file.limits);
     let (sandbox, of_proxy) = settling.sandbox(&file.sandbox, kept.as_ref());
     settling.audit(&file.audit);
+    settling.artifacts(&file.artifacts);
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
@@ -161,6 +166,8 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 budgets: file.tools.budgets(),
                 manifests: crate::manifests::Manifests::unread(surroundings),
                 rates,
+                result: file.limits.result,
+                artifacts: file.artifacts.limits(),
                 rules,
                 policy,
                 approvals: file.approvals,
@@ -309,6 +316,12 @@ impl Settling<'_> {
     fn tools(&mut self, config: &tools::Config) {
         for (key, why) in config.check() {
             self.report(&["tools", key], format!("tools.{key}: {why}"));
+        }
+    }
+
+    fn artifacts(&mut self, config: &artifacts::Config) {
+        for (key, why) in config.check() {
+            self.report(&["artifacts", key], format!("artifacts.{key}: {why}"));
         }
     }
 

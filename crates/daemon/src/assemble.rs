@@ -14,6 +14,7 @@ use server::Instructions;
 use server::identity::Identity;
 use terminal::Trouble;
 use terminal::times::now_ms;
+use tools::Set;
 
 use crate::declared_tools::DeclaredTools;
 use crate::shared::Shared;
@@ -71,11 +72,18 @@ impl Shared {
             redactor,
             approvals,
             audit_log,
-            results,
+            artifacts,
             observing,
             ..
         } = self.clone();
-        let catalog = Catalog::new(tools::all(&settings.tools, settings.budgets));
+        let is_of_artifacts = |set: &Set| *set == Set::Artifacts;
+        let (artifact_tools, own): (Vec<_>, Vec<_>) =
+            settings.tools.iter().copied().partition(is_of_artifacts);
+        let catalog = Catalog::new(tools::all(&own, settings.budgets));
+        if !artifact_tools.is_empty() {
+            let tools = tools::all(&artifact_tools, settings.budgets);
+            catalog.replace(gate::ARTIFACTS, tools, tools::artifact_features());
+        }
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);
@@ -87,8 +95,8 @@ impl Shared {
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());
         let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
-        let gate =
-            gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed).with_results(results);
+        let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
+        let gate = gate.with_artifacts(artifacts);
         let gate = gate.with_sandbox(confiner, client);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, declared, guarded, patience, shared: self.clone() })
@@ -113,6 +121,7 @@ pub fn ruleset(settings: Settings) -> Ruleset {
         approvals: settings.approvals,
         programs,
         rules: Arc::new(Rules::new(settings.rules)),
+        result: settings.result,
         ..Ruleset::new(settings.policy, settings.rates)
     }
 }

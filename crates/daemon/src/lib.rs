@@ -2,6 +2,7 @@
 //! answers at the control socket.
 
 pub mod administration;
+mod artifact_sweep;
 pub mod assemble;
 mod build;
 pub mod control;

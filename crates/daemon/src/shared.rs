@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use artifacts::Artifacts;
 use audit::AuditLog;
 use config::{Learner, Loaded, Settings};
-use gate::{Approvals, ResultCache};
+use gate::Approvals;
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
 use sandbox::confine::Confiner;
@@ -13,7 +14,9 @@ use sandbox::{Client, Launcher};
 use store::{Secrets, SqliteStore, Store};
 use terminal::Trouble;
 use terminal::times::now_ms;
+use tokio::task::JoinSet;
 
+use crate::artifact_sweep;
 use crate::observing::{self, Observing};
 use crate::own_program::{SPAWNER, confinement, launcher};
 use crate::self_test::SelfTest;
@@ -51,8 +54,10 @@ pub struct Shared {
     pub approvals: Arc<Approvals>,
     /// The log of calls.
     pub audit_log: Arc<AuditLog>,
-    /// The results that agents read on in.
-    pub results: Arc<ResultCache>,
+    /// The results that were too large to be said.
+    pub artifacts: Arc<Artifacts>,
+    /// Removes those whose time is over.
+    _sweeping: Arc<JoinSet<()>>,
     /// What an operator is shown.
     pub observing: Arc<Observing>,
     /// The folders whose files describe tools.
@@ -81,7 +86,10 @@ impl Shared {
         let approvals = Approvals::new(store.clone());
         let keys = store.clone();
         approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
+        let artifacts = Artifacts::new(&settings.state, store.clone(), settings.artifacts, now_ms);
+        let artifacts = Arc::new(artifacts);
         Ok(Shared {
+            _sweeping: Arc::new(artifact_sweep::begin(&artifacts)),
             state: settings.state.clone(),
             store,
             sealed,
@@ -94,7 +102,7 @@ impl Shared {
             audit_log,
             learner: Arc::new(Learner::new(&redactor)),
             redactor,
-            results: Arc::default(),
+            artifacts,
             observing,
             folders: Arc::default(),
         })

@@ -8,7 +8,9 @@ use bytes::Bytes;
 use policy::Scope;
 use sandbox::egress::HostRules;
 use serde_json::{Map, Value};
-use tool_api::{AnyTool, Bounds, Definition, Described, Effect, Listing, Need, Origin, ToolName, Validate};
+use tool_api::{
+    AnyTool, Bounds, Definition, Described, Effect, Listing, Need, Origin, ResultBudget, ToolName, Validate,
+};
 
 use crate::attempts::RETRIES_MAX;
 use crate::does;
@@ -183,7 +185,7 @@ fn definition(
         input_schema: schema(manifest.inputs),
         validate: Validate::Strict,
         output_schema: manifest.outputs.map(schema),
-        result_bytes_max: None,
+        result_budget: ResultBudget::Usual,
         listing: Listing::Declared(Arc::new(described)),
     }
 }

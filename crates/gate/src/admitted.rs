@@ -18,8 +18,6 @@ use crate::tokens::Origin;
 pub(crate) struct Identity {
     pub(crate) id: CallId,
     pub(crate) caller: Caller,
-    /// The conversation that the call is of, if it can be told from the caller's others.
-    pub(crate) conversation: Option<u64>,
     /// The tool, by the definition that was admitted.
     pub(crate) offered: Arc<Offered>,
     /// What is done, unless a tool is called.

@@ -10,9 +10,9 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, timeout, timeout_at};
-use tool_api::{AnyTool, Event, Features, RESULT_READ};
+use tool_api::{AnyTool, Event, Features};
 
-use crate::offer::{self, Collision, Offer, Offered, Report, Source, Versions};
+use crate::offer::{self, ARTIFACTS, Collision, Offer, Offered, Report, Source, Versions};
 
 /// How long lists wait for a source that has not reported, from when somebody first wanted what it has: once for all, so
 /// that one that hangs costs no later list anything. Claude Code gives up on a list after 5 s, and shows no tool at all
@@ -60,7 +60,7 @@ pub struct Catalog {
 /// The name under which our own tools are kept.
 pub const BUILT_IN: &str = "built-in";
 
-/// The name under which the tools are kept that people describe in files. No server has either.
+/// The name under which the tools are kept that people describe in files. No server has any of these names.
 pub const DECLARED: &str = "declared";
 
 impl Catalog {
@@ -122,7 +122,7 @@ impl Catalog {
     /// Settles anew who wins a name: our own tools, then these sources in this order, then all others as before.
     pub fn arrange(&self, order: &[&str]) {
         let rank = |source: &Expected| match &*source.name {
-            BUILT_IN => 0,
+            BUILT_IN | ARTIFACTS => 0,
             name => 1 + order.iter().position(|listed| *listed == name).unwrap_or(order.len()),
         };
         self.publish(|sources, _| {
@@ -265,10 +265,10 @@ impl Catalog {
 }
 
 fn build(sources: &[Expected], shows: &Shows) -> Offer {
-    // Only results of servers are read in parts.
-    let has_servers = sources.iter().any(|source| ![BUILT_IN, DECLARED].contains(&&*source.name));
-    let shows = |name: &str| shows(name) && (has_servers || name != RESULT_READ);
-    let mut offer = offer::build(sources.iter().filter_map(|source| source.report.as_ref()), shows);
+    // Our own tools page by themselves.
+    let has_others = sources.iter().any(|source| ![BUILT_IN, ARTIFACTS].contains(&&*source.name));
+    let sources_shown = sources.iter().filter(|source| has_others || &*source.name != ARTIFACTS);
+    let mut offer = offer::build(sources_shown.filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());
     offer
 }

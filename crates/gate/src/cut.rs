@@ -1,21 +1,28 @@
-//! Cutting the text of a server's result that is too long for one answer. What is behind the cut is kept for its caller to
-//! read on; everything that is no text stays as it came.
+//! Results that are too large for one answer. Text is cut: the caller sees its head and its tail, and the whole is kept as an
+//! artifact. Structure never is: it goes whole into the artifact, and the caller is told where it is.
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::Arc;
 
+use artifacts::Artifacts;
 use bytes::Bytes;
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer};
+use serde_json::json;
 use serde_json::value::RawValue;
-use tool_api::{LongResult, Outcome, Payload};
+use tool_api::{ARTIFACT_READ, ARTIFACT_SEARCH, Artifact, Block, JSON, Outcome, Payload, TEXT, ToolError};
 
-use crate::meta::{Members, written};
-use crate::result_cache::{Owner, ResultCache};
+use crate::hands::Keeper;
+use crate::result::TOO_LARGE;
+use crate::result_limit::tokens;
+use crate::text_block::{TextBlock, literal, replaced};
 
-/// What stands between two blocks of text when they are read on as one.
+/// What stands between two blocks of text when they are read as one.
 const BETWEEN: &str = "\n";
+
+/// The share of the tail: the end of a log says how it came out, and its beginning what it was.
+const TAIL_FRACTION: usize = 3;
+
+/// A part ends with a line, if a line ends within this fraction of the part before its end.
+const LINE_END_FRACTION: usize = 8;
 
 /// Where the content stands in what a server answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,18 +37,86 @@ pub(crate) enum Place {
 pub(crate) struct Cutting {
     pub(crate) bytes_max: usize,
     pub(crate) place: Place,
-    /// Who may read on.
-    pub(crate) owner: Owner,
-    pub(crate) cache: Arc<ResultCache>,
+    /// Where the whole goes.
+    pub(crate) keeper: Keeper,
 }
 
 impl Cutting {
-    /// The outcome with as much text as one answer may have.
-    pub(crate) fn cut(self, outcome: Outcome) -> Outcome {
-        let Payload::Relayed { result, structured } = outcome.payload else { return outcome };
-        let cut = std::str::from_utf8(&result).ok().and_then(|text| self.answer(text));
-        let result = cut.map_or(result, Bytes::from);
-        Outcome { payload: Payload::Relayed { result, structured }, ..outcome }
+    /// The outcome with as much as one answer may have. Waits for the disk.
+    pub(crate) fn cut(&self, outcome: Outcome) -> Result<Outcome, ToolError> {
+        let payload = match outcome.payload {
+            Payload::Ours { structured: Some(structured), .. } if structured.len() > self.bytes_max => {
+                return Err(self.too_large(&structured));
+            }
+            Payload::Relayed { structured: Some(structured), result }
+                if structured.len() > self.bytes_max =>
+            {
+                return Err(self.too_large(&result));
+            }
+            Payload::Ours { blocks, structured } => Payload::Ours { blocks: self.blocks(blocks), structured },
+            Payload::Relayed { result, structured } => {
+                let cut = std::str::from_utf8(&result).ok().and_then(|text| self.answer(text));
+                Payload::Relayed { result: cut.map_or(result, Bytes::from), structured }
+            }
+            other @ (Payload::InputRequired { .. } | Payload::Task { .. }) => other,
+        };
+        Ok(Outcome { payload, ..outcome })
+    }
+
+    /// Keeps what has structure, and says where it is.
+    fn too_large(&self, whole: &[u8]) -> ToolError {
+        let size = format!(
+            "the result has {} bytes with structure, about {} tokens, and one answer has at most {} bytes",
+            whole.len(),
+            tokens(whole.len()),
+            self.bytes_max
+        );
+        match Artifacts::new_id().ok().map(|id| self.keeper.keep(id, ("result.json", JSON), whole)) {
+            Some(Ok(kept)) => {
+                let message = format!(
+                    "{size}. It is kept whole: read it with {ARTIFACT_READ} (id: \"{}\"), find something in it with \
+                     {ARTIFACT_SEARCH}, or ask for less at once",
+                    kept.id
+                );
+                ToolError::new(TOO_LARGE, message).with_details(json!({ "artifact": facts(&kept) }))
+            }
+            Some(Err(error)) => ToolError::new(
+                TOO_LARGE,
+                format!("{size}; it could not be kept: {error}. Ask for less at once"),
+            ),
+            None => ToolError::new(TOO_LARGE, format!("{size}; ask for less at once")),
+        }
+    }
+
+    /// Content of ours.
+    fn blocks(&self, blocks: Vec<Block>) -> Vec<Block> {
+        let text_of = |block: &Block| match block {
+            Block::Text(text) => Some(text.clone()),
+            Block::Image { .. } | Block::Audio { .. } | Block::Blob { .. } => None,
+        };
+        let texts: Vec<_> = blocks.iter().map(text_of).collect();
+        let Some(plan) = Plan::of(texts.iter().flatten().map(String::as_str), self.bytes_max) else {
+            return blocks;
+        };
+        let mut mark = Some(self.mark(&plan));
+        let (mut shown, mut start) = (Vec::with_capacity(blocks.len() + 2), 0);
+        for (block, text) in blocks.into_iter().zip(&texts) {
+            let Some(text) = text else {
+                shown.push(block);
+                continue;
+            };
+            match plan.parts(start, text) {
+                None => shown.push(block),
+                Some((head, tail)) => {
+                    let parts = [Some(head.to_owned()), mark.take(), Some(tail.to_owned())];
+                    let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+                    shown.extend(parts.map(Block::Text));
+                }
+            }
+            start += text.len() + BETWEEN.len();
+        }
+        shown.extend(mark.map(Block::Text));
+        shown
     }
 
     /// What a server answers, cut; nothing if it is to stay as it is.
@@ -58,147 +133,133 @@ impl Cutting {
 
     fn content(&self, content: &str) -> Option<String> {
         let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
-        let texts: Vec<Option<Shown<'_>>> = blocks.iter().map(|block| Shown::of(block.get())).collect();
-        let bytes: usize = texts.iter().flatten().map(|shown| shown.text.len()).sum();
-        if bytes <= self.bytes_max {
-            return None;
-        }
-        let whole: Vec<&str> = texts.iter().flatten().map(|shown| &*shown.text).collect();
-        let whole = LongResult::new(whole.join(BETWEEN), self.bytes_max);
-        let (part, mut start) = (whole.part(0), 0);
-        let mut shown = Vec::with_capacity(blocks.len() + 1);
+        let texts: Vec<Option<TextBlock<'_>>> =
+            blocks.iter().map(|block| TextBlock::of(block.get())).collect();
+        let plan = Plan::of(texts.iter().flatten().map(|block| &*block.text), self.bytes_max)?;
+        let mut mark = Some(format!(r#"{{"type":"text","text":{}}}"#, literal(&self.mark(&plan))));
+        let (mut shown, mut start) = (Vec::with_capacity(blocks.len() + 2), 0);
         for (block, text) in blocks.iter().zip(&texts) {
             let Some(text) = text else {
                 shown.push(Cow::Borrowed(block.get()));
                 continue;
             };
-            shown.extend(text.up_to(part.end.saturating_sub(start), block.get()));
+            match plan.parts(start, &text.text) {
+                None => shown.push(Cow::Borrowed(block.get())),
+                Some((head, tail)) => {
+                    // One that names a resource stays, whatever is left of it.
+                    shown.extend(text.with(head, text.is_resource, block.get()).map(Cow::Owned));
+                    shown.extend(mark.take().map(Cow::Owned));
+                    shown.extend(text.with(tail, false, block.get()).map(Cow::Owned));
+                }
+            }
             start += text.text.len() + BETWEEN.len();
         }
-        shown.push(Cow::Owned(self.mark(whole, &part)?));
+        shown.extend(mark.map(Cow::Owned));
         Some(format!("[{}]", shown.join(",")))
     }
 
-    /// Keeps the whole, and says in a block of its own how to read on.
-    fn mark(&self, whole: LongResult, part: &Range<usize>) -> Option<String> {
-        let id = self.cache.keep(self.owner.clone(), whole.clone())?;
-        Some(format!(r#"{{"type":"text","text":{}}}"#, json(&whole.mark(&id, part))))
-    }
-}
-
-/// The text of one block: a text, or a resource that is one.
-struct Shown<'b> {
-    text: Cow<'b, str>,
-    is_resource: bool,
-}
-
-impl<'b> Shown<'b> {
-    /// Nothing for a block of another kind.
-    fn of(block: &'b str) -> Option<Shown<'b>> {
-        #[derive(Deserialize)]
-        struct Block<'b> {
-            #[serde(rename = "type", borrow)]
-            kind: Lossy<'b>,
-            #[serde(borrow)]
-            text: Option<Lossy<'b>>,
-            #[serde(borrow)]
-            resource: Option<Resource<'b>>,
-        }
-        #[derive(Deserialize)]
-        struct Resource<'b> {
-            #[serde(borrow)]
-            text: Option<Lossy<'b>>,
-        }
-        let block: Block<'b> = serde_json::from_str(block).ok()?;
-        match (&*block.kind.0, block.text, block.resource) {
-            ("text", Some(Lossy(text)), _) => Some(Shown { text, is_resource: false }),
-            ("resource", _, Some(Resource { text: Some(Lossy(text)) })) => {
-                Some(Shown { text, is_resource: true })
-            }
-            _ => None,
-        }
-    }
-
-    /// The block with so many bytes of its text. One of which nothing is left is left out, unless it names a resource.
-    fn up_to<'t>(&self, bytes: usize, block: &'t str) -> Option<Cow<'t, str>> {
-        let Some(text) = self.text.get(..bytes).filter(|text| text.len() < self.text.len()) else {
-            return Some(Cow::Borrowed(block));
-        };
-        let with_text = |object: &str| replaced(object, "text", |_| Some(json(text)));
-        match (self.is_resource, text) {
-            (true, _) => replaced(block, "resource", with_text).map(Cow::Owned),
-            (false, "") => None,
-            (false, _) => with_text(block).map(Cow::Owned),
+    /// Keeps the whole, and says in the place of what is left out how to read it.
+    fn mark(&self, plan: &Plan) -> String {
+        let Plan { whole, left_out } = plan;
+        let size = format!(
+            "{} of {} bytes of text are left out here, {} lines and about {} tokens in all",
+            left_out.len(),
+            whole.len(),
+            whole.lines().count(),
+            tokens(whole.len())
+        );
+        let kept = Artifacts::new_id().ok();
+        match kept.map(|id| self.keeper.keep(id, ("result.txt", TEXT), whole.as_bytes())) {
+            Some(Ok(Artifact { id, .. })) => format!(
+                "[{size}. To read on, call {ARTIFACT_READ} with id: \"{id}\", offset: {}; to find something, call \
+                 {ARTIFACT_SEARCH} with this id.]",
+                left_out.start
+            ),
+            Some(Err(error)) => format!("[{size}. They could not be kept: {error}.]"),
+            None => format!("[{size}. They could not be kept.]"),
         }
     }
 }
 
-/// An object with another value of this member, and all else as it is written; nothing if that is to stay as it is, too.
-fn replaced(object: &str, name: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let Members(mut members) = serde_json::from_str(object).ok()?;
-    let at = members.iter().rposition(|(known, _)| known == name)?;
-    let value = RawValue::from_string(value(members[at].1.get())?).ok()?;
-    members[at].1 = &*value;
-    Some(written(members.iter().map(|(name, value)| (&**name, *value))))
+/// What an error says of an artifact, for programs.
+fn facts(artifact: &Artifact) -> serde_json::Value {
+    let Artifact { id, name, media_type, bytes, lines, sha256 } = artifact;
+    json!({
+        "id": id, "uri": artifact.uri(), "name": name, "media_type": media_type, "bytes": bytes, "lines": lines,
+        "sha256": sha256,
+    })
 }
 
-fn json(text: &str) -> String {
-    serde_json::to_string(text).expect("a text is JSON")
+/// What is left out of the text of a result.
+struct Plan {
+    whole: String,
+    left_out: Range<usize>,
 }
 
-/// A JSON string, whatever its escapes say: each byte of half a pair of surrogates becomes U+FFFD.
-struct Lossy<'t>(Cow<'t, str>);
+impl Plan {
+    /// Nothing if all of it fits.
+    fn of<'t>(texts: impl Iterator<Item = &'t str> + Clone, bytes_max: usize) -> Option<Plan> {
+        let bytes: usize = texts.clone().map(str::len).sum();
+        if bytes <= bytes_max {
+            return None;
+        }
+        let whole = texts.collect::<Vec<_>>().join(BETWEEN);
+        let tail_max = bytes_max / TAIL_FRACTION;
+        let left_out = head_end(&whole, bytes_max - tail_max)..tail_start(&whole, tail_max);
+        Some(Plan { whole, left_out })
+    }
 
-impl<'de: 't, 't> Deserialize<'de> for Lossy<'t> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Lossy<'t>, D::Error> {
-        from.deserialize_bytes(Reading).map(Lossy)
+    /// What is shown of a text that begins there, of its head and its tail; nothing if all of it is.
+    fn parts<'t>(&self, start: usize, text: &'t str) -> Option<(&'t str, &'t str)> {
+        let Range { start: from, end: to } = self.left_out;
+        let from = from.saturating_sub(start).min(text.len());
+        let to = to.saturating_sub(start).min(text.len());
+        (from < to).then(|| (&text[..from], &text[to..]))
     }
 }
 
-struct Reading;
+/// Where a head ends: with a line close before the most it may have, or else between two characters.
+fn head_end(text: &str, bytes_max: usize) -> usize {
+    let end = text.floor_char_boundary(bytes_max);
+    let near = text.floor_char_boundary(bytes_max - bytes_max / LINE_END_FRACTION);
+    text[near..end].rfind('\n').map_or(end, |at| near + at + 1)
+}
 
-impl<'de> Visitor<'de> for Reading {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a string")
-    }
-
-    fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(String::from_utf8_lossy(bytes).into_owned()))
-    }
-
-    fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
-        Ok(String::from_utf8_lossy(bytes))
-    }
+/// Where a tail begins, by the same rule.
+fn tail_start(text: &str, bytes_max: usize) -> usize {
+    let start = text.ceil_char_boundary(text.len() - bytes_max);
+    let near = text.floor_char_boundary(start + bytes_max / LINE_END_FRACTION).max(start);
+    text[start..near].find('\n').map_or(start, |at| start + at + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// What is shown of a result with this text, as JSON writes it, where one shows 16 bytes. The gate's cases say the rest.
+    /// What is left of a text at its head and at its tail, where 12 bytes are shown: 8 and 4.
     #[track_caller]
-    fn check(text: &str, expected: Option<&str>) {
-        let owner = Owner { caller: "c".into(), key: None, conversation: None, workspace: String::new() };
-        let cutting = Cutting { bytes_max: 16, place: Place::Call, owner, cache: Arc::default() };
-        let cut = cutting.answer(&format!(r#"{{"content":[{{"type":"text","text":"{text}"}}]}}"#));
-        let shown =
-            cut.as_ref().map(|cut| serde_json::from_str::<serde_json::Value>(cut).expect("it is JSON"));
-        assert_eq!(shown.as_ref().and_then(|shown| shown["content"][0]["text"].as_str()), expected, "{text}");
+    fn check(text: &str, expected: Option<(&str, &str)>) {
+        let plan = Plan::of(std::iter::once(text), 12);
+        assert_eq!(plan.as_ref().and_then(|plan| plan.parts(0, text)), expected, "{text:?}");
     }
 
     #[test]
-    fn escapes_count_as_what_they_mean() {
-        check(r"\u0030\u0031\n\n\n\n\n\n\n\n\n\n\n\n\n\n", None);
-        check(r"\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9e", Some("éééééééé"));
-        check(r"0123456789abcde\u00e9", Some("0123456789abcde"));
-        check(r"0123456789abcd\ud83d\ude00", Some("0123456789abcd"));
+    fn head_and_tail_end_with_a_line_or_a_character() {
+        check("0123456789ab", None);
+        check("0123456789abcdef", Some(("01234567", "cdef")));
+        check("aééééééééé", Some(("aééé", "éé")));
+        check("0123456\n89abcdef", Some(("0123456\n", "cdef")));
+        check("😀😀😀😀😀", Some(("😀😀", "😀")));
+        check("a😀😀😀😀😀", Some(("a😀", "😀")));
     }
 
     #[test]
-    fn half_a_pair_of_surrogates_is_shown_as_such() {
-        check(r"\ud83d--01234", None);
-        check(r"\ud83d--0123456789abcde", Some("\u{fffd}\u{fffd}\u{fffd}--01234"));
+    fn blocks_are_one_text() {
+        let texts = ["0123456789", "abcdefghij", "klm"];
+        let plan = Plan::of(texts.into_iter(), 12).expect("it is too long");
+        assert_eq!(plan.whole, "0123456789\nabcdefghij\nklm");
+        let starts = [0, 11, 22];
+        let parts: Vec<_> = starts.iter().zip(texts).map(|(start, text)| plan.parts(*start, text)).collect();
+        assert_eq!(parts, [Some(("01234567", "")), Some(("", "")), None]);
     }
 }

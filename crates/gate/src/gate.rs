@@ -1,5 +1,6 @@
 //! The gate itself: what it is made of, and what others may ask it. A call's way through it is in `gate/call.rs`.
 
+mod artifact;
 mod call;
 mod in_run;
 mod repeat;
@@ -7,6 +8,7 @@ mod repeat;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use artifacts::Artifacts;
 use audit::AuditLog;
 use bytes::Bytes;
 use policy::Caller;
@@ -28,7 +30,6 @@ use crate::large::Large;
 use crate::offer::{Offered, Source};
 use crate::refusal_limit::RefusalLimit;
 use crate::repeats::Repeats;
-use crate::result_cache::ResultCache;
 use crate::round_trip::RoundTrips;
 use crate::ruleset::Ruleset;
 use crate::target::Target;
@@ -64,7 +65,7 @@ pub struct Gate {
     repeats: Repeats,
     refusals: Arc<RefusalLimit>,
     large: Large,
-    results: Arc<ResultCache>,
+    artifacts: Option<Arc<Artifacts>>,
     sandbox: Option<Sandbox>,
     /// With the name of the workspace there.
     jobs: Option<(Arc<Jobs>, Arc<str>)>,
@@ -90,7 +91,7 @@ impl Gate {
             repeats: Repeats::new(store, clock),
             refusals: Arc::default(),
             large: Large::default(),
-            results: Arc::default(),
+            artifacts: None,
             sandbox: None,
             jobs: None,
         })
@@ -109,10 +110,10 @@ impl Gate {
         Gate { telemetry, ..self }
     }
 
-    /// The same gate, keeping long results among those of others: their bounds are for all together.
+    /// The same gate, keeping here what is too large to be said. Without it nothing is cut.
     #[must_use]
-    pub fn with_results(self, results: Arc<ResultCache>) -> Gate {
-        Gate { results, ..self }
+    pub fn with_artifacts(self, artifacts: Arc<Artifacts>) -> Gate {
+        Gate { artifacts: Some(artifacts), ..self }
     }
 
     /// The same gate, whose tools run programs and ask servers by these. Without them none does.

@@ -1,5 +1,6 @@
 //! The hands that a tool gets beside its files: those that its `ABOUT` says it needs, and no others.
 
+mod artifacts;
 mod hosts;
 mod notes;
 mod programs;
@@ -13,8 +14,9 @@ use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Net, Permit, Processes};
+use tool_api::{Artifacts, Need, Net, Permit, Processes};
 
+pub(crate) use artifacts::{Keeper, own, refused};
 use hosts::Hosts;
 pub(crate) use notes::Notes;
 pub use notes::reached;
@@ -42,6 +44,8 @@ pub(crate) struct Hands<'g> {
     pub(crate) notes: Option<Arc<Notes>>,
     /// Where they tell what they want beyond what the call may touch, if somebody could be asked about it.
     pub(crate) wishes: Option<Wishes>,
+    /// Keeps what the tool writes down; nothing where nothing is kept.
+    pub(crate) keeper: Option<Keeper>,
 }
 
 /// Those of one call.
@@ -49,13 +53,19 @@ pub(crate) struct Hands<'g> {
 pub(crate) struct Given {
     pub(crate) processes: Option<Box<dyn Processes>>,
     pub(crate) net: Option<Box<dyn Net>>,
+    pub(crate) artifacts: Option<Box<dyn Artifacts>>,
 }
 
 impl Hands<'_> {
     /// The hands that the tool needs of the call that `_permit` admits.
     pub(crate) fn give(&self, _permit: &Permit, admitted: &Admitted) -> Given {
-        let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else { return Given::default() };
         let definition = admitted.identity.offered.definition();
+        let keeps = definition.listing.needs().contains(&Need::Artifacts);
+        let keeper = self.keeper.clone().filter(|_| keeps);
+        let artifacts = keeper.map(|keeper| Box::new(keeper) as Box<dyn Artifacts>);
+        let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else {
+            return Given { artifacts, ..Given::default() };
+        };
         let Reach { profile, hosts } = reach(&Wanted {
             effect: definition.effect,
             needs: definition.listing.needs(),
@@ -87,6 +97,7 @@ impl Hands<'_> {
         Given {
             processes: programs.map(|programs| Box::new(programs) as Box<dyn Processes>),
             net: hosts.map(|hosts| Box::new(hosts) as Box<dyn Net>),
+            artifacts,
         }
     }
 }

@@ -28,19 +28,20 @@ mod refusal_limit;
 mod repeats;
 mod request;
 mod result;
-mod result_cache;
+mod result_limit;
 mod round_trip;
 mod ruleset;
 mod run;
 pub mod schema;
 mod seal;
 mod target;
+mod text_block;
 mod tokens;
 
 pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
-pub use offer::{Collision, Offer, Offered, Shown, Source, Versions};
+pub use offer::{ARTIFACTS, Collision, Offer, Offered, Shown, Source, Versions};
 pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
 pub use redact::Redactor;
 pub use ruleset::Ruleset;
@@ -55,11 +56,11 @@ pub use meta::meta_keys;
 pub use repeats::{ANSWER_BYTES_MAX, REMEMBERED_MS, REQUEST_ID_BYTES_MAX, RequestFault};
 pub use request::{Call, HeaderCheck, OfJob};
 pub use result::RESULT_BYTES_MAX;
-pub use result_cache::ResultCache;
+pub use result_limit::{NoLimit, ResultLimit, TOKEN_BYTES};
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
 pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
-    Abilities, Action, Block, Cancel, Client, Definition, Effect, Event, Features, Hold, Input, Item,
-    Listener, Listing, Outcome, Payload, Progress, Protocol, Sandboxed, ToolError,
+    Abilities, Action, ArtifactReader, Block, Cancel, Client, Definition, Effect, Event, Features, Hold,
+    Input, Item, Listener, Listing, Outcome, Payload, Progress, Protocol, Sandboxed, ToolError, is_text,
 };

@@ -13,6 +13,9 @@ use tool_api::{Abilities, Action, AnyTool, Definition, Features, Freshness, Item
 
 use crate::schema::Schema;
 
+/// The name under which the tools are kept that read artifacts. They are on offer where others' results can be too large.
+pub const ARTIFACTS: &str = "artifacts";
+
 /// A tool on offer, with its schemas compiled when first needed.
 pub struct Offered {
     tool: Arc<dyn AnyTool>,
@@ -225,8 +228,10 @@ impl Offer {
         let listed = self.resource_owner.get(uri);
         let claimed = || self.sources.iter().find(|source| source.claims(uri));
         listed.or_else(claimed).or_else(|| {
-            let mut readers =
-                self.sources.iter().filter(|source| source.action(Action::ReadResource).is_some());
+            let reads = |source: &&Arc<Source>| {
+                &*source.name != ARTIFACTS && source.action(Action::ReadResource).is_some()
+            };
+            let mut readers = self.sources.iter().filter(reads);
             readers.next().filter(|_| readers.next().is_none())
         })
     }

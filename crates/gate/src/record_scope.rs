@@ -307,6 +307,8 @@ impl<'b> RecordScope<'b> {
             .map(|(entry, approval)| reached(entry, approval.clone(), clean))
             .collect();
         self.record.folders = notes.folders(clean);
+        self.record.artifacts = notes.artifacts();
+        self.redacted(notes.struck_places());
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
         let blocked = hosts.iter().filter(|(entry, _)| entry.outcome != Reach::Allowed).count();
         self.telemetry.metrics.hosts_blocked(blocked as u64);

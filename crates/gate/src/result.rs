@@ -7,7 +7,6 @@ use serde_json::Value;
 use tool_api::{Outcome, Payload, ToolError, Validate};
 
 use crate::checks::{Findings, judge_result};
-use crate::cut::Cutting;
 use crate::failure::Failure;
 use crate::offer::Offered;
 use crate::redaction::strike;
@@ -15,6 +14,9 @@ use crate::schema::{Misfit, Violation};
 
 /// Largest result handed out, in bytes of content before encoding. A frame holds it even after base64.
 pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// The code of a result that one answer does not hold.
+pub(crate) const TOO_LARGE: &str = "result_too_large";
 
 /// What came of a call, fit to leave.
 pub(crate) struct Cleaned {
@@ -27,12 +29,11 @@ pub(crate) struct Cleaned {
     pub(crate) redacted: u32,
 }
 
-/// Cleans what a call gave. `on_result` are the AI rules that concern it, `cutting` cuts what is too long for one answer.
+/// Cleans what a call gave. `on_result` are the AI rules that concern it.
 pub(crate) fn clean(
     offered: &Offered,
     on_result: Option<OnResult>,
     redactor: &Redactor,
-    cutting: Option<Cutting>,
     result: Result<Outcome, Failure>,
 ) -> Cleaned {
     let (result, findings) = judge_result(on_result, result);
@@ -42,10 +43,7 @@ pub(crate) fn clean(
         is_sound = checked.is_ok();
         checked.map(|()| outcome).map_err(Failure::from)
     });
-    let (mut result, redacted) = strike(redactor, result);
-    if let Some(cutting) = cutting {
-        result = result.map(|outcome| cutting.cut(outcome));
-    }
+    let (result, redacted) = strike(redactor, result);
     Cleaned { result, is_sound, findings, redacted }
 }
 
@@ -57,7 +55,7 @@ fn check(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
         let message = format!(
             "the result has {bytes} bytes; at most {RESULT_BYTES_MAX} can be handed out: ask for less at once"
         );
-        return Err(ToolError::new("result_too_large", message));
+        return Err(ToolError::new(TOO_LARGE, message));
     }
     if outcome.is_error { Ok(()) } else { check_output(offered, outcome) }
 }

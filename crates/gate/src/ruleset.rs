@@ -8,6 +8,7 @@ use rules::Rules;
 use crate::approvals;
 use crate::checks::Rates;
 use crate::hands::ProgramSettings;
+use crate::result_limit::ResultLimit;
 
 /// All that decides about calls, at one moment.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct Ruleset {
     pub approvals: approvals::Config,
     /// What the programs of calls may use.
     pub programs: Arc<ProgramSettings>,
+    /// How much of a result one answer holds.
+    pub result: ResultLimit,
 }
 
 impl Ruleset {
@@ -33,6 +36,7 @@ impl Ruleset {
             rates: Arc::new(rates.into()),
             approvals: approvals::Config::default(),
             programs: Arc::default(),
+            result: ResultLimit::default(),
         }
     }
 }

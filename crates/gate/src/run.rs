@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use redact::Redactor;
 use sandbox::Access;
-use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, Results, ToolError};
+use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::InRun;
@@ -33,11 +33,10 @@ pub(crate) struct Answering<'a> {
     pub(crate) notes: Arc<Notes>,
 }
 
-/// Runs the call. `results` are those that its tool reads on in, if it is the one that does.
+/// Runs the call.
 pub(crate) async fn run(
     hands: Hands<'_>,
     redactor: &Redactor,
-    results: Option<Arc<dyn Results>>,
     admitted: Admitted,
     live: Live,
     answering: Option<(Box<Answering<'_>>, Heard)>,
@@ -68,9 +67,9 @@ pub(crate) async fn run(
         input,
         key,
         secrets: Some(redaction::secrets(redactor)),
-        results,
         processes: given.processes,
         net: given.net,
+        artifacts: given.artifacts,
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

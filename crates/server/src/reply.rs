@@ -8,7 +8,7 @@ mod sandbox;
 use bytes::Bytes;
 use gate::{Block, Failure, Outcome, Payload};
 use wire::message::Text;
-use wire::{ByteString, Id, Revision, completion, reduce, tools, write};
+use wire::{ByteString, Id, Revision, completion, reduce, resources, tools, write};
 
 use crate::ourselves::OUR_META;
 use crate::outgoing::Reply;
@@ -57,6 +57,9 @@ fn outcome_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
 
 fn payload_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
     match &outcome.payload {
+        Payload::Ours { blocks, .. } if matches!(facts.about, About::Resource(..)) => {
+            resource(out, facts.revision, blocks);
+        }
         Payload::Ours { blocks, structured } => {
             let structured = structured.as_deref().and_then(|text| std::str::from_utf8(text).ok());
             let blocks = blocks.iter().map(block);
@@ -72,6 +75,20 @@ fn payload_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
             Some(result) => write_modern(out, &result),
             None => out.extend_from_slice(result),
         },
+    }
+}
+
+/// A resource of ours.
+fn resource(out: &mut Vec<u8>, revision: Revision, blocks: &[Block]) {
+    let mut read = Vec::new();
+    if let [Block::Blob { uri, mime, bytes }] = blocks {
+        let text = std::str::from_utf8(bytes).ok().filter(|_| gate::is_text(mime));
+        let contents = text.map_or(resources::Contents::Blob(bytes), resources::Contents::Text);
+        resources::write_read_result(&mut read, uri, mime, contents);
+    }
+    match std::str::from_utf8(&read) {
+        Ok(read) if revision.is_modern() => write_modern(out, read),
+        Ok(_) | Err(_) => out.extend_from_slice(&read),
     }
 }
 

@@ -55,6 +55,8 @@ pub struct Metrics {
     redactions: Counter,
     running: Gauge,
     confined: Confined,
+    artifacts: Counter,
+    artifact_bytes: Counter,
     meters: Mutex<HashMap<Arc<str>, Arc<Meter>>>,
     other: Arc<Meter>,
     reader: Arc<OnceLock<Box<dyn Fn() -> Readings + Send + Sync>>>,
@@ -110,11 +112,31 @@ impl Metrics {
         registry.register("redactions", "Places that were struck out of results", redactions.clone());
         registry.register("calls_running", "Calls on their way", running.clone());
         let confined = Confined::registered(&mut registry);
+        let (artifacts, artifact_bytes) = (Counter::default(), Counter::default());
+        registry.register("artifacts", "Artifacts that calls have made", artifacts.clone());
+        registry.register(
+            "artifact_bytes",
+            "Bytes in artifacts that calls have made",
+            artifact_bytes.clone(),
+        );
         let reader = Arc::new(OnceLock::new());
         registry.register_collector(Box::new(Scraped(reader.clone())));
         let other = Arc::new(Meter::of(&calls, &durations, OTHER.into()));
         let meters = Mutex::default();
-        Metrics { registry, calls, durations, refusals, redactions, running, confined, meters, other, reader }
+        Metrics {
+            registry,
+            calls,
+            durations,
+            refusals,
+            redactions,
+            running,
+            confined,
+            artifacts,
+            artifact_bytes,
+            meters,
+            other,
+            reader,
+        }
     }
 
     /// What is asked for at every scrape, besides what is counted here. Told once.
@@ -170,6 +192,12 @@ impl Metrics {
     /// Counts hosts that the programs of a call or of a server, or a tool, were refused. Which, records say.
     pub fn hosts_blocked(&self, hosts: u64) {
         self.confined.blocked.inc_by(hosts);
+    }
+
+    /// Counts an artifact that a call has made.
+    pub fn artifact(&self, bytes: u64) {
+        self.artifacts.inc();
+        self.artifact_bytes.inc_by(bytes);
     }
 
     /// Counts a call that has come.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, ToolError, ToolName};
+use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, Need, ToolError, ToolName};
 
 use crate::run::{call, call_with};
 use crate::schema::{compiled, objections};
@@ -67,7 +67,9 @@ fn check_about(about: &About) {
         !about.arguments.writes.is_empty(),
         "{name} must name the arguments that name files it writes"
     );
-    assert!(!about.scopes.is_empty(), "{name} needs no scope");
+    // What is the caller's own anyway needs none.
+    let is_own = about.needs == [Need::Artifacts];
+    assert!(is_own || !about.scopes.is_empty(), "{name} needs no scope");
     assert!(about.timeout > Duration::ZERO, "{name} has no time to run");
     assert!(!about.examples.is_empty(), "{name} has no example");
 }

@@ -4,6 +4,7 @@
 //! nothing is recorded. What the gate itself does is tested in the gate.
 
 mod catalogue;
+mod kept;
 mod run;
 mod sample_gate;
 mod sample_pins;
@@ -15,7 +16,8 @@ mod show;
 mod workspace;
 
 pub use catalogue::check_catalogue;
-pub use run::{call, call_in, call_with, check_call, check_tool, keep_secret};
+pub use kept::Kept;
+pub use run::{call, call_in, call_keeping, call_with, check_call, check_tool, keep_secret};
 pub use sample_gate::SampleGate;
 pub use sample_pins::SamplePins;
 pub use sample_programs::program_tools;

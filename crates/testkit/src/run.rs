@@ -5,13 +5,20 @@ use std::sync::Arc;
 use expect_test::Expect;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, LongResult, Outcome, Payload, Permit,
-    Results, Root, Secrets, Tool, ToolError, builtin,
+    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Secrets,
+    TEXT, Tool, ToolError, builtin,
 };
 
+use crate::kept::Kept;
 use crate::schema::objections;
 use crate::show::show;
 use crate::workspace::Workspace;
+
+/// The artifact that is there for every tool that reads some.
+const SAMPLE_ID: &str = "0123456789abcdef0123456789abcdef";
+
+/// Its lines: more than one answer holds.
+const SAMPLE_LINES: u32 = 10_000;
 
 /// Runs `tool` with `arguments` (JSON) in a workspace of `files` (see [`Workspace::new`]) and compares the
 /// outcome as [`call`] shows it; for a tool that changes things, followed by the workspace as it is then.
@@ -62,8 +69,22 @@ pub fn call_in(
     arguments: &str,
     cancel: &Cancel,
 ) -> Result<Outcome, ToolError> {
+    let kept = Kept::default();
+    let lines: Vec<String> = (1..=SAMPLE_LINES).map(|line| format!("line {line}\n")).collect();
+    kept.put(SAMPLE_ID, "stdout", TEXT, lines.concat());
+    call_keeping(tool, files, arguments, cancel, &kept)
+}
+
+/// As [`call_in`], with these artifacts.
+pub fn call_keeping(
+    tool: &dyn AnyTool,
+    files: Root,
+    arguments: &str,
+    cancel: &Cancel,
+    kept: &Kept,
+) -> Result<Outcome, ToolError> {
     let context = Context::new(permit(), files, cancel.clone(), None);
-    run_in(tool, arguments, &Context { results: Some(Arc::new(OneResult)), ..context })
+    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), ..context })
 }
 
 /// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.
@@ -84,16 +105,6 @@ impl Secrets for OneSecret {
 
     fn are_in(&self, text: &[u8]) -> bool {
         String::from_utf8_lossy(text).contains(&self.0)
-    }
-}
-
-/// A result that is read in three parts.
-struct OneResult;
-
-impl Results for OneResult {
-    fn find(&self, id: &str) -> Option<LongResult> {
-        let text = || ["a", "b", "c"].map(|letter| letter.repeat(100 * 1024)).concat();
-        (id == "0123456789abcdef0123456789abcdef").then(|| LongResult::new(text(), 100 * 1024))
     }
 }
 

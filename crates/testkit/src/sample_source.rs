@@ -152,7 +152,7 @@ fn definition(name: &str, marked_destructive: bool) -> Definition {
         input_schema: Bytes::from_static(b"{}"),
         validate: Validate::Strict,
         output_schema: None,
-        result_bytes_max: None,
+        result_budget: tool_api::ResultBudget::Whole,
         listing: Listing::Relayed(listing.to_string().into()),
     }
 }

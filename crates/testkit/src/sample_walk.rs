@@ -86,7 +86,7 @@ fn definition(name: &str, schema: &Value) -> Definition {
         input_schema: schema.to_string().into(),
         validate: Validate::Strict,
         output_schema: None,
-        result_bytes_max: None,
+        result_budget: tool_api::ResultBudget::Whole,
         listing: Listing::Relayed(listing.to_string().into()),
     }
 }

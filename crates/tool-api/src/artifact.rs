@@ -43,6 +43,12 @@ impl Artifact {
     }
 }
 
+/// The tool that reads an artifact. The gate cuts nothing for callers who may not call it.
+pub const ARTIFACT_READ: &str = "artifact_read";
+
+/// The tool that finds something in one.
+pub const ARTIFACT_SEARCH: &str = "artifact_search";
+
 /// How the URIs of artifacts begin, as resources.
 pub const ARTIFACT_SCHEME: &str = "artifact://";
 
@@ -74,7 +80,7 @@ pub trait ArtifactWriter: Send {
 }
 
 /// Reads one artifact, on a thread that may wait for a disk.
-pub trait ArtifactReader: Send {
+pub trait ArtifactReader: Send + Sync {
     /// What it is.
     fn artifact(&self) -> &Artifact;
 

@@ -9,7 +9,6 @@ use crate::artifact::{Artifact, Artifacts};
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::failure::ToolError;
-use crate::long_result::Results;
 use crate::net::Net;
 use crate::permit::Permit;
 use crate::process::Processes;
@@ -64,8 +63,6 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
-    /// The caller's results that were too long for one answer; for the tool that reads on in them alone.
-    pub results: Option<Arc<dyn Results>>,
     /// What starts programs; for tools that say that they need it alone.
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
@@ -88,7 +85,6 @@ impl Context {
             input: None,
             key: None,
             secrets: None,
-            results: None,
             processes: None,
             net: None,
             artifacts: None,

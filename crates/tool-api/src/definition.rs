@@ -133,6 +133,18 @@ pub enum Validate {
     Off,
 }
 
+/// How much of a result one answer holds. The rest is in an artifact.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ResultBudget {
+    /// As much as an operator says of all.
+    #[default]
+    Usual,
+    /// So many bytes.
+    Bytes(usize),
+    /// All of it: the tool pages by itself, or its owner wants it whole.
+    Whole,
+}
+
 /// A tool as the gate sees it.
 #[derive(Debug, Clone)]
 pub struct Definition {
@@ -161,8 +173,8 @@ pub struct Definition {
     pub validate: Validate,
     /// JSON Schema of the structured result, as text.
     pub output_schema: Option<Bytes>,
-    /// How many bytes of text one result shows at once; the rest is read in parts. All of it if absent.
-    pub result_bytes_max: Option<usize>,
+    /// How much of a result one answer holds.
+    pub result_budget: ResultBudget,
     /// How it is shown.
     pub listing: Listing,
 }

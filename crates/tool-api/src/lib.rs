@@ -13,7 +13,6 @@ mod described;
 mod failure;
 mod features;
 mod hold;
-mod long_result;
 mod net;
 mod outcome;
 pub mod permit;
@@ -25,17 +24,17 @@ mod tool;
 pub use about::{About, ArgumentRoles, Effect, Example, Need};
 pub use arguments::{Arguments, ArgumentsFault};
 pub use artifact::{
-    ARTIFACT_SCHEME, Artifact, ArtifactReader, ArtifactWriter, Artifacts, JSON, TEXT, is_text,
+    ARTIFACT_READ, ARTIFACT_SCHEME, ARTIFACT_SEARCH, Artifact, ArtifactReader, ArtifactWriter, Artifacts,
+    JSON, TEXT, is_text,
 };
 pub use cancel::Cancel;
 pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
-pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ToolName, Validate};
+pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};
 pub use described::{Bounds, DRY_RUN, Described};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;
-pub use long_result::{LongResult, RESULT_READ, Results};
 pub use net::Net;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};

@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use crate::about::About;
 use crate::arguments::Arguments;
 use crate::context::Context;
-use crate::definition::{Definition, Listing, Origin, ToolName, Validate};
+use crate::definition::{Definition, Listing, Origin, ResultBudget, ToolName, Validate};
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
 use crate::sandboxed::Sandboxed;
@@ -105,7 +105,7 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
         input_schema,
         validate: Validate::Strict,
         output_schema,
-        result_bytes_max: None,
+        result_budget: ResultBudget::Whole,
         listing: Listing::Ours(about),
     }
 }

@@ -3,11 +3,12 @@
 //! A tool knows only `tool_api`: it is handed what it may touch, and what may be called by whom is
 //! decided elsewhere.
 
+mod artifact;
 mod list;
 mod offer;
 mod plain_schema;
-mod result;
 mod workspace;
 
+pub use artifact::resource::features as artifact_features;
 pub use list::all;
 pub use offer::{Budgets, Config, Set};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{result, workspace};
+use crate::{artifact, workspace};
 
 /// The tools of these sets, in the order in which they are listed.
 pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
@@ -20,7 +20,10 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(workspace::write::Write),
             builtin(workspace::list::List { entries: budgets.list_entries }),
         ],
-        Set::Results => vec![builtin(result::read::Read)],
+        Set::Artifacts => vec![
+            builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
+            builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),
+        ],
     }
 }
 
@@ -37,7 +40,10 @@ mod tests {
     fn the_list_is_this() {
         let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
-        assert_eq!(names, ["workspace_read", "workspace_write", "workspace_list", "result_read"]);
+        assert_eq!(
+            names,
+            ["workspace_read", "workspace_write", "workspace_list", "artifact_read", "artifact_search"]
+        );
         assert!(all(&[], Budgets::default()).is_empty());
     }
 }

@@ -22,7 +22,7 @@ pub struct Config {
     /// Sets of built-in tools on offer, for example `["workspace"]`. Without it all sets are offered;
     /// `[]` offers none.
     pub offer: Option<Vec<Set>>,
-    /// How much of a text file `workspace_read` shows at once, in KiB. Clients refuse or put away what is too long.
+    /// How much of a text `workspace_read` and `artifact_read` show at once, in KiB. Clients refuse or put away what is too long.
     #[schemars(range(min = 1, max = READ_KIB_MAX))]
     pub read_kib: u16,
     /// How many entries `workspace_list` shows where a call does not say how many it wants.
@@ -56,14 +56,14 @@ impl Default for Budgets {
 pub enum Set {
     /// Files of the workspace: read, write, list.
     Workspace,
-    /// Reading on in results of servers that are too long for one answer; on offer where there are servers. Without it such
-    /// results come whole.
-    Results,
+    /// Reading results that are too large for one answer; on offer where there are servers or declared tools. Without it
+    /// such results come whole.
+    Artifacts,
 }
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 2] = [Set::Workspace, Set::Results];
+    pub const ALL: [Set; 2] = [Set::Workspace, Set::Artifacts];
 }
 
 impl Config {
@@ -106,10 +106,10 @@ mod tests {
         check("{}", Ok(&Set::ALL));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        check(r#"{"offer": ["results", "workspace"]}"#, Ok(&Set::ALL));
+        check(r#"{"offer": ["artifacts", "workspace"]}"#, Ok(&Set::ALL));
         check(
             r#"{"offer": ["workspce"]}"#,
-            Err("unknown variant `workspce`, expected `workspace` or `results` at line 1 column 21"),
+            Err("unknown variant `workspce`, expected `workspace` or `artifacts` at line 1 column 21"),
         );
         check(
             r#"{"offers": []}"#,

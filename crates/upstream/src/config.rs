@@ -128,8 +128,8 @@ pub struct Config {
     /// `"results"` (the default): a result that failed, in a sentence that models read. `"protocol"`: that error, with its
     /// code, message and data, as a client would be told by the server itself.
     pub errors: Errors,
-    /// How much text of one result of a tool agents are shown at once, in KiB; the end of the answer then says how they read
-    /// on. Clients refuse or put away what is too long. By default 100; `0` shows all at once.
+    /// How much of one result of a tool agents are shown at once, in KiB; the rest is in an artifact, and the answer says how
+    /// they read on. Clients refuse or put away what is too long. By default what `limits.result` says; `0` shows all at once.
     #[schemars(range(max = RESULT_KIB_MAX))]
     pub result_kib: Option<u16>,
     /// What the program may touch: `[mcp.NAME.sandbox]`. Without it it is confined as every server's is.

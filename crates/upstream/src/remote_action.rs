@@ -10,7 +10,8 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, Sandboxed, ToolError,
+    Action, AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, ResultBudget, Sandboxed,
+    ToolError,
 };
 use wire::completion::{self, Reference};
 use wire::message::Text;
@@ -72,7 +73,8 @@ impl RemoteAction {
         };
         let mut definition = definition(action.name(), action.name(), settings)?;
         // A task holds the result of a call of a tool.
-        definition.result_bytes_max = settings.result_bytes_max.filter(|_| asked == Asked::Task);
+        definition.result_budget =
+            if asked == Asked::Task { settings.result_budget } else { ResultBudget::Whole };
         let (action, method) = (Some(action), method.into());
         Some(RemoteAction { definition, action, method, asked, is_repeatable, target })
     }

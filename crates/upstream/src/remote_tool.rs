@@ -11,8 +11,8 @@ use std::sync::{Arc, Weak};
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, Sandboxed, ToolError,
-    ToolName,
+    AnyTool, Arguments, Context, Definition, Effect, Listing, Origin, Outcome, Payload, ResultBudget,
+    Sandboxed, ToolError, ToolName,
 };
 use wire::message::Text;
 use wire::param_headers::ParamHeaders;
@@ -96,7 +96,7 @@ impl RemoteTool {
             marked_destructive: tool.hints.destructive == Some(true),
             input_schema: tool.input_schema.bytes(),
             output_schema: tool.output_schema.map(|schema| schema.bytes()),
-            result_bytes_max: settings.result_bytes_max,
+            result_budget: settings.result_budget,
             listing: Listing::Relayed(text.bytes()),
             ..unknown(name, &tool.description, settings)
         };
@@ -282,7 +282,7 @@ pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) ->
         input_schema: Bytes::from_static(b"{}"),
         validate: settings.validate,
         output_schema: None,
-        result_bytes_max: None,
+        result_budget: ResultBudget::Whole,
         listing: Listing::Relayed(Bytes::from_static(b"{}")),
     }
 }

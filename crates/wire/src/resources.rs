@@ -1,5 +1,8 @@
 //! The messages about resources: reading, watching and listing them.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::error::WireError;
 use crate::object_writer::ObjectWriter;
 use crate::paging::{self, Page};
@@ -31,6 +34,26 @@ pub fn read_list_result(result: &Text) -> Option<Page> {
 /// Reads an upstream's answer to `resources/templates/list`; nothing if it is no list of templates at all.
 pub fn read_templates_result(result: &Text) -> Option<Page> {
     paging::read_page(result, "resourceTemplates", "uriTemplate", |_| true)
+}
+
+/// What a resource holds.
+#[derive(Debug, Clone, Copy)]
+pub enum Contents<'a> {
+    /// Text.
+    Text(&'a str),
+    /// Any bytes.
+    Blob(&'a [u8]),
+}
+
+/// Appends the result of reading one resource as an object.
+pub fn write_read_result(out: &mut Vec<u8>, uri: &str, mime: &str, contents: Contents<'_>) {
+    out.extend_from_slice(b"{\"contents\":[");
+    let resource = ObjectWriter::begin(out).string("uri", uri).string("mimeType", mime);
+    match contents {
+        Contents::Text(text) => resource.string("text", text).end(),
+        Contents::Blob(bytes) => resource.string("blob", &*STANDARD.encode(bytes)).end(),
+    }
+    out.extend_from_slice(b"]}");
 }
 
 /// The `data` member of the error about a resource that does not exist, as JSON text.
@@ -106,6 +129,15 @@ mod tests {
         let page = read_templates_result(&templates).expect("a list");
         assert_eq!(page.entries[0].key, "a:{b}");
         assert!(read_list_result(&templates).is_none() && read_templates_result(&list).is_none());
+    }
+
+    #[test]
+    fn what_is_read_is_text_or_bytes() {
+        let mut out = Vec::new();
+        write_read_result(&mut out, "a:b", "text/plain", Contents::Text("a\n"));
+        write_read_result(&mut out, "a:b", "a/b", Contents::Blob(b"\0"));
+        expect![[r#"{"contents":[{"uri":"a:b","mimeType":"text/plain","text":"a\n"}]}{"contents":[{"uri":"a:b","mimeType":"a/b","blob":"AA=="}]}"#]]
+            .assert_eq(&String::from_utf8(out).expect("UTF-8"));
     }
 
     #[test]

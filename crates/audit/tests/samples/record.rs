@@ -45,6 +45,7 @@ pub(crate) fn record(call_id: &str) -> Record {
         hosts: Vec::new(),
         hosts_more: 0,
         folders: Vec::new(),
+        artifacts: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,
         code: None,

@@ -81,6 +81,9 @@ impl Settling<'_> {
     }
 
     pub(super) fn rates(&mut self, limits: &Limits) -> Option<gate::Rates> {
+        if let Some(why) = limits.result.fault() {
+            self.report(&["limits", "result"], format!("limits.result: {why}"));
+        }
         let rates = gate::Rates::new(limits.rate, &limits.callers, &limits.tools, &limits.upstreams);
         for problem in rates.as_ref().err().into_iter().flatten() {
             let [table, name] = &problem.keys;

@@ -57,7 +57,7 @@ mod tests {
             input_schema: Bytes::from_static(b"{}"),
             validate: Validate::Strict,
             output_schema: None,
-            result_bytes_max: None,
+            result_budget: tool_api::ResultBudget::Whole,
             listing: Listing::Relayed(Bytes::new()),
         };
         let held: Scopes = held.iter().map(|scope| policy::Scope::parse(scope).expect("a scope")).collect();

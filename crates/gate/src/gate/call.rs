@@ -15,9 +15,8 @@ use std::sync::Arc;
 
 use audit::Hash;
 use bytes::Bytes;
-use policy::{Caller, Via};
-use sandbox::Root;
-use tool_api::{Action, Arguments, ArgumentsFault, CallId, Client, Origin, Outcome, RESULT_READ, ToolError};
+use policy::Caller;
+use tool_api::{Arguments, ArgumentsFault, CallId, Client, Listener, Need, Outcome, ToolError};
 
 use super::Gate;
 use crate::admitted::{Admitted, Identity, Ran};
@@ -25,7 +24,6 @@ use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
-use crate::cut::{Cutting, Place};
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::hands::Hands;
@@ -36,7 +34,6 @@ use crate::redaction;
 use crate::repeats::{Known, Ticket};
 use crate::request::Call;
 use crate::result;
-use crate::result_cache::Owner;
 use crate::ruleset::Ruleset;
 use crate::run::{self, Live};
 use crate::target::Target;
@@ -92,7 +89,7 @@ impl Gate {
             let result = match admission {
                 Ok(Admission::Run(admitted)) => {
                     let ran = self.run(*admitted, &mut call, &ruleset, &mut record).await;
-                    let result = self.finish(ran, &mut record).await;
+                    let result = self.finish(ran, call.listener.take(), &ruleset, &mut record).await;
                     let result = record.told(result);
                     if let Some(ticket) = &ticket {
                         Box::pin(self.repeats.end(ticket, &result)).await;
@@ -176,7 +173,6 @@ impl Gate {
         Ok(Admission::Run(Box::new(Admitted {
             identity: Identity {
                 id,
-                conversation: conversation(call, &caller),
                 caller,
                 offered,
                 action,
@@ -206,18 +202,20 @@ impl Gate {
         let client = std::mem::take(&mut call.client);
         let live = Live {
             cancel: call.cancel.clone(),
-            listener: call.listener.take(),
+            listener: call.listener.clone(),
             client: Client { caller: admitted.identity.caller.id().clone(), ..client },
         };
-        // A hand for the one tool that needs it: an owner is several texts, which every call would make.
-        let definition = admitted.identity.offered.definition();
-        let reads_on = definition.origin == Origin::BuiltIn && definition.name.as_str() == RESULT_READ;
-        let results = reads_on.then(|| self.results.of(result_owner(&admitted.identity, &self.files)));
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
-        let has_needs = !admitted.identity.offered.definition().listing.needs().is_empty();
-        let notes = has_needs.then(|| record.notes());
-        let asking = notes.as_ref().map(|notes| self.in_run(&admitted, (&*call, &live), ruleset, notes));
+        let needs = offered.definition().listing.needs();
+        let notes = (!needs.is_empty()).then(|| record.notes());
+        let keeper = notes.as_ref().filter(|_| needs.contains(&Need::Artifacts));
+        let keeper = keeper.and_then(|_| self.keeper(&admitted.identity, live.listener.clone(), record));
+        let may_want = needs.iter().any(|need| *need != Need::Artifacts);
+        let asking = notes
+            .as_ref()
+            .filter(|_| may_want)
+            .map(|notes| self.in_run(&admitted, (&*call, &live), ruleset, notes));
         let (wishes, answering) = asking.unwrap_or_default();
         let hands = Hands {
             sandbox: self.sandbox.as_ref(),
@@ -226,42 +224,37 @@ impl Gate {
             telemetry: &self.telemetry,
             notes,
             wishes,
+            keeper,
         };
-        let ran = run::run(hands, &self.redactor, results, admitted, live, answering).await;
+        let ran = run::run(hands, &self.redactor, admitted, live, answering).await;
         // Its server may have been started for this call.
         record.lives_in(offered.tool().sandboxed());
         ran
     }
 
-    async fn finish(&self, ran: Ran, record: &mut RecordScope<'_>) -> Result<Outcome, Failure> {
+    async fn finish(
+        &self,
+        ran: Ran,
+        listener: Option<Arc<dyn Listener>>,
+        ruleset: &Ruleset,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Outcome, Failure> {
         let Ran { identity, on_result, in_messages, result } = ran;
         record.step("run", result.is_ok());
         record.found_by_rules(in_messages);
         let (offered, redactor) = (identity.offered.clone(), self.redactor.clone());
         let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
-        let cutting = self.cutting(&identity, bytes);
-        let clean = move || result::clean(&offered, on_result, &redactor, cutting, result);
+        let clean = move || result::clean(&offered, on_result, &redactor, result);
         let cleaned = self.large.sized(bytes, identity.id, clean).await?;
         record.found_by_rules(cleaned.findings);
         record.redacted(cleaned.redacted);
         record.step("clean", cleaned.is_sound);
-        self.round_trips.close(&identity, cleaned.result?).await
-    }
-
-    /// How the result of a call is cut that may be too long for one answer; nothing if it is to stay whole, as for whoever
-    /// cannot read on.
-    fn cutting(&self, identity: &Identity, bytes: usize) -> Option<Cutting> {
-        let bytes_max = identity.offered.definition().result_bytes_max.filter(|most| bytes > *most)?;
-        // On the command line a person or a script reads, to whom no part is of use.
-        if identity.caller.via() == Via::CommandLine {
-            return None;
+        let mut outcome = cleaned.result?;
+        let bytes = outcome.payload.bytes();
+        if let Some(cutting) = self.cutting(&identity, bytes, listener, ruleset, record) {
+            outcome = self.large.think(identity.id, move || cutting.cut(outcome)).await??;
         }
-        let offer = self.catalog.offer();
-        let reader = offer.get(RESULT_READ).filter(|tool| tool.definition().origin == Origin::BuiltIn)?;
-        let place = if identity.action == Some(Action::GetTask) { Place::Task } else { Place::Call };
-        let owner = result_owner(identity, &self.files);
-        let cache = self.results.clone();
-        self.may_see(&identity.caller, reader).then_some(Cutting { bytes_max, place, owner, cache })
+        self.round_trips.close(&identity, outcome).await
     }
 
     /// Strikes secrets out of what comes of a call that does not run.
@@ -467,22 +460,6 @@ impl Gate {
             return Err(outdated.refusal.into());
         }
         Ok(candidate)
-    }
-}
-
-/// The conversation that a call is of, if it can be told from the caller's others: what is behind one pipe is one client.
-fn conversation(call: &Call<'_>, caller: &Caller) -> Option<u64> {
-    let is_told = call.client.over.is_some() || caller.via() == Via::Stdio;
-    is_told.then_some(call.client.conversation)
-}
-
-/// Whose a call's result is.
-fn result_owner(identity: &Identity, files: &Root) -> Owner {
-    Owner {
-        caller: identity.caller.id().clone(),
-        key: identity.caller.key_id().cloned(),
-        conversation: identity.conversation,
-        workspace: files.path().to_string_lossy().into_owned(),
     }
 }
 

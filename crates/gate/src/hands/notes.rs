@@ -23,6 +23,10 @@ struct Noted {
     answers: Vec<(Destination, Approved)>,
     /// What they said of files and folders beyond what the call sees: each, and whether it was to be written.
     folders: Vec<(PathBuf, bool, Approved)>,
+    /// The ids of what the call has written down.
+    artifacts: Vec<Arc<str>>,
+    /// How many places were struck out of it.
+    struck: u32,
 }
 
 impl Notes {
@@ -50,6 +54,26 @@ impl Notes {
             Wish::Host(to) => noted.answers.push((to.clone(), approved)),
             Wish::Folder { path, writes } => noted.folders.push((path.clone(), *writes, approved)),
         });
+    }
+
+    /// The call has made an artifact.
+    pub(crate) fn keeps(&self, id: Arc<str>) {
+        self.with(|noted| noted.artifacts.push(id));
+    }
+
+    /// Places were struck out of one.
+    pub(crate) fn struck(&self, count: u32) {
+        self.with(|noted| noted.struck = noted.struck.saturating_add(count));
+    }
+
+    /// The ids of its artifacts by now.
+    pub(crate) fn artifacts(&self) -> Vec<Arc<str>> {
+        self.with(|noted| noted.artifacts.clone())
+    }
+
+    /// How many places were struck out of them by now.
+    pub(crate) fn struck_places(&self) -> u32 {
+        self.with(|noted| noted.struck)
     }
 
     /// How programs ran, as far as it is known by now; nothing if none ran.

@@ -10,8 +10,8 @@ use gate::{Action, Block, Catalog, Definition, Features, Item, Outcome, Payload}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Need, Structured, Tool, ToolError,
-    Validate, builtin,
+    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Need, ResultBudget, Structured, Tool,
+    ToolError, Validate, builtin,
 };
 
 /// Text of a result of `u` that is shown at once.
@@ -151,14 +151,39 @@ struct Part {
 struct ReadOn;
 
 impl Tool for ReadOn {
-    const ABOUT: About = about(tool_api::RESULT_READ, Effect::Reads);
+    const ABOUT: About = About {
+        needs: &[Need::Artifacts],
+        timeout: Duration::from_secs(10),
+        ..about(tool_api::ARTIFACT_READ, Effect::Reads)
+    };
     type Input = Part;
     type Output = Document;
     async fn run(&self, Part { id, offset }: Part, cx: &Context) -> Result<Document, ToolError> {
-        let found = cx.results.as_ref().and_then(|results| results.find(&id));
-        let result = found.ok_or_else(|| ToolError::new("gone", "no such result"))?;
-        let part = result.part(offset);
-        Ok(Document(vec![Block::Text(result.text(&part).to_owned()), Block::Text(result.mark(&id, &part))]))
+        let found = cx.artifacts()?.open(&id).await?;
+        let found = found.ok_or_else(|| ToolError::new("gone", "no such artifact"))?;
+        let mut bytes = vec![0; 1024];
+        let count = found.read_at(offset as u64, &mut bytes).expect("it can be read");
+        let text = String::from_utf8_lossy(&bytes[..count]).into_owned();
+        Ok(Document(vec![Block::Text(text), Block::Text(format!("[of {} bytes]", found.artifact().bytes))]))
+    }
+}
+
+/// Writes down what is said to it, and then says how much that was.
+struct Note;
+
+impl Tool for Note {
+    const ABOUT: About =
+        About { needs: &[Need::Artifacts], timeout: Duration::from_secs(10), ..about("note", Effect::Reads) };
+    type Input = Said;
+    type Output = Document;
+    async fn run(&self, Said { text }: Said, cx: &Context) -> Result<Document, ToolError> {
+        let mut writer = cx.artifacts()?.create("note", tool_api::TEXT).await?;
+        for piece in text.into_bytes().chunks(5) {
+            writer.write(Bytes::copy_from_slice(piece)).await?;
+        }
+        let artifact = writer.finish().await?;
+        let told = format!("{} bytes, call artifact_read with id: {}", artifact.bytes, artifact.id);
+        Ok(Document(vec![Block::Text(told)]))
     }
 }
 
@@ -191,6 +216,7 @@ impl AnyTool for Far {
             "u_lies" => {
                 Payload::Relayed { result: heard(), structured: Some(Bytes::from_static(br#"{"n":"one"}"#)) }
             }
+            "u_facts" => Payload::Relayed { result: heard(), structured: Some(heard()) },
             "u_delves" => Payload::Relayed { result: heard(), structured: Some(deep()) },
             _ => Payload::Relayed { result: heard(), structured: None },
         };
@@ -235,14 +261,17 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         builtin(Long),
         builtin(Wait),
         builtin(ReadOn),
+        builtin(Note),
     ]);
     let numbers =
         Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
     let mut tools: Vec<_> =
         ["u_read", "u_asks", "u_keeps", "u_works", "u_beside"].map(|name| offered(far(name))).into();
     tools.push(offered(Definition { marked_destructive: true, ..far("u_drop") }));
-    tools.push(offered(Definition { result_bytes_max: Some(RESULT_BYTES_MAX), ..far("u_long") }));
-    tools.push(offered(Definition { result_bytes_max: Some(RESULT_BYTES_MAX), ..far("u_fails") }));
+    let budget = ResultBudget::Bytes(RESULT_BYTES_MAX);
+    for name in ["u_long", "u_fails", "u_facts"] {
+        tools.push(offered(Definition { result_budget: budget, ..far(name) }));
+    }
     tools.push(offered(Definition {
         input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#),
         ..far("u_bad")
@@ -261,9 +290,9 @@ pub(crate) fn catalog() -> Arc<Catalog> {
     tools.push(offered(Definition { input_schema: many_parts(), ..far("u_dives") }));
     let item = |key: &str| Item { key: key.into(), listing: Bytes::from_static(b"{}") };
     let action = |action: Action| {
-        let result_bytes_max = (action == Action::GetTask).then_some(RESULT_BYTES_MAX);
+        let result_budget = if action == Action::GetTask { budget } else { ResultBudget::Whole };
         let name = format!("u_{}", action.name());
-        (action, offered(Definition { effect: Effect::Reads, result_bytes_max, ..far(&name) }))
+        (action, offered(Definition { effect: Effect::Reads, result_budget, ..far(&name) }))
     };
     let held =
         Held { tool: offered(far("u_new")), why: "`u_new` is new, and nobody has accepted it yet".into() };

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use artifacts::Artifacts;
 use bytes::Bytes;
 use gate::{
     Approvals, Block, Call, Caller, Cancel, Client, Failure, Gate, Input, Outcome, Parts, Payload,
@@ -64,15 +65,18 @@ impl World {
         let files = tool_api::Root::open(workspace.path(), tool_api::Access::ReadWrite).unwrap();
         let writable = sandbox::Writable::new(&case.writable).unwrap();
         files.protect(&sandbox::ProtectedPaths { writable, ..Default::default() });
+        let store = Arc::new(store::SqliteStore::at(&state));
         let gate = Gate::new(Parts {
             catalog: samples::catalog(),
             ruleset: ruleset(case, workspace.path()),
             redactor,
-            approvals: Approvals::with_clock(Arc::new(store::SqliteStore::at(&state)), now_ms),
+            approvals: Approvals::with_clock(store.clone(), now_ms),
             audit_log: audit_log.clone(),
             files,
         })
         .unwrap();
+        let artifacts = Artifacts::new(&state, store, artifacts::Limits::default(), now_ms);
+        let gate = gate.with_artifacts(Arc::new(artifacts));
         let caller = case.who.caller();
         World {
             gate,
@@ -196,9 +200,9 @@ impl World {
     }
 }
 
-/// The id of a result that is told in parts.
+/// The id of an artifact.
 fn result_id(told: &str) -> Option<String> {
-    let (_, from) = told.split_once("call result_read with id: ")?;
+    let from = [" with id: ", "(id: "].iter().find_map(|before| Some(told.split_once(before)?.1))?;
     let id: String =
         from.trim_start_matches(['\\', '"']).chars().take_while(char::is_ascii_hexdigit).collect();
     Some(id)
@@ -258,8 +262,9 @@ pub(crate) fn record(line: &Value) -> String {
     let of_rules: String =
         decided(line).filter_map(|one| Some(format!(" {}", one.strip_prefix("ai_rules ")?))).collect();
     let struck = line["redactions"].as_u64().map_or(String::new(), |count| format!(" struck {count}"));
+    let kept = line["artifacts"].as_array().map_or(String::new(), |ids| format!(" kept {}", ids.len()));
     let beside = if line["meta_sha256"].is_string() { " beside" } else { "" };
-    format!("{}{code} [{checks}]{of_rules}{struck}{beside}", line["outcome"].as_str().unwrap())
+    format!("{}{code} [{checks}]{of_rules}{struck}{kept}{beside}", line["outcome"].as_str().unwrap())
 }
 
 /// All that had a say: the rules, and the person who was asked.

@@ -22,7 +22,7 @@ pub(crate) fn definition(upstream: Option<&str>, name: &str, effect: Effect) -> 
         input_schema: Bytes::from_static(b"{}"),
         validate: Validate::Strict,
         output_schema: None,
-        result_bytes_max: None,
+        result_budget: tool_api::ResultBudget::Whole,
         listing: Listing::Relayed(Bytes::new()),
     }
 }

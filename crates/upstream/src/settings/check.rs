@@ -10,6 +10,8 @@ use std::fmt::Display;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tool_api::ResultBudget;
+
 use super::checked::{Inherits, Settings};
 use super::limits::{
     CALL_TIMEOUT_MAX, CALL_TIMEOUT_MIN, LIST_TIMEOUT, Life, Limits, PROCESSES, START_TIMEOUT,
@@ -37,10 +39,6 @@ const CONCURRENCY_MAX: u16 = 10_000;
 
 /// Most processes of one server, which are as many as its connections may be beside the first.
 const PROCESSES_MAX: u8 = 16;
-
-/// Text of one result that agents are shown at once, in KiB, unless the table says otherwise: some 25,000 tokens, about as
-/// much as clients take.
-const RESULT_KIB: u16 = 100;
 
 /// What is said of a time that nobody means.
 const NO_TIME: &str = "must be between 1 ms and 24 h";
@@ -74,7 +72,7 @@ impl Config {
         let prefix = check.prefix(self, name);
         let limits = check.limits(self, default_timeout);
         let life = check.life(self);
-        let result_bytes_max = check.result_bytes_max(self);
+        let result_budget = check.result_budget(self);
         let shape = Arc::new(check.shape(self));
         let sandbox = check.sandbox(self);
         let endpoint = check.endpoint(self);
@@ -100,7 +98,7 @@ impl Config {
                     era: self.era,
                     validate: self.validate,
                     errors: self.errors,
-                    result_bytes_max,
+                    result_budget,
                     mask,
                     named,
                     lacks,
@@ -189,15 +187,18 @@ impl Check<'_> {
         }
     }
 
-    fn result_bytes_max(&mut self, config: &Config) -> Option<usize> {
-        let kib = config.result_kib.unwrap_or(RESULT_KIB);
+    fn result_budget(&mut self, config: &Config) -> ResultBudget {
+        let Some(kib) = config.result_kib else { return ResultBudget::Usual };
         if kib > RESULT_KIB_MAX {
             self.wrong(
                 "result_kib",
                 format!("must be between 1 and {RESULT_KIB_MAX}, or 0 for results as they come"),
             );
         }
-        (kib > 0).then(|| usize::from(kib) * 1024)
+        match kib {
+            0 => ResultBudget::Whole,
+            kib => ResultBudget::Bytes(usize::from(kib) * 1024),
+        }
     }
 
     fn life(&mut self, config: &Config) -> Life {

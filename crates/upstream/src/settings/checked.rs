@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use http::header::AUTHORIZATION;
-use tool_api::Validate;
+use tool_api::{ResultBudget, Validate};
 
 use super::confinement::Confined;
 use super::endpoint::Endpoint;
@@ -49,8 +49,8 @@ pub struct Settings {
     pub(crate) validate: Validate,
     /// How the errors of its tools are told.
     pub(crate) errors: Errors,
-    /// Text of one result that is shown at once, in bytes; all of it if absent.
-    pub(crate) result_bytes_max: Option<usize>,
+    /// How much of one result an answer holds.
+    pub(crate) result_budget: ResultBudget,
     /// What nobody else should read, made of the endpoint, of what references have led to and of what we sign in with.
     pub(super) mask: Mask,
     /// Those of its secrets that nobody may read in other servers' words either.
@@ -102,7 +102,7 @@ impl Settings {
                 mask.values(),
                 lacks,
             );
-            let manner = (settings.era, settings.validate, settings.errors, settings.result_bytes_max);
+            let manner = (settings.era, settings.validate, settings.errors, settings.result_budget);
             (name, enabled, limits, life, shape, prefix, trust, way, manner)
         }
         meant(self) == meant(other)
@@ -254,7 +254,7 @@ mod tests {
             era: EraChoice::default(),
             validate: Validate::default(),
             errors: Errors::default(),
-            result_bytes_max: None,
+            result_budget: ResultBudget::Whole,
             mask,
             named,
             lacks,

@@ -10,8 +10,8 @@ const HEAD: &str = "# Built-in tools
 
 <!-- Made by `cargo xtask docs` from `toolcrib tools list --json`. -->
 
-What the program offers before any upstream is added, in the words an agent sees. Beside upstreams there is also `result_read`, for
-[results that are too long](upstreams.md#results-that-are-too-long).
+What the program offers before any upstream is added, in the words an agent sees. Beside upstreams and declared
+tools there are also `artifact_read` and `artifact_search`, for [results that are too large](artifacts.md).
 ";
 
 pub(super) fn page(program: &Program) -> anyhow::Result<String> {
