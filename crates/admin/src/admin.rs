@@ -7,6 +7,7 @@ use schemars::{Schema, schema_for};
 use serde_json::Value;
 
 use crate::approvals;
+use crate::artifacts::{self, ArtifactPart};
 use crate::audit_log::{self, AuditPart};
 use crate::by::By;
 use crate::fault::Fault;
@@ -25,6 +26,8 @@ use crate::trust::{self, TrustPart};
 pub struct Admin {
     /// Questions, answers and standing permissions.
     pub approvals: Arc<Approvals>,
+    /// Results that were too large for an answer.
+    pub artifacts: ArtifactPart,
     /// API keys.
     pub keys: Keys,
     /// Kept secrets.
@@ -53,6 +56,9 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<approvals::Grants>(),
     Listed::of::<approvals::Revoke>(),
     Listed::of::<approvals::Reset>(),
+    Listed::of::<artifacts::List>(),
+    Listed::of::<artifacts::Read>(),
+    Listed::of::<artifacts::Remove>(),
     Listed::of::<keys::Create>(),
     Listed::of::<keys::List>(),
     Listed::of::<keys::Revoke>(),
@@ -154,6 +160,7 @@ macro_rules! parts {
 
 parts! {
     Approvals: approvals,
+    ArtifactPart: artifacts,
     Keys: keys,
     SecretPart: secrets,
     AuditPart: audit_log,

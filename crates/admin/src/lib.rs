@@ -4,6 +4,7 @@
 
 mod admin;
 pub mod approvals;
+pub mod artifacts;
 pub mod audit_log;
 mod by;
 pub mod diagnosis;

@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use admin::artifacts::ArtifactPart;
 use admin::audit_log::AuditPart;
 use admin::folders::{DeclaringFolder, FoldersPart};
 use admin::import::{Environment, ImportPart, ImportSource, Ourselves};
@@ -19,6 +20,7 @@ use admin::secrets::SecretPart;
 use admin::servers::ServersPart;
 use admin::trust::TrustPart;
 use admin::{Admin, Fault, Running};
+use artifacts::Artifacts;
 use config::{self, Draft, Kept, Loaded, Problems, Settings, Surroundings, Unfollowed, Uses};
 use gate::Approvals;
 use pins::PinStore;
@@ -48,6 +50,7 @@ pub fn all(
     let (keys, running) = (keys(settings), running(kept.state()));
     Ok(Admin {
         approvals: keys.approvals.clone(),
+        artifacts: artifacts(settings),
         keys,
         secrets: secrets(&kept, &uses, running.clone()),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
@@ -58,6 +61,13 @@ pub fn all(
         rules: rules(settings),
         trust: trust(&loaded, running),
     })
+}
+
+/// What operations on artifacts work on.
+pub fn artifacts(settings: &Settings) -> ArtifactPart {
+    let store = settings.kept.store().clone();
+    let artifacts = Artifacts::new(&settings.state, store, settings.artifacts, now_ms);
+    ArtifactPart { artifacts: Arc::new(artifacts) }
 }
 
 /// What operations on API keys work on.

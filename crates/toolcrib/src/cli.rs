@@ -2,6 +2,7 @@
 //! is in its file below `commands/`.
 
 mod approvals;
+mod artifacts;
 mod audit;
 mod keys;
 mod known;
@@ -21,6 +22,7 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 use config::Flags;
 
 pub(crate) use approvals::Approvals;
+pub(crate) use artifacts::Artifacts;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
 pub(crate) use keys::Keys;
 pub(crate) use manifest::Manifest;
@@ -130,6 +132,9 @@ pub(crate) enum Command {
     /// Create and revoke the keys that callers over HTTP use.
     #[command(subcommand)]
     Keys(Keys),
+    /// See, read and remove results that were too large for an answer.
+    #[command(subcommand)]
+    Artifacts(Artifacts),
     /// Read, verify and export the audit log of calls.
     #[command(subcommand)]
     Audit(Audit),

@@ -1,6 +1,7 @@
 //! The commands, one file each. This file is the list of them.
 
 mod approvals;
+mod artifacts;
 mod audit;
 mod caller;
 mod completions;
@@ -63,6 +64,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Approvals(command) => approvals::run(cli, command),
         Command::Secrets(command) => secrets::run(cli, command),
         Command::Keys(command) => keys::run(cli, command),
+        Command::Artifacts(command) => artifacts::run(cli, command),
         Command::Audit(command) => audit::run(cli, command),
         Command::Completions { shell } => completions::run(shell),
         Command::Man { words } => man::run(&words),

@@ -7,6 +7,7 @@ mod servers;
 
 use std::fmt::Debug;
 
+use admin::artifacts;
 use admin::audit_log;
 use admin::import;
 use admin::keys;
@@ -17,7 +18,7 @@ use admin::trust;
 use admin::{Admin, By, Fault, Kind, OPERATIONS, Operation, approvals};
 use pins::Trust;
 use policy::Verdict;
-use sample::{RULES, Sample, SampleBeside, sample, set};
+use sample::{ARTIFACT, RULES, Sample, SampleBeside, sample, set};
 use serde_json::{Value, json};
 
 /// Does it on one sample, and through its serialised form on another; gives what came of it.
@@ -278,6 +279,31 @@ fn what_is_no_operation_or_no_input_is_not_done() {
         assert_eq!(fault.code, code, "{name}: {fault}");
     }
     assert!(!format!("{:?}", set("A")).contains("planted"));
+}
+
+#[test]
+fn artifacts_are_listed_read_and_removed() {
+    let done = |done: Result<Value, Fault>| done.expect("it can be done");
+    let found = done(check(artifacts::List::default()));
+    assert_eq!((&found["bytes"], &found["artifacts"][0]["caller"]), (&json!(8), &json!("local")));
+    let of_nobody = artifacts::List { caller: Some("key:ci".to_owned()) };
+    assert_eq!(done(check(of_nobody)), json!({ "artifacts": [], "bytes": 0 }));
+    let read = |offset, bytes| {
+        let piece = done(check(artifacts::Read { id: ARTIFACT.to_owned(), offset, bytes }));
+        serde_json::from_value::<artifacts::Piece>(piece).expect("a piece").decoded().expect("base64")
+    };
+    assert_eq!(
+        (read(0, None), read(4, Some(3)), read(8, None)),
+        (b"one\ntwo\n".into(), b"two".into(), vec![])
+    );
+    assert_eq!(done(check(artifacts::Remove { id: ARTIFACT.to_owned() }))["id"], ARTIFACT);
+    let id = "f".repeat(32);
+    for fault in [
+        check(artifacts::Remove { id: id.clone() }).expect_err("there is none"),
+        check(artifacts::Read { id, offset: 0, bytes: None }).expect_err("there is none"),
+    ] {
+        assert_eq!((fault.kind, fault.code.as_str()), (Kind::Unknown, "artifact_not_found"));
+    }
 }
 
 #[test]

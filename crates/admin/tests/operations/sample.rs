@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
+use admin::artifacts::ArtifactPart;
 use admin::audit_log::AuditPart;
 use admin::folders::{Agreement, Declaration, DeclaringFolder, FoldersPart, HeldBack, Line};
 use admin::import::{ImportPart, ImportSource, Ourselves, Target};
@@ -18,6 +19,7 @@ use admin::trust::TrustPart;
 use admin::{
     Admin, Answered, By, Fault, KnownTools, Operation as _, Refused, Reloaded, Running, Told, Toolcrib, Tools,
 };
+use artifacts::{About, Artifacts, Limits, Owner};
 use gate::{Approvals, Redactor};
 use pins::PinStore;
 use policy::{Case, Policy};
@@ -226,6 +228,20 @@ pub(crate) static RULES: LazyLock<TempDir> = LazyLock::new(|| {
     folder
 });
 
+/// The id of an artifact that is there.
+pub(crate) const ARTIFACT: &str = "0123456789abcdef0123456789abcdef";
+
+/// Artifacts with one of them.
+fn kept(state: &Path, store: Arc<SqliteStore>) -> Artifacts {
+    let artifacts = Artifacts::new(state, store, Limits::default(), || 1_700_000_000_000);
+    let mut draft = artifacts.draft().expect("a draft");
+    draft.write(b"one\ntwo\n").expect("written");
+    let owner = Owner { caller: "local".into(), key: None, workspace: "/w".into() };
+    let about = About { name: "stdout".into(), media_type: "text/plain".into(), tool: "make".into() };
+    artifacts.keep(draft, ARTIFACT.into(), owner, about).expect("kept");
+    artifacts
+}
+
 /// An administration on a state of its own, with a key `ci` and a secret `TOKEN`.
 pub(crate) struct Sample {
     pub(crate) admin: Admin,
@@ -239,6 +255,7 @@ pub(crate) fn sample() -> Sample {
     let uses = ["TOKEN", "LATER"].map(|name| (name.to_owned(), BTreeSet::from(["mcp.git.env.T".to_owned()])));
     let admin = Admin {
         approvals: approvals.clone(),
+        artifacts: ArtifactPart { artifacts: Arc::new(kept(state.path(), store.clone())) },
         keys: Keys { store: store.clone(), approvals: approvals.clone() },
         secrets: SecretPart {
             sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
