@@ -6,6 +6,7 @@
 
 mod answer;
 mod approvals;
+mod artifacts;
 mod channel;
 mod cors;
 mod detached;
@@ -183,7 +184,10 @@ async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer 
             cors::preflight(request.headers(), page.is_some())
         }
         (path, &Method::OPTIONS)
-            if approvals::is_here(path) || named::name_in(path).is_some() || rest::place(path).is_some() =>
+            if approvals::is_here(path)
+                || artifacts::place(path).is_some()
+                || named::name_in(path).is_some()
+                || rest::place(path).is_some() =>
         {
             cors::preflight(request.headers(), page.is_some())
         }
@@ -215,9 +219,14 @@ async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answ
         (channel::POST_PATH, _) => channel::post(endpoint, &caller, request).await,
         (health::METRICS, method) => Ok(health::metrics(endpoint, &caller, method)),
         (path, _) if approvals::is_here(path) => approvals::handle(endpoint, caller, request).await,
-        (path, _) => match named::name_in(path) {
-            Some(name) => mcp(&door.named.endpoint(endpoint, name)?, caller, request).await,
-            None => rest::handle(door, caller, request).await,
+        (path, method) => match (named::name_in(path), artifacts::place(path)) {
+            (Some(name), _) => mcp(&door.named.endpoint(endpoint, name)?, caller, request).await,
+            (None, Some((workspace, id))) => {
+                let named = workspace.map(|name| door.named.endpoint(endpoint, name)).transpose()?;
+                let endpoint = named.as_ref().unwrap_or(endpoint);
+                artifacts::handle(endpoint, &caller, id, method, request.headers()).await
+            }
+            (None, None) => rest::handle(door, caller, request).await,
         },
     }
 }

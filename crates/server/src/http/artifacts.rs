@@ -1,0 +1,219 @@
+//! Artifacts over HTTP: the bytes of one, whole or a range of them, for its owner. Opening one is a call of `artifact_read`
+//! and passes the gate as such.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures_util::stream;
+use gate::{ArtifactReader, Caller, Cancel, Failure};
+use http_body_util::{BodyExt as _, Either, Full, StreamBody};
+use hyper::body::Frame;
+use hyper::header::{
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, HeaderMap,
+    HeaderName, HeaderValue, IF_NONE_MATCH, IF_RANGE, RANGE, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::{Method, Response, StatusCode};
+use tokio::task::spawn_blocking;
+
+use super::answer::{self, Answer, Answered};
+use super::endpoint::Endpoint;
+use super::{PATH, named};
+
+/// Where artifacts are, behind the path of their workspace.
+const FOLDER: &str = "artifacts";
+
+/// Bytes that are read at once.
+const PIECE_BYTES: usize = 256 * 1024;
+
+/// The methods that it is asked by.
+const METHODS: &str = "GET, HEAD";
+
+/// The workspace, if it has a name, and the id of the artifact that a path names.
+pub(super) fn place(path: &str) -> Option<(Option<&str>, &str)> {
+    let (workspace, id) = path.rsplit_once('/')?;
+    let workspace = workspace.strip_suffix(FOLDER)?.strip_suffix('/')?;
+    let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    match workspace {
+        PATH => is_id.then_some((None, id)),
+        workspace => Some((Some(named::name_in(workspace).filter(|_| is_id)?), id)),
+    }
+}
+
+/// Answers with an artifact.
+pub(super) async fn handle(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    id: &str,
+    method: &Method,
+    headers: &HeaderMap,
+) -> Answered {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        return Ok(answer::not_allowed(METHODS));
+    }
+    let cancel = Cancel::new();
+    let opened = endpoint.server.gate().artifact(caller, id, cancel).await;
+    let reader: Arc<dyn ArtifactReader> = Arc::from(opened.map_err(|failure| refused(&failure))?);
+    let artifact = reader.artifact();
+    let (bytes, etag) = (artifact.bytes, format!("\"{}\"", artifact.sha256));
+    let asked = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    if asked(IF_NONE_MATCH).is_some_and(|tags| tags == "*" || tags.split(',').any(|tag| tag.trim() == etag)) {
+        return Ok(with_etag(answer::empty(StatusCode::NOT_MODIFIED), &etag));
+    }
+    // A range of another version is none of this one.
+    let range = asked(RANGE).filter(|_| asked(IF_RANGE).is_none_or(|tag| tag == etag));
+    let (status, from, to) = match range.map(|range| Range::read(range, bytes)) {
+        None | Some(Range::Whole) => (StatusCode::OK, 0, bytes),
+        Some(Range::Part(from, to)) => (StatusCode::PARTIAL_CONTENT, from, to),
+        Some(Range::Beyond) => {
+            let mut answer =
+                answer::text(StatusCode::RANGE_NOT_SATISFIABLE, "the artifact has no such range\n");
+            set(answer.headers_mut(), CONTENT_RANGE, &format!("bytes */{bytes}"));
+            return Ok(answer);
+        }
+    };
+    let body = match method {
+        &Method::HEAD => Either::Left(Full::default()),
+        _ => Either::Right(pieces(reader.clone(), from, to)),
+    };
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    let headers = answer.headers_mut();
+    set(headers, CONTENT_TYPE, &artifact.media_type);
+    set(headers, CONTENT_LENGTH, &(to - from).to_string());
+    set(headers, ACCEPT_RANGES, "bytes");
+    // What a program has printed is no page of ours.
+    set(headers, X_CONTENT_TYPE_OPTIONS, "nosniff");
+    set(headers, CONTENT_DISPOSITION, "attachment");
+    if status == StatusCode::PARTIAL_CONTENT {
+        set(headers, CONTENT_RANGE, &format!("bytes {from}-{}/{bytes}", to - 1));
+    }
+    Ok(with_etag(answer, &etag))
+}
+
+/// The bytes from one to before another, read as the client takes them. What cannot be read ends the answer early, which its
+/// length tells.
+fn pieces(reader: Arc<dyn ArtifactReader>, from: u64, to: u64) -> super::events::Events {
+    let pieces = stream::unfold((reader, from), move |(reader, at)| async move {
+        let most = PIECE_BYTES.min(usize::try_from(to - at).unwrap_or(PIECE_BYTES));
+        if most == 0 {
+            return None;
+        }
+        let read = spawn_blocking(move || {
+            let mut piece = vec![0; most];
+            let count = reader.read_at(at, &mut piece);
+            count.map(|count| {
+                piece.truncate(count);
+                (Bytes::from(piece), reader)
+            })
+        });
+        match read.await {
+            Ok(Ok((piece, reader))) if !piece.is_empty() => {
+                let next = at + piece.len() as u64;
+                Some((Ok(Frame::data(piece)), (reader, next)))
+            }
+            Ok(Ok(_)) | Err(_) => None,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "an artifact cannot be read");
+                None
+            }
+        }
+    });
+    StreamBody::new(pieces).boxed_unsync()
+}
+
+fn with_etag(mut answer: Answer, etag: &str) -> Answer {
+    set(answer.headers_mut(), ETAG, etag);
+    answer
+}
+
+fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    // What is no header is left out: a media type that a program has made up.
+    if let Ok(value) = HeaderValue::from_str(value) {
+        headers.insert(name, value);
+    }
+}
+
+fn refused(failure: &Failure) -> Box<Answer> {
+    let status = match (failure, failure.code()) {
+        (_, "artifact_not_found" | "unknown_tool") => StatusCode::NOT_FOUND,
+        (_, "rate_limited") => StatusCode::TOO_MANY_REQUESTS,
+        (Failure::Refused(_), _) => StatusCode::FORBIDDEN,
+        (Failure::Tool(_) | Failure::Internal(_), _) => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    let sentence = match status {
+        StatusCode::NOT_FOUND => "there is no artifact of this id for you here; it may be over\n".to_owned(),
+        _ => format!("{failure}\n"),
+    };
+    answer::refusal(status, sentence)
+}
+
+/// What of the bytes is asked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Range {
+    /// All of it: also where the request says what we do not know, or several ranges (RFC 9110, 14.2).
+    Whole,
+    /// From one byte to before another.
+    Part(u64, u64),
+    /// None that is there.
+    Beyond,
+}
+
+impl Range {
+    fn read(text: &str, bytes: u64) -> Range {
+        let Some((first, last)) = text.strip_prefix("bytes=").and_then(|range| range.trim().split_once('-'))
+        else {
+            return Range::Whole;
+        };
+        let (from, to) = match (first.parse::<u64>(), last.parse::<u64>()) {
+            (Ok(from), Ok(last)) if from > last => return Range::Whole,
+            (Ok(from), Ok(last)) => (from, last.saturating_add(1).min(bytes)),
+            (Ok(from), Err(_)) if last.is_empty() => (from, bytes),
+            (Err(_), Ok(count)) if first.is_empty() => (bytes - count.min(bytes), bytes),
+            _ => return Range::Whole,
+        };
+        if from < to { Range::Part(from, to) } else { Range::Beyond }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read() {
+        for (text, expected) in [
+            ("bytes=0-3", Range::Part(0, 4)),
+            ("bytes=4-", Range::Part(4, 10)),
+            ("bytes=-3", Range::Part(7, 10)),
+            ("bytes=-30", Range::Part(0, 10)),
+            ("bytes=8-99", Range::Part(8, 10)),
+            ("bytes=0-18446744073709551615", Range::Part(0, 10)),
+            ("bytes=10-", Range::Beyond),
+            ("bytes=10-12", Range::Beyond),
+            ("bytes=-0", Range::Beyond),
+            ("bytes=3-2", Range::Whole),
+            ("bytes=0-1,3-4", Range::Whole),
+            ("bytes=-", Range::Whole),
+            ("bytes=a-b", Range::Whole),
+            ("lines=0-1", Range::Whole),
+            ("", Range::Whole),
+        ] {
+            assert_eq!(Range::read(text, 10), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_name_a_workspace_and_an_id() {
+        for (path, expected) in [
+            ("/mcp/artifacts/ab12", Some((None, "ab12"))),
+            ("/mcp/review/artifacts/ab12", Some((Some("review"), "ab12"))),
+            ("/mcp/artifacts/", None),
+            ("/mcp/artifacts", None),
+            ("/mcp/artifacts/a%2f", None),
+            ("/mcp/a/b/artifacts/ab12", None),
+            ("/artifacts/ab12", None),
+        ] {
+            assert_eq!(place(path), expected, "{path}");
+        }
+    }
+}
