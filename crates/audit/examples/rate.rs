@@ -47,6 +47,7 @@ fn record(id: &Arc<str>) -> Record {
             claims: None,
             arguments: None,
             definition_sha256: Some(Hash::of(b"definition")),
+            dry_run: None,
             trace_id: None,
         },
         verdicts: Cow::Borrowed(&[

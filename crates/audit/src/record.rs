@@ -73,6 +73,9 @@ pub struct Opening {
     /// The hash of the tool's definition that the call was admitted by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub definition_sha256: Option<Hash>,
+    /// `true` for a dry run, which changes nothing; the plan that a call in earnest follows; `None` for any other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dry_run: Option<Arc<str>>,
     /// The trace that the call belongs to (W3C Trace Context, 32 hexadecimal digits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<Arc<str>>,

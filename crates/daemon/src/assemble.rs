@@ -129,8 +129,8 @@ pub fn ruleset(settings: Settings) -> Ruleset {
 /// What the programs of calls may use by these settings.
 fn programs(settings: &Settings) -> ProgramSettings {
     let Confinement { waived, read, write, hosts, asks, proxy, limits } = settings.sandbox.clone();
-    let surroundings = settings.locale.clone();
-    ProgramSettings { limits, waived, read, write, hosts, asks, proxy, surroundings }
+    let (surroundings, asides) = (settings.locale.clone(), settings.state.clone());
+    ProgramSettings { limits, waived, read, write, hosts, asides, asks, proxy, surroundings }
 }
 
 /// The folder that the tools of our own work in.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tool_api::{ArgumentsFault, CallId, Sandboxed, ToolError};
 
 use crate::clock::time;
+use crate::dry_run::PlanFault;
 use crate::repeats::RequestFault;
 use crate::schema::Violation;
 use crate::seal::StateFault;
@@ -71,6 +72,12 @@ pub enum Refusal {
     /// It bears the request id of an earlier call.
     #[error("{0}")]
     Repeated(RequestFault),
+    /// Nobody can say what it would change without having it done.
+    #[error("there is no dry run of `{0}`; nothing was done: call it as it is, or go on without it")]
+    NoDryRun(String),
+    /// It is not what a dry run has shown.
+    #[error("{0}")]
+    NotPlanned(PlanFault),
     /// A rule forbids it.
     #[error("refused by policy: {0}")]
     Denied(Ruling),
@@ -277,6 +284,8 @@ impl Refusal {
             Refusal::HeaderMismatch(_) => "header_mismatch",
             Refusal::BadState(_) => "bad_request_state",
             Refusal::Repeated(fault) => fault.code(),
+            Refusal::NoDryRun(_) => "dry_run_unsupported",
+            Refusal::NotPlanned(fault) => fault.code(),
             Refusal::Denied(_) => "policy_denied",
             Refusal::RuleBlocked(_) => "rule_blocked",
             Refusal::NeedsApproval(_) | Refusal::ApprovalPending(_) => "approval_required",

@@ -2,6 +2,7 @@
 
 mod artifact;
 mod call;
+mod dry_run;
 mod in_run;
 mod repeat;
 
@@ -22,6 +23,7 @@ use tool_api::{Action, Arguments, CallId};
 use crate::approvals::Approvals;
 use crate::catalog::Catalog;
 use crate::checks::{self, Quotas, Rate};
+use crate::dry_run::Plans;
 use crate::failure::{Failure, Refusal};
 use crate::find;
 use crate::hands::Sandbox;
@@ -66,6 +68,7 @@ pub struct Gate {
     refusals: Arc<RefusalLimit>,
     large: Large,
     artifacts: Option<Arc<Artifacts>>,
+    plans: Plans,
     sandbox: Option<Sandbox>,
     /// With the name of the workspace there.
     jobs: Option<(Arc<Jobs>, Arc<str>)>,
@@ -88,10 +91,11 @@ impl Gate {
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             files: parts.files,
             round_trips: RoundTrips::new(store.clone(), clock),
-            repeats: Repeats::new(store, clock),
+            repeats: Repeats::new(store.clone(), clock),
             refusals: Arc::default(),
             large: Large::default(),
             artifacts: None,
+            plans: Plans::new(store, clock),
             sandbox: None,
             jobs: None,
         })

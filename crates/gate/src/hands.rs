@@ -14,7 +14,7 @@ use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, Need, Net, Permit, Processes};
+use tool_api::{Artifacts, DryRun, Need, Net, Permit, Processes};
 
 pub(crate) use artifacts::{Keeper, own, refused};
 use hosts::Hosts;
@@ -46,6 +46,8 @@ pub(crate) struct Hands<'g> {
     pub(crate) wishes: Option<Wishes>,
     /// Keeps what the tool writes down; nothing where nothing is kept.
     pub(crate) keeper: Option<Keeper>,
+    /// Takes what would change, if nothing is to.
+    pub(crate) dry_run: Option<Arc<DryRun>>,
 }
 
 /// Those of one call.
@@ -66,7 +68,7 @@ impl Hands<'_> {
         let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else {
             return Given { artifacts, ..Given::default() };
         };
-        let Reach { profile, hosts } = reach(&Wanted {
+        let Reach { mut profile, mut hosts } = reach(&Wanted {
             effect: definition.effect,
             needs: definition.listing.needs(),
             bounds: definition.listing.bounds(),
@@ -75,6 +77,10 @@ impl Hands<'_> {
             settings: self.settings,
             asks: self.wishes.is_some(),
         });
+        if self.dry_run.is_some() {
+            // What is sent cannot be taken back.
+            (profile, hosts) = (profile.map(|profile| profile.with_network(false)), None);
+        }
         let judge = self.wishes.as_ref().map(|wishes| Arc::new(wishes.clone()) as Arc<dyn Judge>);
         let programs = profile.map(|profile| Programs {
             confiner: sandbox.confiner.clone(),
@@ -85,6 +91,7 @@ impl Hands<'_> {
             reads: definition.listing.reads().to_vec(),
             settings: self.settings.clone(),
             files: self.files.clone(),
+            dry_run: self.dry_run.clone(),
             telemetry: self.telemetry.clone(),
             notes: notes.clone(),
         });

@@ -11,6 +11,7 @@ mod checks;
 mod clock;
 mod cut;
 mod deadline;
+mod dry_run;
 mod failure;
 mod find;
 mod gate;
@@ -40,6 +41,7 @@ mod tokens;
 
 pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
+pub use dry_run::{Earnest, PlanFault};
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{ARTIFACTS, Collision, Offer, Offered, Shown, Source, Versions};
 pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
@@ -62,5 +64,6 @@ pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
     Abilities, Action, ArtifactReader, Block, Cancel, Client, Definition, Effect, Event, Features, Hold,
-    Input, Item, Listener, Listing, Outcome, Payload, Progress, Protocol, Sandboxed, ToolError, is_text,
+    Input, Item, Listener, Listing, Outcome, Payload, Planned, Progress, Protocol, Sandboxed, ToolError,
+    is_text,
 };

@@ -19,6 +19,7 @@ use tool_api::{CallId, Cancel, Effect, Outcome, Sandboxed, ToolError};
 use crate::call_span::{self, CallSpan};
 use crate::checks::Findings;
 use crate::clock::now_ms;
+use crate::dry_run::Earnest;
 use crate::failure::{Failure, Refusal};
 use crate::hands::{Notes, reached};
 use crate::offer::Offered;
@@ -134,6 +135,15 @@ impl<'b> RecordScope<'b> {
     /// The hash of the arguments as they came, once it is noted.
     pub(crate) fn arguments_hash(&self) -> Option<Hash> {
         self.record.opening.arguments_sha256
+    }
+
+    /// Notes that the call changes nothing, or which dry run it follows.
+    pub(crate) fn earnest(&mut self, earnest: &Earnest) {
+        self.record.opening.dry_run = match earnest {
+            Earnest::Real => None,
+            Earnest::Dry => Some(Arc::from("true")),
+            Earnest::Planned(plan) => Some(kept_of(plan, self.redactor)),
+        };
     }
 
     /// Notes the caller's own `_meta`.

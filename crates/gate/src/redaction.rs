@@ -17,8 +17,12 @@ pub(crate) fn strike(
 ) -> (Result<Outcome, Failure>, u32) {
     let mut striking = Striking { redactor, count: 0 };
     let result = match result {
-        Ok(Outcome { payload, is_error, sandboxed }) => {
-            Ok(Outcome { payload: striking.payload(payload), is_error, sandboxed })
+        Ok(mut outcome) => {
+            outcome.payload = striking.payload(outcome.payload);
+            if let Some(planned) = &mut outcome.planned {
+                planned.changes.iter_mut().for_each(|(path, _)| striking.text(path));
+            }
+            Ok(outcome)
         }
         Err(Failure::Tool(error)) => Err(Failure::Tool(striking.error(error))),
         Err(Failure::Refused(refusal)) => Err(Failure::Refused(striking.refusal(refusal))),

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use tool_api::{Cancel, Client, Definition, Input, Listener};
 
 use crate::approvals::{Asker, Forms};
+use crate::dry_run::Earnest;
 use crate::target::Target;
 
 /// Compares what a transport has read beside a call with the tool's definition and the arguments. An error says how they
@@ -38,6 +39,8 @@ pub struct Call<'a> {
     pub request_id: Option<Arc<str>>,
     /// What the caller says of itself and of what the call is about, as JSON text. It is noted, and nobody believes it.
     pub claims: Option<Arc<str>>,
+    /// Whether it changes something, or only says what it would change.
+    pub earnest: Earnest,
     /// Asks the client's user while the call runs, if the client can be asked then.
     pub forms: Option<&'a dyn Forms>,
     /// The job that it runs for, or may become.
@@ -68,6 +71,7 @@ impl<'a> Call<'a> {
             askers: Arc::default(),
             request_id: None,
             claims: None,
+            earnest: Earnest::Real,
             forms: None,
             job: None,
         }

@@ -60,13 +60,15 @@ pub(crate) async fn run(
     );
 
     // What is in `obeyed` a person was asked about, or the call would not be here.
-    let files = hands.files.narrowed(access(definition.effect)).agreeing(&obeyed);
+    let access = if hands.dry_run.is_some() { Access::Read } else { access(definition.effect) };
+    let files = hands.files.narrowed(access).agreeing(&obeyed);
     let cx = Context {
         meta,
         client: live.client,
         input,
         key,
         secrets: Some(redaction::secrets(redactor)),
+        dry_run: hands.dry_run.clone(),
         processes: given.processes,
         net: given.net,
         artifacts: given.artifacts,

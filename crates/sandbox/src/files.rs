@@ -7,6 +7,7 @@ mod for_programs;
 mod inside;
 mod obeyed;
 mod path_names;
+mod preview;
 mod protected;
 mod read;
 mod root;

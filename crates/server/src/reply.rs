@@ -1,5 +1,6 @@
 //! From outcomes and failures to protocol. The only place where our errors become wire.
 
+mod dry_run;
 mod facts;
 mod failure;
 mod modern;
@@ -53,6 +54,7 @@ fn outcome_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
     let start = out.len();
     payload_text(out, facts, outcome);
     sandbox::add(out, start, outcome.sandboxed.as_deref());
+    dry_run::add(out, start, outcome.planned.as_deref());
 }
 
 fn payload_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use gate::{Action, Call, Caller, Cancel, Client, Failure, Refusal, Target};
+use gate::{Action, Call, Caller, Cancel, Client, Earnest, Failure, Refusal, Target};
 use wire::{relayed::Relayed, resources};
 
 use crate::Server;
@@ -64,6 +64,7 @@ async fn act(
         askers: Arc::default(),
         request_id: None,
         claims: None,
+        earnest: Earnest::Real,
         forms: None,
         job: None,
     };

@@ -46,6 +46,8 @@ pub enum Kind {
     Pin,
     /// A call that bore a request id, and what came of it. Owner: the caller. Ends when the id may be used anew.
     Request,
+    /// What a dry run has found, by its hash. Ends when nobody may follow it any more.
+    Plan,
     /// A record that was sealed before the store saw it.
     Sealed,
     /// For which servers a secret may be used.
@@ -81,6 +83,7 @@ impl Kind {
             Kind::KeyUse => ("key_use", VALUE_BYTES_MAX),
             Kind::Pin => ("pin", PIN_BYTES_MAX),
             Kind::Request => ("request", VALUE_BYTES_MAX),
+            Kind::Plan => ("plan", VALUE_BYTES_MAX),
             Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
             Kind::SecretUse => ("secret-use", VALUE_BYTES_MAX),
             Kind::SelfTest => ("self_test", ANCHOR_BYTES_MAX),

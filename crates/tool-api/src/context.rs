@@ -8,6 +8,7 @@ use sandbox::Root;
 use crate::artifact::{Artifact, Artifacts};
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
+use crate::dry_run::DryRun;
 use crate::failure::ToolError;
 use crate::net::Net;
 use crate::permit::Permit;
@@ -63,6 +64,8 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
+    /// Set if the call is to change nothing: the tool tells here what it would change.
+    pub dry_run: Option<Arc<DryRun>>,
     /// What starts programs; for tools that say that they need it alone.
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
@@ -85,6 +88,7 @@ impl Context {
             input: None,
             key: None,
             secrets: None,
+            dry_run: None,
             processes: None,
             net: None,
             artifacts: None,

@@ -10,6 +10,7 @@ mod client;
 mod context;
 mod definition;
 mod described;
+mod dry_run;
 mod failure;
 mod features;
 mod hold;
@@ -32,6 +33,7 @@ pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};
 pub use described::{Bounds, DRY_RUN, Described};
+pub use dry_run::{DryRun, Planned};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
 pub use hold::Hold;
@@ -43,7 +45,7 @@ pub use sandboxed::Sandboxed;
 pub use secrets::Secrets;
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Exit;
-pub use sandbox::confine::Limit;
+pub use sandbox::confine::{Change, Limit};
 // And `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
 pub use tool::{AnyTool, Tool, builtin};

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::dry_run::Planned;
 use crate::hold::Hold;
 use crate::sandboxed::Sandboxed;
 
@@ -61,12 +62,14 @@ pub struct Outcome {
     pub is_error: bool,
     /// How the programs of the call ran, if some did. The gate says it.
     pub sandboxed: Option<Box<Sandboxed>>,
+    /// What the call would have changed, if it was a dry run. The gate says it.
+    pub planned: Option<Box<Planned>>,
 }
 
 impl Outcome {
     /// Of a tool that did its work.
     pub fn of(payload: Payload) -> Outcome {
-        Outcome { payload, is_error: false, sandboxed: None }
+        Outcome { payload, is_error: false, sandboxed: None, planned: None }
     }
 }
 

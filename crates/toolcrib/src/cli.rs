@@ -208,6 +208,13 @@ pub(crate) enum Tools {
         /// standard input.
         #[arg(value_name = "NAME=VALUE|JSON")]
         arguments: Vec<String>,
+        /// Change nothing, and print what would change. Not of a server's tools.
+        #[arg(long, conflicts_with = "plan")]
+        dry_run: bool,
+        /// Make the call as this dry run has said, if the files that it changes are as they were: its `plan_hash`, which an
+        /// hour is good for.
+        #[arg(long, value_name = "HASH")]
+        plan: Option<String>,
     },
 }
 
@@ -306,7 +313,7 @@ mod tests {
     fn lines_and_what_they_mean() {
         let call = |name: &str, arguments: &[&str]| {
             let arguments = arguments.iter().map(|&word| word.into()).collect();
-            Command::Tools(Tools::Call { name: name.into(), arguments })
+            Command::Tools(Tools::Call { name: name.into(), arguments, dry_run: false, plan: None })
         };
         let (shared, alone) = (Serving { standalone: false }, Serving { standalone: true });
         let serve = |how| Serve { how, ..Serve::default() };

@@ -29,6 +29,10 @@ pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 pub const PROGRESS_TOKEN: &str = "progressToken";
 /// Our own: by which a call is known if it is sent again.
 pub const REQUEST_ID: &str = "toolcrib/request_id";
+/// Our own: the call changes nothing and says what it would change.
+pub const DRY_RUN: &str = "toolcrib/dry_run";
+/// Our own: the call follows this dry run.
+pub const PLAN_HASH: &str = "toolcrib/plan_hash";
 
 /// The keys of the modern envelope. They say something of one hop and are never passed on as they are.
 pub(crate) const ENVELOPE: [&str; 5] =

@@ -4,11 +4,14 @@
 use std::borrow::Cow;
 
 use crate::error::{Code, WireError};
-use crate::meta::REQUEST_ID;
+use crate::meta::{DRY_RUN, PLAN_HASH, REQUEST_ID};
 use crate::object::Object;
 use crate::object_writer::ObjectWriter;
 use crate::string;
 use crate::text::Text;
+
+/// Longest hash of a plan, in bytes.
+const PLAN_HASH_BYTES_MAX: usize = 64;
 
 /// Longest request id, in bytes.
 const REQUEST_ID_BYTES_MAX: usize = 128;
@@ -27,6 +30,10 @@ pub struct Extras {
     pub progress_token: Option<Text>,
     /// By which the call is known if it is sent again.
     pub request_id: Option<String>,
+    /// Whether the call changes nothing.
+    pub dry_run: bool,
+    /// The dry run that it follows.
+    pub plan_hash: Option<String>,
     /// What the client answered to the questions of the round before, as written.
     pub input_responses: Option<Text>,
     /// The state that the round before gave it.
@@ -47,6 +54,10 @@ impl Extras {
                     None => None,
                     Some(id) => Some(request_id(&id)?),
                 };
+                self.dry_run =
+                    member_in(whole, value, DRY_RUN).map_or(Ok(false), |it| dry_run(it.as_str()))?;
+                let plan = member_in(whole, value, PLAN_HASH);
+                self.plan_hash = plan.map(|plan| plan_hash(plan.as_str())).transpose()?;
                 self.meta = Some(whole.slice(value));
             }
             "inputResponses" | "requestState" if value == "null" => {}
@@ -92,6 +103,22 @@ fn request_id(value: &str) -> Result<String, WireError> {
     id.map(Cow::into_owned).ok_or_else(|| {
         invalid(&format!("\"{REQUEST_ID}\" must be a string of 1 to {REQUEST_ID_BYTES_MAX} bytes"))
     })
+}
+
+/// It may not count as none: its call would change something.
+fn dry_run(value: &str) -> Result<bool, WireError> {
+    match value {
+        "true" => Ok(true),
+        "false" => Ok(false),
+        _ => Err(invalid(&format!("\"{DRY_RUN}\" must be true or false"))),
+    }
+}
+
+/// The same: its call would not be held against the plan.
+fn plan_hash(value: &str) -> Result<String, WireError> {
+    let hash = string::decode_if_string(value).filter(|hash| hash.len() <= PLAN_HASH_BYTES_MAX);
+    hash.map(Cow::into_owned)
+        .ok_or_else(|| invalid(&format!("\"{PLAN_HASH}\" must be a string that a dry run gave")))
 }
 
 fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {

@@ -34,6 +34,7 @@ pub(crate) fn record(call_id: &str) -> Record {
             claims: None,
             arguments: None,
             definition_sha256: None,
+            dry_run: None,
             trace_id: None,
         },
         verdicts: Cow::Borrowed(&[("scope", "pass")]),

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use audit::Hash;
 use bytes::Bytes;
 use policy::Caller;
-use tool_api::{Arguments, ArgumentsFault, CallId, Client, Listener, Need, Outcome, ToolError};
+use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
 
 use super::Gate;
 use crate::admitted::{Admitted, Identity, Ran};
@@ -24,6 +24,7 @@ use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
+use crate::dry_run::Earnest;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::hands::Hands;
@@ -141,6 +142,10 @@ impl Gate {
         let verdict = if was_judged { Ok(()) } else { self.rate.check(&candidate, &ruleset.rates).await };
         record.verdict(RATE, verdict.as_ref().copied());
         verdict?;
+        if call.earnest != Earnest::Real {
+            record.earnest(&call.earnest);
+            Box::pin(self.check_earnest(id, &call.earnest, &mut candidate, &original)).await?;
+        }
 
         let is_asked = !candidate.judgement.consents.is_empty();
         // A client may have asked its user for what a change of the rules has allowed since.
@@ -158,6 +163,10 @@ impl Gate {
         record.write_intent(&call.cancel).await?;
         if is_asked {
             candidate = Box::pin(self.judge_again(id, candidate, ruleset, record)).await?;
+            if call.earnest != Earnest::Real {
+                // A person may take their time.
+                Box::pin(self.check_earnest(id, &call.earnest, &mut candidate, &original)).await?;
+            }
         }
         if let Some(ticket) = ticket {
             Box::pin(self.begin(ticket, record)).await?;
@@ -217,7 +226,9 @@ impl Gate {
             .filter(|_| may_want)
             .map(|notes| self.in_run(&admitted, (&*call, &live), ruleset, notes));
         let (wishes, answering) = asking.unwrap_or_default();
+        let dry_run = (call.earnest == Earnest::Dry).then(Arc::<DryRun>::default);
         let hands = Hands {
+            dry_run: dry_run.clone(),
             sandbox: self.sandbox.as_ref(),
             settings: &ruleset.programs,
             files: &self.files,
@@ -226,7 +237,10 @@ impl Gate {
             wishes,
             keeper,
         };
-        let ran = run::run(hands, &self.redactor, admitted, live, answering).await;
+        let mut ran = run::run(hands, &self.redactor, admitted, live, answering).await;
+        if let Some(dry_run) = dry_run {
+            ran = Box::pin(self.planned(ran, dry_run)).await;
+        }
         // Its server may have been started for this call.
         record.lives_in(offered.tool().sandboxed());
         ran

@@ -52,6 +52,7 @@ fn hash_of(call: &Call<'_>, record: &RecordScope<'_>) -> Hash {
     let meta = call.meta.as_deref().and_then(|meta| Meta::of_call(Some(meta), false)?.bound());
     // To the byte: whoever sends a call again has it still.
     let arguments = record.arguments_hash().map(|hash| hash.to_string()).unwrap_or_default();
-    let parts = [call.target.recorded(), call.target.name(), &arguments, meta.as_deref().unwrap_or_default()];
+    let meta = meta.as_deref().unwrap_or_default();
+    let parts = [call.target.recorded(), call.target.name(), &arguments, meta, call.earnest.word()];
     Hash::of_parts(parts.map(str::as_bytes))
 }

@@ -1,19 +1,20 @@
 //! `Programs`: starts the programs of one call, each confined by the call's profile, and says why one was not started.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use sandbox::confine::{
-    self, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Sockets, Unavailable,
-    WorkspaceAccess,
+    self, Aside, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Sockets,
+    Unavailable, WorkspaceAccess,
 };
 use sandbox::egress::{HostRules, Judge};
 use sandbox::{Root, is_hidden};
 use serde_json::json;
 use telemetry::Telemetry;
 use tokio::task::spawn_blocking;
-use tool_api::{Command, Ended, Process, Processes, ToolError};
+use tool_api::{Command, DryRun, Ended, Process, Processes, ToolError};
 
 use super::notes::Notes;
 use super::settings::ProgramSettings;
@@ -35,6 +36,8 @@ pub(super) struct Programs {
     pub(super) settings: Arc<ProgramSettings>,
     /// The workspace, with what is protected in it.
     pub(super) files: Root,
+    /// Takes what they would change, if nothing is to.
+    pub(super) dry_run: Option<Arc<DryRun>>,
     pub(super) telemetry: Arc<Telemetry>,
     pub(super) notes: Arc<Notes>,
 }
@@ -66,6 +69,7 @@ impl Processes for Programs {
         Box::pin(async move {
             let beyond = self.beyond(&command).await?;
             let (program, input) = self.confined(command, beyond);
+            let program = Confined { aside: self.aside(&program).await?, ..program };
             let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
             let degraded = degraded(&running);
             self.notes.ran(program.profile.name, running.started_by().name(), &degraded);
@@ -84,6 +88,19 @@ impl Processes for Programs {
 }
 
 impl Programs {
+    /// Where the program writes if nothing is to change.
+    async fn aside(&self, program: &Confined) -> Result<Option<Arc<Aside>>, ToolError> {
+        let is_written = program.profile.workspace == WorkspaceAccess::Writable;
+        let Some(dry_run) = self.dry_run.clone().filter(|_| is_written) else { return Ok(None) };
+        let within = self.settings.asides.clone();
+        let made =
+            spawn_blocking(move || dry_run.aside(&within)).await.map_err(|_| ToolError::cancelled())?;
+        let why = |error: io::Error| {
+            ToolError::new("program_not_run", format!("a dry run needs a folder beside the state: {error}"))
+        };
+        made.map(Some).map_err(why)
+    }
+
     /// What the program sees and writes beyond what the call has, as far as a person grants it.
     async fn beyond(&self, command: &Command) -> Result<Beyond, ToolError> {
         if command.read.len() + command.write.len() > BEYOND_MAX {

@@ -22,6 +22,8 @@ pub struct ProgramSettings {
     pub surroundings: Vec<(OsString, OsString)>,
     /// What calls reach that may reach something, beside what their tools name.
     pub hosts: HostRules,
+    /// The folder of ours where what dry runs write lies for as long as they take.
+    pub asides: PathBuf,
     /// Whether a person is asked about hosts that neither names.
     pub asks: bool,
     /// The proxy that leads there, if this network has one.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use tool_api::{Client, Input};
 
 use crate::approvals::Asker;
+use crate::dry_run::Earnest;
 use crate::request::Call;
 
 /// All that a call is made of, but for what ends with its request.
@@ -17,6 +18,7 @@ pub(super) struct KeptCall {
     pub(super) tool: String,
     pub(super) arguments: Option<String>,
     pub(super) meta: Option<String>,
+    earnest: Earnest,
     capabilities: String,
     info: Option<String>,
     askers: Vec<Asker>,
@@ -87,6 +89,7 @@ impl KeptCall {
             tool: tool.to_owned(),
             arguments: call.arguments.as_ref().map(text),
             meta: call.meta.as_ref().map(text),
+            earnest: call.earnest.clone(),
             capabilities: text(&call.client.capabilities),
             info: call.client.info.as_ref().map(text),
             askers: call.askers.to_vec(),
@@ -117,6 +120,7 @@ impl KeptCall {
                 ..Client::default()
             },
             input,
+            earnest: self.earnest.clone(),
             askers: self.askers.clone().into(),
             ..Call::tool(&self.tool, bytes(&self.arguments))
         }

@@ -145,7 +145,7 @@ impl KeptOutcome {
                 hold: None,
             },
         };
-        Ok(Outcome { payload, is_error: self.is_error, sandboxed: None })
+        Ok(Outcome { is_error: self.is_error, ..Outcome::of(payload) })
     }
 }
 

@@ -29,7 +29,7 @@ use super::root::{Access, Root};
 const LINKS_MAX: usize = 40;
 
 /// The mode of new files, less what the process's umask takes away.
-const NEW_FILE_MODE: u32 = 0o644;
+pub(super) const NEW_FILE_MODE: u32 = 0o644;
 
 /// How a folder is opened that only serves to reach what is in it.
 const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
@@ -38,7 +38,7 @@ const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 const KEPT_MODE_BITS: u32 = 0o777;
 
 /// Largest file that is looked at before it is replaced, in bytes; far more than tools write.
-const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
+pub(super) const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Whether a file with this content must stay.
 type IsKept<'a> = &'a dyn Fn(&[u8]) -> bool;
@@ -132,7 +132,7 @@ impl Root {
     }
 
     /// Lets pass what is free, and what a person has agreed to.
-    fn refuse_unagreed(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
+    pub(super) fn refuse_unagreed(&self, asked: &Inside, real: &Path) -> Result<(), FileError> {
         match self.judge(asked, real) {
             Err(FileError::Obeyed(file)) if self.agreed.contains(&file) => Ok(()),
             judged => judged,
@@ -154,7 +154,7 @@ impl Root {
     }
 
     /// Where `path` would really be: its nearest folder that exists, without links, and the rest.
-    fn real_target(&self, path: &Path) -> io::Result<PathBuf> {
+    pub(super) fn real_target(&self, path: &Path) -> io::Result<PathBuf> {
         let missing = |kind| matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
         let parents = path.ancestors().skip(1).filter(|parent| *parent != Path::new(""));
         for parent in parents {

@@ -7,7 +7,9 @@ use std::time::Instant;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gate::approvals;
-use gate::{Action, Call, Client, Failure, Forms, Input, Listener, Outcome, Payload, Refusal, Target};
+use gate::{
+    Action, Call, Client, Earnest, Failure, Forms, Input, Listener, Outcome, Payload, Refusal, Target,
+};
 use tracing::field::display;
 use tracing::{Level, debug};
 use wire::completion;
@@ -156,6 +158,8 @@ struct Handed {
     input: Option<Input>,
     /// Of a tool's call.
     request_id: Option<Arc<str>>,
+    /// Of any: what has no dry run is refused one.
+    earnest: Earnest,
 }
 
 /// Has the gate do what the request is about. `extras` is what it carries besides.
@@ -185,6 +189,7 @@ fn start(
         .filter(|input| revision.is_modern() && (input.responses.is_some() || input.state.is_some()));
     let has_state = input.as_ref().is_some_and(|input| input.state.is_some());
     let request_id = extras.request_id.filter(|_| matches!(about, About::Tool(_))).map(Arc::from);
+    let earnest = Earnest::of(extras.dry_run, extras.plan_hash);
     let meta = extras.meta.map(Text::into_bytes);
     let job = Job {
         server: request.server.clone(),
@@ -192,7 +197,7 @@ fn start(
         id: request.id.clone(),
         facts: RequestFacts { revision, about, has_state },
         capabilities: client.capabilities.clone(),
-        handed: Handed { arguments, meta, client, listener, input, request_id },
+        handed: Handed { arguments, meta, client, listener, input, request_id, earnest },
         outbox,
         in_flight,
     };
@@ -291,7 +296,7 @@ impl Job {
     }
 
     fn call(&self, handed: Handed) -> Call<'_> {
-        let Handed { arguments, meta, client, listener, input, request_id } = handed;
+        let Handed { arguments, meta, client, listener, input, request_id, earnest } = handed;
         let cancel = self.in_flight.cancel.clone();
         let askers = self.session.askers();
         let target = self.facts.about.target();
@@ -313,6 +318,7 @@ impl Job {
             askers,
             request_id,
             claims: None,
+            earnest,
             forms,
             job: None,
         }

@@ -66,7 +66,7 @@ pub(super) async fn handle(
         Some(Range::Part(from, to)) => (StatusCode::PARTIAL_CONTENT, from, to),
         Some(Range::Beyond) => {
             let mut answer =
-                answer::text(StatusCode::RANGE_NOT_SATISFIABLE, "the artifact has no such range\n");
+                answer::problem(StatusCode::RANGE_NOT_SATISFIABLE, "the artifact has no such range");
             set(answer.headers_mut(), CONTENT_RANGE, &format!("bytes */{bytes}"));
             return Ok(answer);
         }

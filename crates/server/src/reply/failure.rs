@@ -71,9 +71,12 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "pending_max": max })))
         }
         Refusal::Repeated(RequestFault::Unavailable(_)) => (true, Code::InternalError, None),
-        Refusal::Repeated(_) | Refusal::KeyRevoked(_) | Refusal::Outdated(_) | Refusal::HeldBack(_) => {
-            (true, Code::InvalidParams, None)
-        }
+        Refusal::Repeated(_)
+        | Refusal::KeyRevoked(_)
+        | Refusal::Outdated(_)
+        | Refusal::HeldBack(_)
+        | Refusal::NoDryRun(_)
+        | Refusal::NotPlanned(_) => (true, Code::InvalidParams, None),
         Refusal::TooManyJobs { max, .. } => {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "jobs_max": max })))
         }

@@ -7,6 +7,7 @@ mod show;
 
 pub(super) use call::arguments;
 
+use gate::Earnest;
 use terminal::{Ending, Trouble};
 
 use super::gated::with_crib;
@@ -25,9 +26,10 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
             let given = arguments.expect("arguments have been read");
             check::run(crib, name, given, cli.json).await
         }
-        Tools::Call { name, .. } => {
+        Tools::Call { name, dry_run, plan, .. } => {
             let given = arguments.expect("a call has been read");
-            call::run(crib, name, given, cli.json).await
+            let earnest = Earnest::of(*dry_run, plan.clone());
+            call::run(crib, (name, given), earnest, cli.json).await
         }
     })
 }

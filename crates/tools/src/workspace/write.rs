@@ -9,8 +9,8 @@ use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, Expect, FileError, Inside, Root, Secrets, Structured,
-    Tool, ToolError,
+    About, ArgumentRoles, Context, DryRun, Effect, Example, Expect, FileError, Inside, Root, Secrets,
+    Structured, Tool, ToolError,
 };
 
 use super::file_error::refused;
@@ -110,9 +110,14 @@ impl Tool for Write {
         };
         let content = decoded(input.content, input.encoding)?;
         let (files, cancel, secrets) = (cx.files.clone(), cx.cancel.clone(), cx.secrets.clone());
+        let dry_run = cx.dry_run.clone();
         cx.blocking(move || {
             if cancel.is_cancelled() {
                 return Err(ToolError::cancelled());
+            }
+            if let Some(dry_run) = dry_run {
+                return previewed(&dry_run, secrets.as_deref(), &files, (&path, &content, &expect))
+                    .map(Structured);
             }
             let done = match secrets {
                 Some(secrets) => keeping(&*secrets, &files, &path, &content, &expect)?,
@@ -138,11 +143,34 @@ fn keeping(
     if lines.is_empty() {
         return files.write(path, content, expect).map_err(refused);
     }
-    let holds_one = |present: &[u8]| secrets.are_in(present) || secrets.are_in(&utf8(present));
+    let holds_one = |present: &[u8]| holds_secrets(secrets, present);
     files.write_unless(path, content, expect, Some(&holds_one)).map_err(|error| match error {
         FileError::Kept => would_destroy(&lines),
         other => refused(other),
     })
+}
+
+/// What would be written, which is told and not done.
+fn previewed(
+    dry_run: &DryRun,
+    secrets: Option<&dyn Secrets>,
+    files: &Root,
+    (path, content, expect): (&Inside, &[u8], &Expect),
+) -> Result<Written, ToolError> {
+    let change = files.preview(path, content, expect).map_err(refused)?;
+    let lines = secrets.map(|secrets| secrets.placeholder_lines(content)).unwrap_or_default();
+    let present = change.before.as_ref().and_then(|before| before.shown.as_deref()).unwrap_or_default();
+    if !lines.is_empty() && secrets.is_some_and(|secrets| holds_secrets(secrets, present)) {
+        return Err(would_destroy(&lines));
+    }
+    let created = change.before.is_none();
+    let sha256 = change.after.as_ref().map(|after| after.sha256.clone()).unwrap_or_default();
+    dry_run.would(change);
+    Ok(Written { path: path.to_string(), bytes: content.len() as u64, created, sha256 })
+}
+
+fn holds_secrets(secrets: &dyn Secrets, present: &[u8]) -> bool {
+    secrets.are_in(present) || secrets.are_in(&utf8(present))
 }
 
 fn would_destroy(lines: &[usize]) -> ToolError {

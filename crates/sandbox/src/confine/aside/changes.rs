@@ -1,6 +1,6 @@
 //! What lies aside, held against the workspace: which files are new, changed or gone.
 
-use std::ffi::{CStr, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -8,7 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use data_encoding::HEXLOWER;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fgetxattr, openat, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fgetxattr, openat, openat2, readlinkat,
+    statat,
+};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
@@ -86,6 +89,44 @@ pub struct Content {
     pub sha256: String,
     /// Itself, unless it is too long to be shown.
     pub shown: Option<Vec<u8>>,
+}
+
+impl Content {
+    /// Of a file with this mode.
+    pub fn of_file(mode: u32, bytes: Vec<u8>) -> Content {
+        let mode = FileType::RegularFile.as_raw_mode() | (mode & 0o7777);
+        let sha256 = hex(Sha256::new_with_prefix(&bytes));
+        let shown = (bytes.len() as u64 <= SHOWN_BYTES_MAX).then_some(bytes);
+        Content { mode, sha256, shown }
+    }
+
+    fn is_same(&self, other: &Content) -> bool {
+        self.mode == other.mode && self.sha256 == other.sha256
+    }
+}
+
+impl Change {
+    /// Whether the file in the workspace is still what it was before. Blocks on the disk.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn is_current(&self, workspace: &Path) -> io::Result<bool> {
+        let root = openat(CWD, workspace, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        let links = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let folder = match self.path.parent().filter(|above| !above.as_os_str().is_empty()) {
+            None => Some(root),
+            Some(above) => openat2(&root, above, FOLDER, Mode::empty(), links).ok(),
+        };
+        let name = CString::new(self.path.file_name().unwrap_or_default().as_bytes())?;
+        let place = folder.as_ref().and_then(|folder| Place::of(folder, &name).ok());
+        let place = place.filter(|place| place.kind() != FileType::Directory);
+        let now = place.map(|place| Walk::default().content(&place)).transpose()?;
+        Ok(match (&self.before, now) {
+            (None, None) => true,
+            (Some(before), Some(now)) => before.is_same(&now),
+            _ => false,
+        })
+    }
 }
 
 /// What lies in `upper` over `workspace`.
@@ -180,10 +221,8 @@ impl Walk {
         let mut content = |place: Option<&Place<'_>>| place.map(|place| self.content(place)).transpose();
         let (before, after) = (content(before)?, content(after)?);
         // It was opened for writing, and stayed what it was.
-        let is_same = before
-            .as_ref()
-            .zip(after.as_ref())
-            .is_some_and(|(before, after)| before.mode == after.mode && before.sha256 == after.sha256);
+        let is_same =
+            before.as_ref().zip(after.as_ref()).is_some_and(|(before, after)| before.is_same(after));
         if !is_same {
             self.changes.all.push(Change { path: path.to_owned(), what, before, after });
         }

@@ -9,7 +9,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
-use gate::{Call, Caller, Client, Listener, REQUEST_ID_BYTES_MAX, approvals};
+use gate::{Call, Caller, Client, Earnest, Listener, REQUEST_ID_BYTES_MAX, approvals};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
@@ -45,6 +45,7 @@ struct Posted {
     mode: Mode,
     #[serde(default)]
     dry_run: bool,
+    plan_hash: Option<String>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -87,9 +88,8 @@ pub(super) async fn handle(
     takes_events: TakesEvents,
 ) -> Answered {
     let posted: Posted = posted::read(endpoint, body, HTTP_BODY_BYTES_MAX, SAMPLE).await?;
-    if posted.dry_run {
-        let why = "no tool can be tried without doing what it does; call it without `dry_run`";
-        return Err(Problem::bad(why).with_code("dry_run_unsupported").into());
+    if posted.dry_run && posted.plan_hash.is_some() {
+        return Err(Problem::bad("a dry run follows no plan; leave `dry_run` or `plan_hash` away").into());
     }
     if posted.mode == Mode::Stream && !takes_events {
         return Err(answer::refusal(
@@ -114,7 +114,9 @@ fn start(
     posted: Posted,
     listener: Option<Arc<dyn Listener>>,
 ) -> Result<BoxFuture<'static, Invoked>, Problem> {
-    let Posted { request_id: given, tool_id, arguments, caller: who, context, .. } = posted;
+    let Posted { request_id: given, tool_id, arguments, caller: who, context, dry_run, plan_hash, .. } =
+        posted;
+    let earnest = Earnest::of(dry_run, plan_hash);
     let given: Option<Arc<str>> = given.map(checked).transpose()?.map(Arc::from);
     let request_id = match &given {
         Some(given) => given.clone(),
@@ -129,6 +131,7 @@ fn start(
             client: Client { knows_no_tasks: true, ..Client::default() },
             request_id: given,
             claims,
+            earnest,
             ..Call::tool(&tool_id, arguments.map(into_bytes))
         };
         let result = server.gate().call(&caller, call).await;

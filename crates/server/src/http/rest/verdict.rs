@@ -1,6 +1,6 @@
 //! How an invocation is answered: one table from what came of a call to a status word, a code and a status of HTTP.
 
-use gate::{Awaited, Failure, Outcome, Payload, Refusal, RequestFault, ToolError};
+use gate::{Awaited, Failure, Outcome, Payload, PlanFault, Refusal, RequestFault, ToolError};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -30,6 +30,8 @@ pub(super) enum Code {
     ApprovalDenied,
     HeldBack,
     InvalidArguments,
+    DryRunUnsupported,
+    PlanOutdated,
     InputRequired,
     SandboxViolation,
     Timeout,
@@ -63,6 +65,8 @@ type Row = (Word, Code, StatusCode);
 
 const NOT_FOUND: Row = (Word::Error, Code::ToolNotFound, StatusCode::NOT_FOUND);
 const INVALID: Row = (Word::Error, Code::InvalidArguments, StatusCode::BAD_REQUEST);
+const NO_DRY_RUN: Row = (Word::Error, Code::DryRunUnsupported, StatusCode::BAD_REQUEST);
+const NOT_PLANNED: Row = (Word::Error, Code::PlanOutdated, StatusCode::CONFLICT);
 const SCOPE: Row = (Word::Denied, Code::ScopeDenied, StatusCode::FORBIDDEN);
 const RULE: Row = (Word::Denied, Code::RuleBlocked, StatusCode::FORBIDDEN);
 const HELD: Row = (Word::Denied, Code::HeldBack, StatusCode::FORBIDDEN);
@@ -83,9 +87,11 @@ const INPUT: Row = (Word::Error, Code::InputRequired, StatusCode::UNPROCESSABLE_
 
 /// All of them, for the test of what is described.
 #[cfg(test)]
-pub(super) const ROWS: [Row; 19] = [
+pub(super) const ROWS: [Row; 21] = [
     NOT_FOUND,
     INVALID,
+    NO_DRY_RUN,
+    NOT_PLANNED,
     SCOPE,
     RULE,
     HELD,
@@ -161,10 +167,15 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
             let Awaited { id, roles, expires_at_ms, .. } = &**awaited;
             (PENDING, json!({ "approval_id": &**id, "roles": roles, "expires_at_ms": expires_at_ms }))
         }
+        Refusal::NoDryRun(_) => (NO_DRY_RUN, Value::Null),
+        Refusal::NotPlanned(PlanFault::Unavailable(_)) => (UNAVAILABLE, Value::Null),
+        Refusal::NotPlanned(_) => (NOT_PLANNED, Value::Null),
         Refusal::Outdated(_) => (PENDING, json!({ "retryable": true })),
         Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) => (DENIED, Value::Null),
         Refusal::KeyRevoked(_) => (SCOPE, Value::Null),
         Refusal::TooManyApprovals { max, .. } => (LIMITED, json!({ "pending_max": max })),
+        Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
+        Refusal::JobState { .. } => (CONFLICT, Value::Null),
         Refusal::RateLimited { retry_after_ms, limit } => {
             (LIMITED, json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
         }
@@ -172,6 +183,7 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::Repeated(RequestFault::InProgress) => (IN_PROGRESS, Value::Null),
         Refusal::Repeated(RequestFault::Interrupted | RequestFault::NotKept) => (INTERRUPTED, Value::Null),
         Refusal::Repeated(RequestFault::Unavailable(_))
+        | Refusal::NoJobs(_)
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
         | Refusal::NoAuditLog(_) => (UNAVAILABLE, Value::Null),

@@ -4,7 +4,7 @@ use std::io::{self, Read as _};
 
 use bytes::Bytes;
 use daemon::assemble::Crib;
-use gate::{Call, Failure, Outcome, Refusal};
+use gate::{Call, Earnest, Failure, Outcome, Refusal};
 use serde_json::{Map, Value};
 use terminal::{Ending, Trouble, print};
 use tool_api::Arguments;
@@ -89,9 +89,15 @@ fn from_stdin() -> Result<String, Trouble> {
     Ok(text)
 }
 
-pub(super) async fn run(crib: &Crib, name: &str, given: Given, json: bool) -> Result<Ending, Trouble> {
+pub(super) async fn run(
+    crib: &Crib,
+    (name, given): (&str, Given),
+    earnest: Earnest,
+    json: bool,
+) -> Result<Ending, Trouble> {
     let arguments = given.fitting(crib, name).await?;
-    match carry(crib, || Call::tool(name, Some(arguments.clone()))).await? {
+    let call = || Call { earnest: earnest.clone(), ..Call::tool(name, Some(arguments.clone())) };
+    match carry(crib, call).await? {
         Ok(outcome) => shown(outcome, json),
         Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown_tool(crib, name)),
         Err(failure) => failed(crib, &failure, json),

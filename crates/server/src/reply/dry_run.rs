@@ -1,0 +1,57 @@
+//! What the result of a dry run says to programs.
+
+use gate::Planned;
+use serde_json::json;
+use wire::{Object, patch};
+
+/// The member of `_meta` that says it.
+const DRY_RUN_KEY: &str = "toolcrib/dry_run";
+
+/// Adds it to the result object that stands behind `start`, if it was one.
+pub(super) fn add(out: &mut Vec<u8>, start: usize, planned: Option<&Planned>) {
+    let Some(planned) = planned else { return };
+    let result = std::str::from_utf8(&out[start..]).ok().and_then(Object::parse);
+    let Some(result) = result else { return };
+    let Planned { plan_hash, changes, is_cut } = planned;
+    let changes: Vec<_> =
+        changes.iter().map(|(path, what)| json!({ "path": path, "change": what })).collect();
+    let mut value = json!({ "plan_hash": &**plan_hash, "changes": changes });
+    if *is_cut {
+        value["is_cut"] = json!(true);
+    }
+    let value = value.to_string();
+    let meta = match result.object("_meta") {
+        Some(meta) => patch::set(meta, DRY_RUN_KEY, &value),
+        None => format!("{{\"{DRY_RUN_KEY}\":{value}}}"),
+    };
+    let with = patch::set(result, "_meta", &meta);
+    out.truncate(start);
+    out.extend_from_slice(with.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_says_what_would_change() {
+        let planned =
+            |is_cut| Planned { plan_hash: "ab".into(), changes: vec![("a".into(), "added")], is_cut };
+        for (is_cut, expected) in [
+            (
+                false,
+                r#"{"_meta":{"toolcrib/dry_run":{"changes":[{"change":"added","path":"a"}],"plan_hash":"ab"}},"x":1.0}"#,
+            ),
+            (
+                true,
+                r#"{"_meta":{"toolcrib/dry_run":{"changes":[{"change":"added","path":"a"}],"is_cut":true,"plan_hash":"ab"}},"x":1.0}"#,
+            ),
+        ] {
+            let mut out = br#"head {"x":1.0}"#.to_vec();
+            add(&mut out, 5, None);
+            assert_eq!(out, br#"head {"x":1.0}"#);
+            add(&mut out, 5, Some(&planned(is_cut)));
+            assert_eq!(String::from_utf8(out).expect("text"), format!("head {expected}"));
+        }
+    }
+}
