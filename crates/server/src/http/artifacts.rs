@@ -141,8 +141,8 @@ fn refused(failure: &Failure) -> Box<Answer> {
         (Failure::Tool(_) | Failure::Internal(_), _) => StatusCode::SERVICE_UNAVAILABLE,
     };
     let sentence = match status {
-        StatusCode::NOT_FOUND => "there is no artifact of this id for you here; it may be over\n".to_owned(),
-        _ => format!("{failure}\n"),
+        StatusCode::NOT_FOUND => "there is no artifact of this id for you here; it may be over".to_owned(),
+        _ => failure.to_string(),
     };
     answer::refusal(status, sentence)
 }
