@@ -34,12 +34,12 @@ pub enum Earnest {
 }
 
 impl Earnest {
-    /// As a request says it.
+    /// As a request says it. One that says both changes nothing.
     pub fn of(dry_run: bool, plan_hash: Option<String>) -> Earnest {
-        match plan_hash {
-            Some(plan) => Earnest::Planned(plan.into()),
-            None if dry_run => Earnest::Dry,
-            None => Earnest::Real,
+        match (dry_run, plan_hash) {
+            (true, _) => Earnest::Dry,
+            (false, Some(plan)) => Earnest::Planned(plan.into()),
+            (false, None) => Earnest::Real,
         }
     }
 
