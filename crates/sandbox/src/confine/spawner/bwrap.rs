@@ -124,10 +124,11 @@ impl Launcher {
 
 /// The same files with another order.
 fn with_order(packet: &Packet, order: OwnedFd) -> io::Result<Packet> {
-    let Packet { order: _, streams: [stdin, stdout, stderr], lifeline, report, doors, mounts: _ } = packet;
+    let Packet { order: _, streams, lifeline, report, doors, mounts: _ } = packet;
+    let [stdin, stdout, stderr, told] = streams;
     Ok(Packet {
         order,
-        streams: [stdin.try_clone()?, stdout.try_clone()?, stderr.try_clone()?],
+        streams: [stdin.try_clone()?, stdout.try_clone()?, stderr.try_clone()?, told.try_clone()?],
         lifeline: lifeline.try_clone()?,
         report: report.try_clone()?,
         doors: doors.as_ref().map(OwnedFd::try_clone).transpose()?,

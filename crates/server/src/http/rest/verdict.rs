@@ -175,7 +175,9 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::KeyRevoked(_) => (SCOPE, Value::Null),
         Refusal::TooManyApprovals { max, .. } => (LIMITED, json!({ "pending_max": max })),
         Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
+        Refusal::UnknownJob => (NOT_FOUND, Value::Null),
         Refusal::JobState { .. } => (CONFLICT, Value::Null),
+        Refusal::BadCursor | Refusal::NotAJob => (INVALID, Value::Null),
         Refusal::RateLimited { retry_after_ms, limit } => {
             (LIMITED, json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
         }

@@ -166,6 +166,7 @@ mod tests {
             limits: Limits::default(),
             waived: Vec::new(),
             pools: false,
+            tells: false,
         };
         let plan = plan(&order, &System::look(), false).expect("a plan");
         let own = plan.entries.iter().skip_while(|entry| entry.what != What::Proc).skip(1);
