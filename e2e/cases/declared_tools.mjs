@@ -169,6 +169,21 @@ await run({
     rmSync(project, { recursive: true });
   },
 
+  "a tool that stands for a server's is that one to the policy and the record": async () => {
+    const { command, outputs, idempotent, ...rest } = manifest("greet_softly", "x");
+    const inputs = { ...rest.inputs, properties: { message: { type: "string", maxLength: 5 } }, required: ["message"] };
+    put(tools, "softly.json", { ...rest, inputs, mcp: { tool: "everything_echo" } });
+    await offered(...BUILT_IN, "greet", "greet_softly");
+    const softly = (message) => client.client.callTool({ name: "greet_softly", arguments: { message } });
+    checkHolds("what it gives", (await softly("Ada")).content[0].text, "Echo: Ada");
+    checkHolds("what it takes no more", (await softly("Augusta")).content[0].text, "/message");
+    const { stdout } = await expectExit(0, ["audit", "tail", "--json", "-n", "2"], options);
+    checkHolds("the record", stdout, '"tool":"everything_echo"', '"upstream":"everything"');
+    put(tools, "softly.json", { ...rest, inputs, mcp: { tool: "everything_nothing" } });
+    await offered(...BUILT_IN, "greet");
+    rmSync(path.join(tools, "softly.json"));
+  },
+
   "no tool writes the folder": async () => {
     // It lies in the workspace of whoever keeps their settings there.
     const inside = path.join(workspace, "conf", "toolcrib", "tools");

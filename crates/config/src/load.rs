@@ -53,8 +53,8 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    let Settings { upstreams, state, .. } = &loaded.settings;
-    let manifests = Manifests::read(named, surroundings, upstreams, state);
+    let Settings { upstreams, kept, .. } = &loaded.settings;
+    let manifests = Manifests::read(named, surroundings, upstreams, kept);
     let held = loaded.held.into_iter().chain(manifests.held.iter().cloned()).collect();
     let mut folders = loaded.folders;
     folders.extend(manifests.declaring_folder().filter(|folder| !folders.contains(folder)));

@@ -9,12 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
 use admin::folders::HeldBack;
-use declared::Format;
+use declared::{Beside, Format, KeptSecrets};
 use sandbox::text_file;
 use serde_json::Value;
 use tool_api::{AnyTool, Listing};
+use upstream::NotFollowed;
 
 use crate::find;
+use crate::kept::Kept;
 use crate::surroundings::Surroundings;
 use project::{Judged, Project};
 
@@ -47,12 +49,32 @@ pub struct Manifests {
     prefixes: BTreeMap<String, String>,
     /// Whose manifests wait for a person's agreement, if there are such.
     project: Option<Project>,
+    /// Where secrets are kept that requests send.
+    secrets: Option<Arc<dyn KeptSecrets>>,
     /// Those of sound manifests, in the order of their files.
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// What is wrong with the others: a sentence each, that begins with the file.
     pub problems: Vec<String>,
     /// Those of a project to which no person has agreed.
     pub held: Vec<HeldBack>,
+}
+
+/// Kept secrets, for the hosts that a person has bound them to.
+struct ForHosts(Kept);
+
+impl KeptSecrets for ForHosts {
+    fn for_host(&self, name: &str, host: &str) -> Result<String, String> {
+        // Opened anew, since one may have been set meanwhile.
+        let value = self.0.clone().value(name).map_err(|why| match why {
+            NotFollowed::Wrong(why) | NotFollowed::Missing(why) => why,
+        })?;
+        match self.0.is_for(name, "", Some(host.to_owned()))? {
+            true => Ok(value),
+            false => Err(format!(
+                "the kept secret {name} is not for {host}; let it be sent there with `toolcrib secrets set {name} --for {host}`"
+            )),
+        }
+    }
 }
 
 impl Manifests {
@@ -62,19 +84,20 @@ impl Manifests {
         Manifests { folder, ..Manifests::default() }
     }
 
-    /// Those of a user who has these servers and whose agreements are kept in `state`, and those of the project.
+    /// Those of a user who has these servers and whose agreements and secrets are `kept`, and those of the project.
     pub(crate) fn read(
         named: Option<&Path>,
         surroundings: &Surroundings,
         upstreams: &[upstream::Settings],
-        state: &Path,
+        kept: &Kept,
     ) -> Manifests {
         let is_passed_over = find::named(named, surroundings).is_some();
         let servers = upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
         let prefixes = servers.map(|upstream| (upstream.prefix().to_owned(), upstream.name().to_owned()));
-        let (prefixes, project) = (prefixes.collect(), Project::found(surroundings, state));
+        let (prefixes, project) = (prefixes.collect(), Project::found(surroundings, kept.state()));
         let project = project.filter(|_| !is_passed_over);
-        Manifests { is_passed_over, prefixes, project, ..Manifests::unread(surroundings) }.again()
+        let secrets = Some(Arc::new(ForHosts(kept.clone())) as Arc<dyn KeptSecrets>);
+        Manifests { is_passed_over, prefixes, project, secrets, ..Manifests::unread(surroundings) }.again()
     }
 
     /// This tool and no other, from no folder.
@@ -187,7 +210,9 @@ impl Manifests {
             Some(format) => (text, format),
             None => (rules::yaml_as_json(&text).map_err(|why| told(vec![why]))?.to_string(), Format::Json),
         };
-        let tool = declared::tool(&text, format, folder.parent().unwrap_or(path)).map_err(told)?;
+        let folder = folder.parent().unwrap_or(path);
+        let beside = Beside { folder, secrets: self.secrets.clone() };
+        let tool = declared::tool(&text, format, beside).map_err(told)?;
         self.sound(tool).map_err(told)
     }
 
@@ -197,7 +222,7 @@ impl Manifests {
     /// Everything that is wrong with it, each in a sentence.
     pub fn check_json(&self, text: &str) -> Result<Arc<dyn AnyTool>, Vec<String>> {
         let folder = self.folder.as_deref().unwrap_or_else(|| Path::new("/"));
-        self.sound(declared::tool(text, Format::Json, folder)?)
+        self.sound(declared::tool(text, Format::Json, Beside { folder, secrets: self.secrets.clone() })?)
     }
 
     fn sound(&self, tool: Arc<dyn AnyTool>) -> Result<Arc<dyn AnyTool>, Vec<String>> {
@@ -298,7 +323,12 @@ mod tests {
             let flags = Flags { trust_folder: agrees, ..Flags::default() };
             let current_dir = self.0.path().join("project");
             let surroundings = Surroundings { current_dir, variables, flags, ..Surroundings::default() };
-            Manifests::read(named, &surroundings, &[], &self.0.path().join("state"))
+            Manifests::read(
+                named,
+                &surroundings,
+                &[],
+                &Kept::new(&self.0.path().join("state"), store::KeySource::State),
+            )
         }
 
         /// The names of its tools, and what is wrong with the other files, by the name of each.

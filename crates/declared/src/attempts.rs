@@ -15,7 +15,7 @@ const PAUSES: [Duration; RETRIES_MAX] =
 pub(crate) const RETRIES_MAX: usize = 3;
 
 /// Failures that may be gone a moment later; a limit, a refusal and a wrong argument stay.
-const PASSING: [&str; 2] = ["tool_failed", "invalid_output"];
+const PASSING: [&str; 4] = ["tool_failed", "invalid_output", "no_answer", "http_unavailable"];
 
 /// The attempts of one call.
 pub(crate) struct Attempts {

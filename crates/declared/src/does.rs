@@ -2,11 +2,20 @@
 
 use serde_json::Value;
 
-use crate::manifest::{Manifest, WorkspaceSeen};
+use crate::manifest::{Manifest, McpTable, WorkspaceSeen};
+use crate::request;
 
 /// One thing to a line.
 pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
-    let mut lines = vec![format!("starts {}", words(&manifest.command))];
+    let mut lines = Vec::new();
+    if !manifest.command.is_empty() {
+        lines.push(format!("starts {}", words(&manifest.command)));
+    }
+    lines.extend(manifest.http.iter().flat_map(request::lines));
+    if let Some(McpTable { tool, arguments }) = &manifest.mcp {
+        let fixed = Value::Object(arguments.clone());
+        lines.push(format!("calls the tool {}, always with {fixed}", word(tool)));
+    }
     // As JSON, so that no text of it reads as a line of ours.
     lines.push(format!("says of itself {}", Value::from(manifest.description.as_str())));
     lines.push(format!("effect = {:?}, scopes = {}", manifest.effect.name(), words(&manifest.scopes)));

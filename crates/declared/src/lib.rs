@@ -1,17 +1,25 @@
-//! Tools that people describe in a file: a manifest says what a tool takes and gives, and which program does the work. Reading
+//! Tools that people describe in a file: a manifest says what a tool takes and gives, and what does the work: a
+//! program, a server that is asked over HTTP, or another tool. Reading
 //! the folder of the files is for others, and so is what is found by compiling a schema.
 
+mod asking;
 mod attempts;
 mod does;
 mod dry_run;
 mod format;
+mod kind;
 mod manifest;
+mod openapi;
 mod printed;
 mod program;
+mod request;
+mod stand_in;
 mod template;
 mod told;
 mod tool;
 
+pub use asking::KeptSecrets;
 pub use format::Format;
-pub use manifest::{Manifest, SandboxTable, WorkspaceSeen};
-pub use tool::tool;
+pub use manifest::{HttpMethod, HttpTable, Manifest, McpTable, SandboxTable, WorkspaceSeen};
+pub use openapi::{Made, manifests_from};
+pub use tool::{Beside, tool};

@@ -1,5 +1,7 @@
 //! `Manifest`: a tool as a person writes it down.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -49,10 +51,15 @@ pub struct Manifest {
     /// Arguments of calls that show how it is meant. `manifest run` makes these calls.
     #[serde(default)]
     pub example_invocations: Vec<Map<String, Value>>,
+    /// A request that does the work, in place of `command`. Takes the scope `network`, and its host in `hosts`.
+    pub http: Option<HttpTable>,
+    /// Another tool that does the work, in place of `command`: this one is its name, its words and its narrower inputs.
+    pub mcp: Option<McpTable>,
     /// The program and its arguments, each a word; no shell reads them. `{NAME}` stands for an argument of the call, as a whole
     /// word or within one; a word whose argument is absent is left out, and a list gives a word for each of its items. `{{` and
     /// `}}` are braces. A word that begins with `./` names a file beside the manifest. All arguments come as JSON on standard
     /// input besides.
+    #[serde(default)]
     pub command: Vec<String>,
     /// Arguments whose values may begin with `-`, and so be options of the program. Behind the word `--` all may.
     #[serde(default)]
@@ -64,6 +71,54 @@ pub struct Manifest {
     /// How its program is confined, beyond what holds for all.
     #[serde(default)]
     pub sandbox: SandboxTable,
+}
+
+/// A request to a server. `{NAME}` stands for an argument of the call.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpTable {
+    /// How it asks.
+    #[serde(default)]
+    pub method: HttpMethod,
+    /// Where: `https://api.example.com/items/{id}`. An argument fills a part of the path and never leads out of it.
+    pub url: String,
+    /// What stands behind the `?`. One whose argument is absent is left out; a list gives one for each of its items.
+    #[serde(default)]
+    pub query: BTreeMap<String, String>,
+    /// Its headers. `${store:NAME}` is the kept secret of this name, if a person has bound it to the host with `toolcrib secrets
+    /// set NAME --for HOST`.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// JSON that is sent. A text that is one `{NAME}` becomes the argument as it is; where that is absent, its member is left out.
+    pub body: Option<Value>,
+}
+
+/// The method of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum HttpMethod {
+    /// Looks.
+    #[default]
+    Get,
+    /// Does something, each time.
+    Post,
+    /// Puts something in its place.
+    Put,
+    /// Changes a part of something.
+    Patch,
+    /// Removes something.
+    Delete,
+}
+
+/// A tool that does the work of another one. It is that one which the policy judges, people are asked about and the record names.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct McpTable {
+    /// The name that it is offered under, such as `git_git_log`. It can be no tool that stands for another itself.
+    pub tool: String,
+    /// Arguments that it always gets, and no caller says.
+    #[serde(default)]
+    pub arguments: Map<String, Value>,
 }
 
 /// How a tool's program is confined, beyond what holds for all programs.

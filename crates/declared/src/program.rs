@@ -29,7 +29,7 @@ impl AnyTool for Program {
             let mut attempts = Attempts::of(self.retries);
             loop {
                 match self.run_once(&arguments, is_dry, cx, &meter).await {
-                    Ok(value) => return Ok(self.outcome(&value)),
+                    Ok(value) => return Ok(outcome(&self.definition, &value)),
                     Err(failure) => attempts.after(failure, &meter).await?,
                 }
             }
@@ -59,14 +59,14 @@ impl Program {
         let process = cx.process()?.start(command).await?;
         Printed::by(process, name, &mut Told::by(meter)).await?.value(name)
     }
+}
 
-    /// A value for readers, and for programs where the manifest says what it is.
-    fn outcome(&self, value: &Value) -> Outcome {
-        let text = match value {
-            Value::String(text) => text.clone(),
-            value => value.to_string(),
-        };
-        let structured = self.definition.output_schema.is_some().then(|| value.to_string().into());
-        Outcome::of(Payload::Ours { blocks: vec![Block::Text(text)], structured })
-    }
+/// A value for readers, and for programs where the manifest says what it is.
+pub(crate) fn outcome(definition: &Definition, value: &Value) -> Outcome {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        value => value.to_string(),
+    };
+    let structured = definition.output_schema.is_some().then(|| value.to_string().into());
+    Outcome::of(Payload::Ours { blocks: vec![Block::Text(text)], structured })
 }

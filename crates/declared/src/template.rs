@@ -36,9 +36,19 @@ struct Word {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Piece {
+pub(crate) enum Piece {
     Text(String),
     Argument(String),
+}
+
+impl Piece {
+    /// The argument that stands there, if one does.
+    pub(crate) fn argument(&self) -> Option<&str> {
+        match self {
+            Piece::Argument(name) => Some(name),
+            Piece::Text(_) => None,
+        }
+    }
 }
 
 impl Template {
@@ -68,11 +78,7 @@ impl Template {
                     continue;
                 }
             };
-            let names = pieces.iter().filter_map(|piece| match piece {
-                Piece::Argument(name) => Some(name),
-                Piece::Text(_) => None,
-            });
-            for name in names {
+            for name in pieces.iter().filter_map(Piece::argument) {
                 let why = match type_of(name) {
                     None => "names no argument of `inputs`",
                     Some(kind) if kind == "object" => {
@@ -176,20 +182,20 @@ impl Word {
 }
 
 /// A value as a word.
-fn text(name: &str, value: &Value) -> Result<String, ToolError> {
+pub(crate) fn text(name: &str, value: &Value) -> Result<String, ToolError> {
     match value {
         Value::String(text) if text.contains('\0') => {
             Err(invalid(format!("`{name}` has a NUL character in it, which no command line can hold")))
         }
         Value::String(text) => Ok(text.clone()),
         Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
-        Value::Array(_) | Value::Object(_) | Value::Null => Err(invalid(format!(
-            "`{name}` must be a text, a number or a boolean to stand in the command line"
-        ))),
+        Value::Array(_) | Value::Object(_) | Value::Null => {
+            Err(invalid(format!("`{name}` must be a text, a number or a boolean to stand here")))
+        }
     }
 }
 
-fn invalid(why: String) -> ToolError {
+pub(crate) fn invalid(why: String) -> ToolError {
     ToolError::new("invalid_arguments", why)
 }
 
@@ -204,7 +210,7 @@ fn beside(word: Word, folder: &Path, files: &mut Vec<PathBuf>) -> Word {
 }
 
 /// A word of the command, cut at its places for arguments.
-fn pieces(word: &str) -> Result<Vec<Piece>, String> {
+pub(crate) fn pieces(word: &str) -> Result<Vec<Piece>, String> {
     let (mut pieces, mut text, mut rest) = (Vec::new(), String::new(), word);
     while let Some(at) = rest.find(['{', '}']) {
         text.push_str(&rest[..at]);

@@ -12,13 +12,13 @@ use tool_api::{
     AnyTool, Bounds, Definition, Described, Effect, Listing, Need, Origin, ResultBudget, ToolName, Validate,
 };
 
+use crate::asking::KeptSecrets;
 use crate::attempts::RETRIES_MAX;
 use crate::does;
 use crate::dry_run::DryRun;
 use crate::format::Format;
+use crate::kind::Kind;
 use crate::manifest::{Manifest, SandboxTable, WorkspaceSeen};
-use crate::program::Program;
-use crate::template::Template;
 
 /// A model reads every name and description before it does anything.
 const NAME_CHARS_MAX: usize = 80;
@@ -36,28 +36,45 @@ const EXAMPLES_MAX: usize = 16;
 /// What a caller must hold whose tools reach hosts.
 const NETWORK: &str = "network";
 
-/// The tool that the text of a manifest in `folder` describes. Whether its schemas can be used, and its examples fit them, is
+/// What a manifest has around it.
+pub struct Beside<'b> {
+    /// The folder that it lies in.
+    pub folder: &'b Path,
+    /// Where secrets are kept, if there is such a place.
+    pub secrets: Option<Arc<dyn KeptSecrets>>,
+}
+
+impl<'b> From<&'b Path> for Beside<'b> {
+    fn from(folder: &'b Path) -> Beside<'b> {
+        Beside { folder, secrets: None }
+    }
+}
+
+/// The tool that the text of a manifest describes. Whether its schemas can be used, and its examples fit them, is
 /// for others to say.
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its key.
-pub fn tool(text: &str, format: Format, folder: &Path) -> Result<Arc<dyn AnyTool>, Vec<String>> {
+pub fn tool<'b>(
+    text: &str,
+    format: Format,
+    beside: impl Into<Beside<'b>>,
+) -> Result<Arc<dyn AnyTool>, Vec<String>> {
+    let Beside { folder, secrets } = beside.into();
     let mut manifest = format.read(text).map_err(|why| vec![why])?;
     let mut problems = Vec::new();
     let does = does::lines(&manifest);
     let scopes = scopes(&manifest, &mut problems);
     let dry_run = DryRun::declared(&mut manifest, &scopes, &mut problems);
-    let properties = manifest.inputs.get("properties").and_then(Value::as_object);
-    let template = Template::read(&manifest.command, &manifest.options_from, properties, folder);
-    let template = template.map_err(|more| problems.extend(more)).ok();
     let hosts = hosts(&manifest, &mut problems);
+    let kind = Kind::read(&manifest, folder, hosts.as_ref(), &mut problems);
     words(&manifest, &mut problems);
     shapes(&manifest, &mut problems);
-    match (ToolName::parse(&manifest.id).filter(|name| !name.as_str().contains('.')), template) {
-        (Some(name), Some(template)) if problems.is_empty() => {
+    match (ToolName::parse(&manifest.id).filter(|name| !name.as_str().contains('.')), kind) {
+        (Some(name), Some(kind)) if problems.is_empty() => {
             let retries = manifest.retries;
-            let definition = definition(manifest, name, (text, does), (scopes, hosts), &template);
-            Ok(Arc::new(Program { definition, template, dry_run, retries }))
+            let definition = definition(manifest, name, (text, does), (scopes, hosts), &kind);
+            Ok(kind.tool(definition, (dry_run, retries), secrets))
         }
         (None, _) => {
             let why = format!("id: {:?} is no name: 1 to 64 of `A-Z a-z 0-9 _ -`", manifest.id);
@@ -148,12 +165,17 @@ fn definition(
     name: ToolName,
     (text, does): (&str, Vec<String>),
     (scopes, hosts): (Vec<Box<str>>, Option<HostRules>),
-    template: &Template,
+    kind: &Kind,
 ) -> Definition {
     let SandboxTable { workspace, memory, processes, open_files } = manifest.sandbox;
     let programs = match workspace {
         WorkspaceSeen::Seen => Need::Process,
         WorkspaceSeen::None => Need::Worker,
+    };
+    let (programs, reads, stands_for) = match kind {
+        Kind::Program(template) => (Some(programs), template.files.clone(), None),
+        Kind::Request(_) => (None, Vec::new(), None),
+        Kind::StandIn(stands_for) => (None, Vec::new(), Some(stands_for.clone())),
     };
     let open_world = hosts.is_some();
     let title = match &manifest.version {
@@ -165,9 +187,10 @@ fn definition(
         title,
         text: text.into(),
         idempotent: manifest.idempotent,
-        needs: std::iter::once(programs).chain(hosts.map(Need::Hosts)).collect(),
+        needs: programs.into_iter().chain(hosts.map(Need::Hosts)).collect(),
+        stands_for,
         bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
-        reads: template.files.clone(),
+        reads,
         dry_run: manifest.dry_run_supported,
         does,
         examples: examples.map(|arguments| Value::Object(arguments).to_string()).collect(),

@@ -60,7 +60,7 @@ fn json_says_the_same() {
 #[test]
 fn what_is_no_manifest_says_where() {
     let expected = "expected one of `id`, `name`, `description`, `version`, `inputs`, `outputs`, `scopes`, `effect`, \
-                    `idempotent`, `retries`, `dry_run_supported`, `timeout_seconds`, `example_invocations`, `command`, `options_from`, `hosts`, `sandbox`";
+                    `idempotent`, `retries`, `dry_run_supported`, `timeout_seconds`, `example_invocations`, `http`, `mcp`, `command`, `options_from`, `hosts`, `sandbox`";
     check("shell = \"x\"", &[&format!("shell: unknown field `shell`, {expected} (line 10, column 1)")]);
     let said = "sandbox.root: unknown field `root`, expected one of `workspace`, `memory`, `processes`, `open_files` \
                 (line 10, column 13)";
@@ -91,6 +91,36 @@ fn everything_that_makes_no_sense_is_told() {
     let dry = "inputs: `dry_run` must be a boolean for `dry_run_supported`";
     let text = format!("{}dry_run_supported = true", SOUND.replacen("path = {", "dry_run = {}, path = {", 1));
     assert_eq!(problems(&text, Format::Toml), [dry]);
+    let both = "command: one of `command`, `http` and `mcp` does the work; leave the others out";
+    check("mcp = { tool = \"x\" }", &[both]);
+    let mcp = SOUND.replacen(
+        "command = [\"wc\", \"-w\", \"--\", \"{path}\"]",
+        "mcp = { tool = \"x\", arguments = { n = 1 } }",
+        1,
+    );
+    let closed = mcp.replacen("} } }", "} }, additionalProperties = false }", 1);
+    assert_eq!(problems(&closed, Format::Toml), [""; 0]);
+    let open = "inputs: `additionalProperties` must be false: what they do not name would be sent on";
+    assert_eq!(problems(&mcp, Format::Toml), [open]);
+    for (more, why) in [
+        (
+            "retries = 1\nidempotent = true",
+            "retries: that is for the tool to say which does the work; leave it out",
+        ),
+        (
+            "outputs = { type = \"object\" }",
+            "outputs: that is for the tool to say which does the work; leave it out",
+        ),
+    ] {
+        assert_eq!(problems(&format!("{closed}{more}"), Format::Toml), [why]);
+    }
+    let twice = closed.replacen("n = 1", "path = 1", 1);
+    assert_eq!(
+        problems(&twice, Format::Toml),
+        ["mcp.arguments: `path` is in `inputs`, too; one of them says it"]
+    );
+    let itself = closed.replacen("\"x\"", "\"word_count\"", 1);
+    assert_eq!(problems(&itself, Format::Toml), ["mcp.tool: it cannot stand for itself"]);
     check("outputs = { type = \"array\" }", &["outputs: its `type` must be \"object\""]);
     let pathless = "command[3]: {path} names no argument of `inputs`";
     check("inputs = { type = \"string\" }", &[pathless, "inputs: its `type` must be \"object\""]);

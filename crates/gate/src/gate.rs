@@ -3,6 +3,7 @@
 mod artifact;
 mod call;
 mod dry_run;
+mod in_place;
 mod in_run;
 mod repeat;
 
@@ -187,7 +188,12 @@ impl Gate {
 
     /// Whether a caller may see a tool. Listing and calling use the same function.
     pub fn may_see(&self, caller: &Caller, tool: &Offered) -> bool {
-        find::may_do(&*self.ruleset.load().policy, caller, tool, None)
+        let ruleset = self.ruleset.load();
+        let may = |tool: &Offered| find::may_do(&*ruleset.policy, caller, tool, None);
+        let real = tool.definition().listing.stands_for();
+        may(tool)
+            && real
+                .is_none_or(|real| self.catalog.offer().get(real.tool.as_str()).is_some_and(|real| may(real)))
     }
 
     /// Whether a caller may do something with what a source offers. Listing prompts and resources and using them go by the

@@ -60,6 +60,17 @@ impl<'a> Target<'a> {
         self.parts().2
     }
 
+    /// The same, but a tool by the name that it is offered under.
+    pub(crate) fn offered_as<'o>(self, offered: &'o Offered) -> Target<'o>
+    where
+        'a: 'o,
+    {
+        match self {
+            Target::Tool(_) => Target::Tool(offered.definition().name.as_str()),
+            other => other,
+        }
+    }
+
     /// The same, kept; of a tool it is the name that it is offered under.
     pub(crate) fn shared_name(self, offered: &Offered) -> Arc<str> {
         match self {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::about::{About, Effect, Need};
-use crate::described::{Bounds, Described};
+use crate::described::{Bounds, Described, StandsFor};
 
 /// Longest tool name, in characters: the bound of the model providers.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -84,6 +84,14 @@ impl Listing {
         match self {
             Listing::Declared(described) => described.bounds,
             Listing::Ours(_) | Listing::Relayed(_) => Bounds::default(),
+        }
+    }
+
+    /// The tool that runs in its place, if another does.
+    pub fn stands_for(&self) -> Option<&StandsFor> {
+        match self {
+            Listing::Declared(described) => described.stands_for.as_ref(),
+            Listing::Ours(_) | Listing::Relayed(_) => None,
         }
     }
 

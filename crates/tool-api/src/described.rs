@@ -3,7 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use crate::about::Need;
+use crate::definition::ToolName;
 
 /// The argument that asks a tool what it would do.
 pub const DRY_RUN: &str = "dry_run";
@@ -21,6 +24,8 @@ pub struct Described {
     pub needs: Vec<Need>,
     /// How much less its programs may use than an operator lets programs use.
     pub bounds: Bounds,
+    /// The tool that runs in its place, if it has no work of its own.
+    pub stands_for: Option<StandsFor>,
     /// What its programs read beside the system and the workspace, as absolute paths.
     pub reads: Vec<PathBuf>,
     /// Whether it does nothing, and says what it would do, where its argument [`DRY_RUN`] is true.
@@ -29,6 +34,24 @@ pub struct Described {
     pub does: Vec<String>,
     /// Arguments of sample calls, as JSON text.
     pub examples: Vec<String>,
+}
+
+/// A tool that another one stands for, under a contract of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StandsFor {
+    /// The name that it is offered under.
+    pub tool: ToolName,
+    /// What it is always sent, whatever a caller says.
+    pub fixed: Map<String, Value>,
+}
+
+impl StandsFor {
+    /// What it is sent for a call with these arguments.
+    pub fn arguments(&self, said: &Value) -> Value {
+        let mut arguments = said.as_object().cloned().unwrap_or_default();
+        arguments.extend(self.fixed.clone());
+        Value::Object(arguments)
+    }
 }
 
 /// Limits of one tool's programs. They only tighten those of an operator.

@@ -32,7 +32,7 @@ pub use cancel::Cancel;
 pub use client::{Client, Input};
 pub use context::{Context, Listener, Progress};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};
-pub use described::{Bounds, DRY_RUN, Described};
+pub use described::{Bounds, DRY_RUN, Described, StandsFor};
 pub use dry_run::{DryRun, Planned};
 pub use failure::{Protocol, ToolError};
 pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};

@@ -25,7 +25,7 @@ pub(crate) use approvals::Approvals;
 pub(crate) use artifacts::Artifacts;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
 pub(crate) use keys::Keys;
-pub(crate) use manifest::Manifest;
+pub(crate) use manifest::{FromOpenapi, Manifest};
 pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;

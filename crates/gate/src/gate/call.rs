@@ -1,8 +1,9 @@
 //! One call, from its arrival to its end: every step by its name, in order.
 //!
 //! ```text
-//! admit   read the arguments · find the target · look its request id up · headers · open the round trip · scope · policy · AI rules ·
-//!         input schema · rate · approval · intent · second judgement · begin, for a call with a request id
+//! admit   read the arguments · find the target · look its request id up · headers · the tool in its place · open the round
+//!         trip · scope · policy · AI rules · input schema · rate · approval · intent · second judgement · begin, for a call
+//!         with a request id
 //! run     permit, hands, deadline
 //! finish  AI rules on the result · size budget · output schema · redaction · cut · seal
 //! ```
@@ -121,15 +122,19 @@ impl Gate {
         let found = self.find_target(caller, call, ruleset).await?;
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
-        let original = arguments.bytes();
         if call.request_id.is_some() && call.input.is_none() {
             match Box::pin(self.known(caller, call, record)).await? {
                 Known::Answer(answer) => return Ok(Admission::Repeat(answer)),
                 Known::Nothing(new) => *ticket = Some(new),
             }
         }
-        self.check_headers(id, call, &found, &original).await?;
-        let mut brought = self.round_trips.open(caller, call.target, &arguments, call.input.take()).await?;
+        self.check_headers(id, call, &found, &arguments.bytes()).await?;
+        let (found, arguments) = match found.offered.definition().listing.stands_for() {
+            Some(_) => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await?,
+            None => (found, arguments),
+        };
+        let (target, original) = (call.target.offered_as(&found.offered), arguments.bytes());
+        let mut brought = self.round_trips.open(caller, target, &arguments, call.input.take()).await?;
 
         let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
         candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));

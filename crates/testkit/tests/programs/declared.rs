@@ -207,6 +207,49 @@ async fn it_touches_what_its_manifest_says_and_no_more() {
 }
 
 #[tokio::test]
+async fn a_tool_that_stands_for_another_is_that_one_to_everybody_who_decides() {
+    let stands_for = |id: &str, tool: &str| {
+        let text = format!(
+            "id = \"{id}\"\nname = \"N\"\ndescription = \"d\"\nscopes = [\"read_workspace\"]\neffect = \"reads\"\n\
+             mcp = {{ tool = \"{tool}\", arguments = {{ fixed = 1 }} }}\n\
+             inputs = {{ type = \"object\", properties = {{ text = {{ type = \"string\" }} }}, additionalProperties = false }}\n"
+        );
+        declared::tool(&text, Format::Toml, std::path::Path::new("/")).expect("a manifest")
+    };
+    let real = manifest("cat > got; printf '{\"n\":1}'", "effect = \"writes\"")
+        .replace("text = {", "fixed = { type = \"integer\" }, text = {");
+    let sample = sample(ProgramSettings::default());
+    let tools = vec![
+        tool(&real, sample.workspace()),
+        stands_for("a", "sample"),
+        stands_for("b", "a"),
+        stands_for("c", "none"),
+    ];
+    sample.gate.catalog().replace(DECLARED, tools, Features::default());
+    let ask = async |name: &str, arguments: Value| {
+        call(&sample, &owner(), name, &arguments, (Cancel::new(), None)).await.map(|_| ())
+    };
+    ask("a", json!({ "text": "x" })).await.expect("a result");
+    let got = fs::read_to_string(sample.workspace().join("got")).expect("what the real one was sent");
+    assert_eq!(serde_json::from_str::<Value>(&got).expect("JSON"), json!({ "fixed": 1, "text": "x" }));
+    // The record names the tool that ran, and the checks of both hold.
+    for (name, arguments, code) in [
+        ("a", json!({ "text": "x", "fixed": 2 }), "invalid_arguments"),
+        ("a", json!({ "text": 1 }), "invalid_arguments"),
+        ("b", json!({}), "unknown_tool"),
+        ("c", json!({}), "unknown_tool"),
+    ] {
+        assert_eq!(ask(name, arguments).await.expect_err("refused").code(), code, "{name}");
+    }
+    let offer = sample.gate.catalog().offer();
+    let may_see = |name: &str| offer.get(name).is_some_and(|tool| sample.gate.may_see(&owner(), tool));
+    assert_eq!(["sample", "a", "c"].map(may_see), [true, true, false]);
+    let denied = holding(&["read_workspace"]);
+    let came = call(&sample, &denied, "a", &json!({}), (Cancel::new(), None)).await;
+    assert!(came.is_ok(), "scopes of both are held: {came:?}");
+}
+
+#[tokio::test]
 async fn a_file_beside_the_manifest_is_read_and_nothing_else_there() {
     let folder = tempfile::tempdir().expect("a folder");
     fs::write(folder.path().join("p.sh"), "test -e \"$1/other\"; printf '{\"n\":%d}' $?").expect("a file");

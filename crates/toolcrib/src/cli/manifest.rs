@@ -4,6 +4,19 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
+/// Which operations of which document.
+#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+pub(crate) struct FromOpenapi {
+    /// The document, in JSON or YAML.
+    pub(crate) file: PathBuf,
+    /// Its operations, by their `operationId`.
+    #[arg(long = "operation", value_name = "ID", num_args = 1.., required = true)]
+    pub(crate) operations: Vec<String>,
+    /// Where it is asked, in place of the document's own server.
+    #[arg(long, value_name = "URL")]
+    pub(crate) server: Option<String>,
+}
+
 /// What to do with the manifests of tools of your own.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Manifest {
@@ -39,6 +52,13 @@ pub(crate) enum Manifest {
         #[arg(long, value_name = "FILE")]
         junit: Option<PathBuf>,
     },
+    /// Write manifests for operations of an OpenAPI 3.0 or 3.1 document, to be read and changed.
+    #[command(
+        name = "from-openapi",
+        after_help = "Examples:\n  \
+        toolcrib manifest from-openapi ./api.json --operation getItem listItems"
+    )]
+    FromOpenapi(FromOpenapi),
     /// Print the JSON Schema of a manifest.
     Schema,
 }

@@ -1,5 +1,6 @@
 //! `manifest`: tools of one's own, written, checked and tried.
 
+mod from_openapi;
 mod new;
 mod run;
 
@@ -19,6 +20,7 @@ pub(super) fn run(cli: &Cli, command: Manifest) -> Result<Ending, Trouble> {
         Manifest::New { name } => new::run(cli, &name),
         Manifest::Check { files } => check(cli, &files),
         Manifest::Run { file, fixture, junit } => run::run(cli, &file, fixture.as_deref(), junit.as_deref()),
+        Manifest::FromOpenapi(asked) => from_openapi::run(cli, &asked),
         Manifest::Schema => Ok(print::json(&config::manifest_schema()).map(|()| Ending::Good)?),
     }
 }

@@ -14,15 +14,16 @@ use crate::commands::start::start_nobody;
 const MANIFEST: &str = include_str!("new/manifest.toml");
 const PROGRAM: &str = include_str!("new/program.sh");
 
+/// What is said where no manifest would be read.
+pub(super) const NO_FOLDER: &str = "there is no folder for it: the configuration was named, and stands alone; leave --config and TOOLCRIB_CONFIG out";
+
 pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     if ToolName::parse(name).is_none_or(|name| name.as_str().contains('.')) {
         return Err(Trouble::Misused(format!("{name:?} is no name: 1 to 64 of `A-Z a-z 0-9 _ -`")));
     }
     let manifests = start_nobody(cli)?.settings.manifests;
     let Some(folder) = manifests.own_folder() else {
-        let why = "there is no folder for it: the configuration was named, and stands alone; leave --config and \
-                   TOOLCRIB_CONFIG out";
-        return Err(Trouble::Misused(why.to_owned()));
+        return Err(Trouble::Misused(NO_FOLDER.to_owned()));
     };
     let files =
         [(folder.join(format!("{name}.toml")), MANIFEST), (folder.join(format!("{name}.sh")), PROGRAM)];
@@ -44,7 +45,7 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
 
 /// Readable for others as this person's new files are: as root, programs run as another user.
 #[expect(clippy::disallowed_methods, reason = "a person's own program, which holds no secret")]
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::write(path, text)
 }

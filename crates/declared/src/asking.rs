@@ -1,0 +1,128 @@
+//! `Asking`: a tool whose work a server does that is asked over HTTP.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use http::StatusCode;
+use http_body_util::{BodyExt as _, Limited};
+use serde_json::{Value, json};
+use tool_api::{AnyTool, Arguments, Context, Definition, Outcome, ToolError};
+
+use crate::attempts::Attempts;
+use crate::printed::OUTPUT_BYTES_MAX;
+use crate::program::outcome;
+use crate::request::RequestTemplate;
+use crate::told::Meter;
+
+/// How much of an answer an error repeats.
+const TOLD_CHARS_MAX: usize = 2_000;
+
+/// Opens kept secrets for the hosts that a person has bound them to.
+pub trait KeptSecrets: Send + Sync {
+    /// What the secret says. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is none, or it is not for this host: a sentence with what to do.
+    fn for_host(&self, name: &str, host: &str) -> Result<String, String>;
+}
+
+pub(crate) struct Asking {
+    pub(crate) definition: Definition,
+    pub(crate) request: RequestTemplate,
+    pub(crate) secrets: Option<Arc<dyn KeptSecrets>>,
+    pub(crate) retries: u8,
+}
+
+impl AnyTool for Asking {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move {
+            let meter = Meter::new(cx, self.definition.name.as_str());
+            let mut attempts = Attempts::of(self.retries);
+            let secrets = self.opened(cx).await?;
+            loop {
+                match self.ask_once(arguments.value(), &secrets, cx).await {
+                    Ok(value) => return Ok(outcome(&self.definition, &value)),
+                    Err(failure) => attempts.after(failure, &meter).await?,
+                }
+            }
+        })
+    }
+}
+
+impl Asking {
+    /// The secrets that it sends, with what they say.
+    async fn opened(&self, cx: &Context) -> Result<Vec<(String, String)>, ToolError> {
+        let (names, host, kept) = (self.request.secrets(), self.request.host.clone(), self.secrets.clone());
+        if names.is_empty() {
+            return Ok(Vec::new());
+        }
+        let open = move || {
+            let opened = |name: String| {
+                let kept = kept.as_ref().ok_or_else(|| "there is no place where secrets are kept".to_owned());
+                let value = kept.and_then(|kept| kept.for_host(&name, &host));
+                value.map(|value| (name, value)).map_err(|why| ToolError::new("secret_missing", why))
+            };
+            names.into_iter().map(opened).collect()
+        };
+        cx.blocking(open).await
+    }
+
+    async fn ask_once(
+        &self,
+        arguments: &Value,
+        secrets: &[(String, String)],
+        cx: &Context,
+    ) -> Result<Value, ToolError> {
+        let secret = |wanted: &str| {
+            let found = secrets.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.clone()).unwrap_or_default()
+        };
+        let answer = cx.net()?.send(self.request.request(arguments, secret)?).await?;
+        let (status, host) = (answer.status(), &self.request.host);
+        let body = Limited::new(answer.into_body(), OUTPUT_BYTES_MAX).collect().await.map_err(|error| {
+            let mib = OUTPUT_BYTES_MAX / (1024 * 1024);
+            match error.is::<http_body_util::LengthLimitError>() {
+                true => ToolError::new(
+                    "result_too_large",
+                    format!("{host} answers with more than {mib} MiB; ask for less at once"),
+                ),
+                false => ToolError::new("no_answer", format!("the answer of {host} broke off: {error}")),
+            }
+        })?;
+        self.value(status, &body.to_bytes())
+    }
+
+    /// What an answer gives.
+    fn value(&self, status: StatusCode, body: &[u8]) -> Result<Value, ToolError> {
+        let host = &self.request.host;
+        if !status.is_success() {
+            let code = match status {
+                StatusCode::TOO_MANY_REQUESTS
+                | StatusCode::BAD_GATEWAY
+                | StatusCode::SERVICE_UNAVAILABLE
+                | StatusCode::GATEWAY_TIMEOUT => "http_unavailable",
+                _ => "http_status",
+            };
+            let said: String = String::from_utf8_lossy(body).chars().take(TOLD_CHARS_MAX).collect();
+            let said = if said.trim().is_empty() { String::new() } else { format!("; it said:\n{said}") };
+            let message = format!("{host} answers with {status}{said}");
+            return Err(ToolError::new(code, message).with_details(json!({ "status": status.as_u16() })));
+        }
+        let has_contract = self.definition.output_schema.is_some();
+        match serde_json::from_slice(body) {
+            Ok(value) => Ok(value),
+            Err(_) if body.trim_ascii().is_empty() => Ok(if has_contract { json!({}) } else { Value::Null }),
+            Err(_) if !has_contract && std::str::from_utf8(body).is_ok() => {
+                Ok(String::from_utf8_lossy(body).into_owned().into())
+            }
+            Err(error) => Err(ToolError::new(
+                "invalid_output",
+                format!("the answer of {host} is no JSON value: {error}"),
+            )),
+        }
+    }
+}
