@@ -234,7 +234,7 @@ await run({
     checkHolds("what is removed", await command(config, "remove", id), id);
     const gone = await call(byWire(second), "artifact_read", { id });
     checkHolds("what is gone", said(gone), "no artifact of this id");
-    const { stderr } = await expectExit(1, ["artifacts", "read", id, "--config", config.file]);
+    const { stderr } = await expectExit(2, ["artifacts", "read", id, "--config", config.file]);
     checkHolds("what is gone for its owner", stderr, "there is no artifact");
     await second.end();
   },
