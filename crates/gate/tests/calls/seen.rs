@@ -12,8 +12,11 @@ const CHECKS: [&str; 7] = ["repeat", "scope", "policy", "ai_rules", "input_schem
 const NEVER_REACHED: &str = "scope";
 
 /// No case revokes a key, or changes what a call names, while the call waits; `approvals/` does. Methods of extensions are
-/// called in the server's tests, and only there are headers. Of jobs `jobs/` tells.
-const ELSEWHERE: [&str; 11] = [
+/// called in the server's tests, and only there are headers. Of jobs `jobs/` tells, of dry runs the
+/// tests of programs.
+const ELSEWHERE: [&str; 13] = [
+    "NoDryRun",
+    "NotPlanned",
     "KeyRevoked",
     "Outdated",
     "UnknownMethod",
@@ -52,6 +55,8 @@ refusals! {
     HeaderMismatch(_)
     BadState(_)
     Repeated(_)
+    NoDryRun(_)
+    NotPlanned(_)
     Denied(_)
     RuleBlocked(_)
     NeedsApproval(_)
