@@ -4,6 +4,7 @@
 mod config;
 mod control;
 mod finish;
+mod for_clients;
 mod keeper;
 mod kept_call;
 mod kept_result;
@@ -17,6 +18,7 @@ mod vault;
 
 pub use ::jobs::{Event as JobEvent, Job, JobId, Numbered, Progress as JobProgress, State};
 pub use config::Config;
+pub(crate) use for_clients::OfCaller;
 pub use kept_result::StoredFailure;
 pub use look::EventPage;
 pub use of_process::{Filter, JobPage, Jobs, Whose};

@@ -64,6 +64,6 @@ pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
     Abilities, Action, ArtifactReader, Block, Cancel, Client, Definition, Effect, Event, Features, Hold,
-    Input, Item, Listener, Listing, Outcome, Payload, Planned, Progress, Protocol, Sandboxed, ToolError,
-    is_text,
+    Input, Item, JOB_RESULT, JOB_WAIT, Listener, Listing, Outcome, Payload, Planned, Progress, Protocol,
+    Sandboxed, ToolError, is_text,
 };

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use redact::Redactor;
 use sandbox::Access;
-use tool_api::{Cancel, Client, Context, Effect, Listener, Permit, ToolError};
+use tool_api::{Cancel, Client, Context, Effect, Jobs, Listener, Permit, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::InRun;
@@ -33,10 +33,11 @@ pub(crate) struct Answering<'a> {
     pub(crate) notes: Arc<Notes>,
 }
 
-/// Runs the call.
+/// Runs the call. `jobs` are those that its tool waits for, if it is one that does.
 pub(crate) async fn run(
     hands: Hands<'_>,
     redactor: &Redactor,
+    jobs: Option<Arc<dyn Jobs>>,
     admitted: Admitted,
     live: Live,
     answering: Option<(Box<Answering<'_>>, Heard)>,
@@ -69,6 +70,7 @@ pub(crate) async fn run(
         key,
         secrets: Some(redaction::secrets(redactor)),
         dry_run: hands.dry_run.clone(),
+        jobs,
         processes: given.processes,
         net: given.net,
         artifacts: given.artifacts,

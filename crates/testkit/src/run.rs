@@ -1,12 +1,14 @@
 //! Runs one tool in a workspace, as the gate would.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use expect_test::Expect;
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, CallId, Cancel, Context, Effect, Outcome, Payload, Permit, Root, Secrets,
-    TEXT, Tool, ToolError, builtin,
+    Access, AnyTool, Arguments, Block, CallId, Cancel, Context, Effect, JobSeen, Jobs, Outcome, Payload,
+    Permit, Root, Secrets, TEXT, Tool, ToolError, builtin,
 };
 
 use crate::kept::Kept;
@@ -84,7 +86,8 @@ pub fn call_keeping(
     kept: &Kept,
 ) -> Result<Outcome, ToolError> {
     let context = Context::new(permit(), files, cancel.clone(), None);
-    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), ..context })
+    let jobs = Some(Arc::new(SomeJobs) as _);
+    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), jobs, ..context })
 }
 
 /// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.
@@ -105,6 +108,33 @@ impl Secrets for OneSecret {
 
     fn are_in(&self, text: &[u8]) -> bool {
         String::from_utf8_lossy(text).contains(&self.0)
+    }
+}
+
+/// One job that has ended, one that failed and one that runs.
+struct SomeJobs;
+
+impl Jobs for SomeJobs {
+    fn wait<'a>(&'a self, id: &'a str, _: Duration) -> BoxFuture<'a, Option<JobSeen>> {
+        let seen = |state, is_over| Some(JobSeen { state, message: None, is_over });
+        let seen = match id {
+            "0123456789abcdef0123456789abcdef" => seen("succeeded", true),
+            "failed" => seen("failed", true),
+            "running" => Some(JobSeen { state: "running", message: Some("half".into()), is_over: false }),
+            _ => None,
+        };
+        Box::pin(std::future::ready(seen))
+    }
+
+    fn result<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Result<Outcome, ToolError>>> {
+        let blocks = vec![Block::Text("done".to_owned())];
+        Box::pin(std::future::ready(match id {
+            "0123456789abcdef0123456789abcdef" => {
+                Some(Ok(Outcome::of(Payload::Ours { blocks, structured: None })))
+            }
+            "failed" => Some(Err(ToolError::new("not_found", "there is no file a.txt"))),
+            _ => None,
+        }))
     }
 }
 

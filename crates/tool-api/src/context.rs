@@ -10,6 +10,7 @@ use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::dry_run::DryRun;
 use crate::failure::ToolError;
+use crate::job::Jobs;
 use crate::net::Net;
 use crate::permit::Permit;
 use crate::process::Processes;
@@ -66,6 +67,8 @@ pub struct Context {
     pub secrets: Option<Arc<dyn Secrets>>,
     /// Set if the call is to change nothing: the tool tells here what it would change.
     pub dry_run: Option<Arc<DryRun>>,
+    /// The caller's jobs; for the tools that wait for them alone.
+    pub jobs: Option<Arc<dyn Jobs>>,
     /// What starts programs; for tools that say that they need it alone.
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
@@ -89,6 +92,7 @@ impl Context {
             key: None,
             secrets: None,
             dry_run: None,
+            jobs: None,
             processes: None,
             net: None,
             artifacts: None,

@@ -4,6 +4,7 @@
 //! decided elsewhere.
 
 mod artifact;
+mod job;
 mod list;
 mod offer;
 mod plain_schema;

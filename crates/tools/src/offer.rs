@@ -19,7 +19,7 @@ pub(crate) const ENTRIES_MAX: u16 = 2_000;
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
-    /// Sets of built-in tools on offer, for example `["workspace"]`. Without it all sets are offered;
+    /// Sets of built-in tools on offer, for example `["workspace"]`. Without it all sets are offered but `jobs`;
     /// `[]` offers none.
     pub offer: Option<Vec<Set>>,
     /// How much of a text `workspace_read` and `artifact_read` show at once, in KiB. Clients refuse or put away what is too long.
@@ -59,17 +59,22 @@ pub enum Set {
     /// Reading results that are too large for one answer; on offer where there are servers or declared tools. Without it
     /// such results come whole.
     Artifacts,
+    /// Waiting for jobs and reading what came of them, for clients that know no tasks; on offer where it is named here.
+    Jobs,
 }
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 2] = [Set::Workspace, Set::Artifacts];
+    pub const ALL: [Set; 3] = [Set::Workspace, Set::Artifacts, Set::Jobs];
 }
 
 impl Config {
     /// The sets on offer, each once, in the order of [`Set::ALL`].
     pub fn sets(&self) -> Vec<Set> {
-        let is_offered = |set: &Set| self.offer.as_ref().is_none_or(|offer| offer.contains(set));
+        // Most calls never become jobs, and each tool on offer costs every conversation some of its room.
+        let is_usual = |set: &Set| *set != Set::Jobs;
+        let is_offered =
+            |set: &Set| self.offer.as_ref().map_or_else(|| is_usual(set), |offer| offer.contains(set));
         Set::ALL.into_iter().filter(is_offered).collect()
     }
 
@@ -103,13 +108,15 @@ mod tests {
 
     #[test]
     fn sets_are_named() {
-        check("{}", Ok(&Set::ALL));
+        check("{}", Ok(&[Set::Workspace, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        check(r#"{"offer": ["artifacts", "workspace"]}"#, Ok(&Set::ALL));
+        check(r#"{"offer": ["jobs", "artifacts", "workspace"]}"#, Ok(&Set::ALL));
         check(
             r#"{"offer": ["workspce"]}"#,
-            Err("unknown variant `workspce`, expected `workspace` or `artifacts` at line 1 column 21"),
+            Err(
+                "unknown variant `workspce`, expected one of `workspace`, `artifacts`, `jobs` at line 1 column 21",
+            ),
         );
         check(
             r#"{"offers": []}"#,

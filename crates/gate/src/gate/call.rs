@@ -17,7 +17,10 @@ use std::sync::Arc;
 use audit::Hash;
 use bytes::Bytes;
 use policy::Caller;
-use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
+use tool_api::{
+    Arguments, ArgumentsFault, CallId, Client, DryRun, JOB_RESULT, JOB_WAIT, Listener, Need, Origin, Outcome,
+    ToolError,
+};
 
 use super::Gate;
 use crate::admitted::{Admitted, Identity, Ran};
@@ -29,6 +32,7 @@ use crate::dry_run::Earnest;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::hands::Hands;
+use crate::jobs::{Jobs, OfCaller};
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
@@ -219,6 +223,7 @@ impl Gate {
             listener: call.listener.clone(),
             client: Client { caller: admitted.identity.caller.id().clone(), ..client },
         };
+        let jobs = self.jobs_of(&admitted.identity);
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let needs = offered.definition().listing.needs();
@@ -242,13 +247,21 @@ impl Gate {
             wishes,
             keeper,
         };
-        let mut ran = run::run(hands, &self.redactor, admitted, live, answering).await;
+        let mut ran = run::run(hands, &self.redactor, jobs, admitted, live, answering).await;
         if let Some(dry_run) = dry_run {
             ran = Box::pin(self.planned(ran, dry_run)).await;
         }
         // Its server may have been started for this call.
         record.lives_in(offered.tool().sandboxed());
         ran
+    }
+
+    /// The jobs of the caller, for the few tools that wait for them.
+    fn jobs_of(&self, identity: &Identity) -> Option<Arc<dyn tool_api::Jobs>> {
+        let definition = identity.offered.definition();
+        let waits = matches!(definition.name.as_str(), JOB_WAIT | JOB_RESULT);
+        let jobs = self.jobs().filter(|_| waits && definition.origin == Origin::BuiltIn)?;
+        Some(Arc::new(OfCaller { jobs: jobs.clone(), caller: identity.caller.clone() }))
     }
 
     async fn finish(

@@ -25,11 +25,22 @@ pub struct Config {
     /// Jobs of one tool that run at once.
     #[schemars(range(min = 1, max = 1_000))]
     pub per_tool: usize,
+    /// How long a client waits for a call before it goes on as a job, such as `"50s"`: a client that knows tasks is given
+    /// one then, every other a result that names the job, for `job_wait` and `job_result`. Without it every call is
+    /// waited for.
+    pub after: Option<Span>,
+    /// Tools whose calls are jobs from the beginning, for clients that can be given tasks. Others wait.
+    pub always: Vec<String>,
+    /// Tools whose calls are nothing but jobs: a client of 2026-07-28 that cannot be given tasks is refused, an older one
+    /// gets a result that names the job.
+    pub required: Vec<String>,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { keep: KEEP, per_caller: JOBS_PER_CALLER, running: RUNNING, per_tool: RUNNING_PER_TOOL }
+        let (after, always, required) = (None, Vec::new(), Vec::new());
+        let (per_caller, running, per_tool) = (JOBS_PER_CALLER, RUNNING, RUNNING_PER_TOOL);
+        Config { keep: KEEP, per_caller, running, per_tool, after, always, required }
     }
 }
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_api::{Block, Outcome, Payload, ToolError};
+use tool_api::{Block, Outcome, Payload, Protocol, ToolError};
 
 use crate::failure::{Failure, Refusal};
 
@@ -25,20 +25,49 @@ pub struct StoredFailure {
     /// Whether the gate did not let it run.
     #[serde(default)]
     pub is_refused: bool,
+    /// The error of the protocol that stands behind it, where the caller of the tool is told that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<ToldProtocol>,
+}
+
+/// An error of the protocol, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldProtocol {
+    code: i64,
+    message: String,
+    data: Option<String>,
+}
+
+impl ToldProtocol {
+    fn of(error: &ToolError) -> Option<ToldProtocol> {
+        let Protocol { code, message, data } = error.protocol().filter(|_| error.is_protocol_told())?.clone();
+        Some(ToldProtocol { code, message, data })
+    }
+
+    fn told(self, error: ToolError) -> ToolError {
+        let ToldProtocol { code, message, data } = self;
+        error.with_protocol(Protocol { code, message, data }).telling_protocol()
+    }
 }
 
 impl StoredFailure {
     pub(super) fn new(code: &str, message: impl Into<String>) -> StoredFailure {
-        StoredFailure { code: code.to_owned(), message: message.into(), details: None, is_refused: false }
+        let (code, message) = (code.to_owned(), message.into());
+        StoredFailure { code, message, details: None, is_refused: false, protocol: None }
     }
 
     pub(super) fn of(failure: &Failure) -> StoredFailure {
-        let details = match failure {
-            Failure::Tool(error) => error.details().cloned(),
-            Failure::Refused(_) | Failure::Internal(_) => None,
+        let (details, protocol) = match failure {
+            Failure::Tool(error) => (error.details().cloned(), ToldProtocol::of(error)),
+            Failure::Refused(_) | Failure::Internal(_) => (None, None),
         };
         let is_refused = matches!(failure, Failure::Refused(_));
-        StoredFailure { details, is_refused, ..StoredFailure::new(failure.code(), failure.to_string()) }
+        StoredFailure {
+            details,
+            is_refused,
+            protocol,
+            ..StoredFailure::new(failure.code(), failure.to_string())
+        }
     }
 }
 
@@ -52,8 +81,12 @@ impl From<&Refusal> for StoredFailure {
 impl From<StoredFailure> for Failure {
     fn from(stored: StoredFailure) -> Failure {
         let error = ToolError::new(stored.code, stored.message);
-        Failure::Tool(match stored.details {
+        let error = match stored.details {
             Some(details) => error.with_details(details),
+            None => error,
+        };
+        Failure::Tool(match stored.protocol {
+            Some(protocol) => protocol.told(error),
             None => error,
         })
     }

@@ -1,0 +1,78 @@
+//! What transports ask about jobs: which tools' calls may be some, must be some, or become some; and the jobs of one caller, for
+//! the tools that wait for them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use policy::Caller;
+use tool_api::{Definition, JOB_RESULT, JOB_WAIT, JobSeen, Origin, Outcome, ToolError};
+
+use super::{Job, Jobs};
+use crate::failure::Failure;
+use crate::gate::Gate;
+use futures_util::future::BoxFuture;
+
+impl Jobs {
+    /// Whether a call of this tool may be a job. Waiting for one is none.
+    pub fn may_become(&self, tool: &str) -> bool {
+        ![JOB_WAIT, JOB_RESULT].contains(&tool)
+    }
+
+    /// Whether it is one from the beginning, where its client can be given a task.
+    pub fn should_become(&self, tool: &str) -> bool {
+        self.config().always.iter().any(|name| name == tool)
+    }
+
+    /// Whether it is one or nothing.
+    pub fn must_become(&self, tool: &str) -> bool {
+        self.config().required.iter().any(|name| name == tool)
+    }
+
+    /// How long a client waits for a call before it goes on as a job; nothing if it waits for the end.
+    pub fn patience(&self) -> Option<Duration> {
+        self.config().after.map(|after| after.0)
+    }
+}
+
+impl Gate {
+    /// Whether a call of this tool may be a job here.
+    pub fn may_be_job(&self, definition: &Definition) -> bool {
+        self.jobs().is_some_and(|jobs| jobs.may_become(definition.name.as_str()))
+    }
+
+    /// Whether a caller that knows no tasks can wait for a job of theirs.
+    pub fn may_wait_for_jobs(&self, caller: &Caller) -> bool {
+        let offer = self.catalog().offer();
+        let waits = offer.get(JOB_WAIT).filter(|tool| tool.definition().origin == Origin::BuiltIn);
+        waits.is_some_and(|tool| self.may_see(caller, tool))
+    }
+}
+
+/// The jobs of one caller, for the tools that wait for them.
+pub(crate) struct OfCaller {
+    pub(crate) jobs: Arc<Jobs>,
+    pub(crate) caller: Caller,
+}
+
+impl tool_api::Jobs for OfCaller {
+    fn wait<'a>(&'a self, id: &'a str, longest: Duration) -> BoxFuture<'a, Option<JobSeen>> {
+        Box::pin(async move {
+            let Job { state, message, progress, .. } =
+                self.jobs.wait(&self.caller, id, longest).await.ok()?;
+            let progress = progress.and_then(|progress| progress.message);
+            let message = message.or(progress.filter(|_| !state.is_final()));
+            Some(JobSeen { state: state.as_str(), message, is_over: state.is_final() })
+        })
+    }
+
+    fn result<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<Result<Outcome, ToolError>>> {
+        Box::pin(async move {
+            let job = self.jobs.get(&self.caller, id).await.ok().filter(|job| job.state.is_final())?;
+            let kept = self.jobs.result(&self.caller, job.id.as_str()).await.ok()??;
+            Some(kept.map_err(|stored| match Failure::from(stored) {
+                Failure::Tool(error) => error,
+                other => ToolError::new(other.code().to_owned(), other.to_string()),
+            }))
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! `job_wait`: waits until a job is over.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_api::{
+    About, ArgumentRoles, Context, Effect, Example, JOB_RESULT, JOB_WAIT, Structured, Tool, ToolError,
+};
+
+use super::{gone, jobs};
+use crate::plain_schema::plain;
+
+/// How long a call waits that does not say how long: half of what the least patient clients wait for an answer.
+const WAIT: Duration = Duration::from_secs(30);
+
+/// The longest that a call waits: those clients give up after a minute.
+const WAIT_MAX: Duration = Duration::from_secs(50);
+
+/// [`WAIT_MAX`] in milliseconds.
+const WAIT_MAX_MS: u64 = 50_000;
+
+/// Waits for a job.
+#[derive(Debug)]
+pub(crate) struct Wait;
+
+/// The arguments of `job_wait`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = plain)]
+pub(crate) struct Input {
+    /// The job, as the answer says that began it.
+    job_id: String,
+    /// How long to wait at most, in milliseconds. Default: 30000.
+    #[schemars(range(max = WAIT_MAX_MS))]
+    timeout_ms: Option<u64>,
+}
+
+/// How the job is doing.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Seen {
+    /// Which job.
+    job_id: String,
+    /// Its state.
+    state: &'static str,
+    /// What it is doing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// True if nothing will change any more.
+    is_over: bool,
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Seen { job_id, state, message, is_over } = self;
+        write!(f, "The job {job_id}: {state}")?;
+        message.iter().try_for_each(|message| write!(f, " ({message})"))?;
+        let on = match is_over {
+            true => format!("Call {JOB_RESULT} for what came of it."),
+            false => format!("Call {JOB_WAIT} again to go on waiting."),
+        };
+        write!(f, ". {on}")
+    }
+}
+
+impl Tool for Wait {
+    const ABOUT: About = About {
+        name: JOB_WAIT,
+        title: "Wait for a job",
+        summary: "Wait until a job is over: a call that goes on after its answer, which names its `job_id`. Says how the job \
+                  is doing, at once if it is over or waits for somebody, else after `timeout_ms` (30000 unless it is said, \
+                  50000 at most); call it again as long as it is not over. Then call `job_result`.",
+        effect: Effect::Reads,
+        arguments: ArgumentRoles::NONE,
+        scopes: &["read_workspace"],
+        needs: &[],
+        idempotent: true,
+        open_world: false,
+        timeout: Duration::from_secs(60),
+        examples: &[Example {
+            title: "Ten seconds",
+            arguments: r#"{"job_id": "0123456789abcdef0123456789abcdef", "timeout_ms": 10000}"#,
+        }],
+    };
+    type Input = Input;
+    type Output = Structured<Seen>;
+
+    async fn run(
+        &self,
+        Input { job_id, timeout_ms }: Input,
+        cx: &Context,
+    ) -> Result<Self::Output, ToolError> {
+        let longest = timeout_ms.map_or(WAIT, Duration::from_millis).min(WAIT_MAX);
+        let seen = jobs(cx)?.wait(&job_id, longest).await.ok_or_else(gone)?;
+        Ok(Structured(Seen { job_id, state: seen.state, message: seen.message, is_over: seen.is_over }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use expect_test::{Expect, expect};
+    use testkit::{Workspace, call};
+    use tool_api::builtin;
+
+    use super::*;
+
+    fn check(arguments: &str, expected: Expect) {
+        expected.assert_eq(&call(&*builtin(Wait), &Workspace::new(""), arguments));
+    }
+
+    #[test]
+    fn a_job_is_waited_for() {
+        check(
+            r#"{"job_id": "0123456789abcdef0123456789abcdef"}"#,
+            expect![[r#"
+            text: The job 0123456789abcdef0123456789abcdef: succeeded. Call job_result for what came of it.¶
+            structured: {"job_id":"0123456789abcdef0123456789abcdef","state":"succeeded","is_over":true}
+        "#]],
+        );
+        check(
+            r#"{"job_id": "running", "timeout_ms": 0}"#,
+            expect![[r#"
+            text: The job running: running (half). Call job_wait again to go on waiting.¶
+            structured: {"job_id":"running","state":"running","message":"half","is_over":false}
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_is_not_the_callers_is_not_there() {
+        check(
+            r#"{"job_id": "of_bob"}"#,
+            expect![[r#"
+            error job_not_found: no job of this id is kept for this caller: it may have been too long ago; call its tool again
+        "#]],
+        );
+        check(
+            r#"{"job_id": "running", "timeout_ms": 50001}"#,
+            expect![[r#"
+            refused /timeout_ms: 50001 is greater than the maximum of 50000
+        "#]],
+        );
+        check(
+            r#"{"job_id": "running", "timeout_ms": -1}"#,
+            expect![[r#"
+            refused /timeout_ms: -1 is less than the minimum of 0
+        "#]],
+        );
+        check(
+            "{}",
+            expect![[r#"
+            refused : "job_id" is a required property
+        "#]],
+        );
+    }
+}
