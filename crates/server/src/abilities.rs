@@ -16,7 +16,8 @@ const NEEDS_TASKS: &str = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}
 ///
 /// Lists can always change, since sources come and go. While a source has not reported, everything is declared
 /// that it might turn out to have: to start it for the answer would make each probe of a client start it.
-pub(crate) fn declared(offer: &Offer, revision: Revision) -> Value {
+/// Where calls can become `jobs`, they can be asked for as tasks.
+pub(crate) fn declared(offer: &Offer, revision: Revision, jobs: bool) -> Value {
     let known = if offer.is_settled { offer.abilities() } else { everything() };
     let mut all = json!({ "tools": { "listChanged": true } });
     if known.prompts {
@@ -41,6 +42,12 @@ pub(crate) fn declared(offer: &Offer, revision: Revision) -> Value {
     }
     for (name, value) in &known.experimental {
         all["experimental"][&**name] = serde_json::from_slice(value).unwrap_or_default();
+    }
+    if jobs && revision.is_modern() {
+        all["extensions"][TASKS] = json!({});
+    }
+    if jobs && revision.has_execution() {
+        all["tasks"] = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
     }
     all
 }
@@ -221,7 +228,8 @@ mod tests {
     #[test]
     fn we_declare_what_the_sources_have_and_everything_while_some_are_missing() {
         let catalog = Catalog::new(Vec::new());
-        let declared = |revision| declared(&catalog.offer(), revision);
+        let with_jobs = |revision| declared(&catalog.offer(), revision, true);
+        let declared = |revision| declared(&catalog.offer(), revision, false);
         let changing = json!({ "listChanged": true });
         assert_eq!(declared(Revision::MODERN), json!({ "tools": changing }));
         catalog.expect("files");
@@ -253,5 +261,11 @@ mod tests {
                 "experimental": experimental,
             })
         );
+        let tasks = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
+        assert_eq!(with_jobs(Revision::V2025_11_25)["tasks"], tasks);
+        assert_eq!(with_jobs(Revision::V2025_06_18), declared(Revision::V2025_06_18));
+        catalog.replace("files", Vec::new(), Features::default());
+        let modern = with_jobs(Revision::MODERN);
+        assert_eq!((&modern["extensions"], modern.get("tasks")), (&json!({ (TASKS): {} }), None));
     }
 }

@@ -4,16 +4,17 @@
 //! `_meta`. So both may come over one connection, and neither changes how the other is answered.
 
 mod calls;
+mod job_wish;
 mod legacy;
 mod list;
 mod listen;
 mod request;
+mod tasks;
 mod welcome;
 
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use gate::Action;
 use tracing::debug;
 use wire::message::{Rejected, Text};
 use wire::{Id, Message, WireError, meta, write};
@@ -24,6 +25,7 @@ use crate::outgoing::{Later, Now, OpenOutbox, Reply, invalid_request};
 use crate::session::Session;
 use request::Request;
 pub(crate) use request::without_secrets;
+use tasks::Asks;
 
 /// Acts on one message. An answer that needs no waiting is appended to `out`; others come later. A notification
 /// gives neither.
@@ -73,9 +75,11 @@ fn answer(request: &mut Request<'_>, method: &str) -> Result<Now, WireError> {
         "completion/complete" => calls::complete(request),
         "server/discover" if is_modern => welcome::discover(request),
         "subscriptions/listen" if is_modern => listen::listen(request),
-        "tasks/get" if is_modern => calls::task(request, Action::GetTask),
-        "tasks/update" if is_modern => calls::task(request, Action::UpdateTask),
-        "tasks/cancel" if is_modern => calls::task(request, Action::CancelTask),
+        "tasks/get" if is_modern || tasks::has_core_tasks(request) => tasks::task(request, Asks::Get),
+        "tasks/cancel" if is_modern || tasks::has_core_tasks(request) => tasks::task(request, Asks::Cancel),
+        "tasks/update" if is_modern => tasks::task(request, Asks::Update),
+        "tasks/result" if tasks::has_core_tasks(request) => tasks::task(request, Asks::Result),
+        "tasks/list" if tasks::has_core_tasks(request) => tasks::list(request),
         "resources/subscribe" if !is_modern => legacy::subscribe(request),
         "resources/unsubscribe" if !is_modern => legacy::unsubscribe(request),
         "logging/setLevel" if !is_modern => legacy::set_level(request),

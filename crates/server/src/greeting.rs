@@ -44,6 +44,7 @@ pub(crate) async fn greet(
         outbox: Some(&outbox),
         cancel: &Cancel::new(),
         redactor: server.gate.redactor(),
+        related: None,
     };
     if let Ok(Some(responses)) = asker.ask(Some(&requests), 1).await {
         greeting.answered(responses).await;

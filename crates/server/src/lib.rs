@@ -17,6 +17,7 @@ mod notification_stream;
 mod notifier;
 mod ourselves;
 mod outgoing;
+mod partial_answers;
 mod progress;
 mod reply;
 mod rounds;

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use gate::{Action, Caller, Definition, Effect, Gate, Item, Listing, Offer, Offered, Shown, Source};
 use wire::message::Text;
 use wire::paging::{Cache, Scope};
-use wire::tools::{Hints, ToolEntry};
+use wire::tools::{self, Hints, ToolEntry};
 use wire::{Code, Object, Revision, WireError, cursor, meta, paging, reduce};
 
 use crate::list_kind::ListKind;
@@ -193,8 +193,12 @@ impl<'a> View<'a> {
     }
 
     fn tool(&self, definition: &Definition) -> Bytes {
+        let runs_as_task = self.gate.may_be_job(definition);
         let (title, idempotent) = match &definition.listing {
-            Listing::Relayed(listing) => return reduced(self.revision, listing, reduce::tool),
+            Listing::Relayed(listing) => {
+                let tool = reduced(self.revision, listing, reduce::tool);
+                return if runs_as_task && self.revision.has_execution() { as_task(tool) } else { tool };
+            }
             Listing::Ours(about) => (about.title, about.idempotent),
             Listing::Declared(described) => (&*described.title, described.idempotent),
         };
@@ -207,6 +211,7 @@ impl<'a> View<'a> {
             input_schema: &schema(&definition.input_schema),
             output_schema: output_schema.as_deref(),
             hints: hints(definition, idempotent),
+            runs_as_task,
         };
         let mut out = Vec::with_capacity(512);
         entry.write(self.revision, &mut out);
@@ -221,6 +226,13 @@ fn reduced(revision: Revision, listing: &Bytes, reduce: fn(Revision, &Text) -> T
         // It was checked when it came; if it is no text after all, it is no entry either.
         None => Bytes::from_static(b"{}"),
     }
+}
+
+/// The entry of a tool, saying that its calls may be tasks, whatever its server says of tasks of its own: those are followed
+/// to their end.
+fn as_task(entry: Bytes) -> Bytes {
+    let text = Text::known(entry.clone());
+    text.as_ref().and_then(Text::object).map_or(entry, |tool| tools::running_as_task(tool).into())
 }
 
 /// What a cursor says of an entry.

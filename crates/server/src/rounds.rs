@@ -10,7 +10,7 @@ use serde_json::json;
 use std::sync::Arc;
 use wire::message::Text;
 use wire::string::literal;
-use wire::{Code, Id, Object, Revision, WireError, meta, patch, string, write};
+use wire::{Code, Id, Object, Revision, WireError, meta, patch, string, tasks, write};
 
 use crate::abilities;
 use crate::outgoing::Outbox;
@@ -44,6 +44,8 @@ pub(crate) struct Asker<'a> {
     /// Where requests go; nothing if it takes none.
     pub(crate) outbox: Option<&'a Outbox>,
     pub(crate) cancel: &'a Cancel,
+    /// The task of 2025-11-25 that asks, if one does.
+    pub(crate) related: Option<&'a str>,
 }
 
 /// One thing that a tool asks.
@@ -178,8 +180,15 @@ impl Asker<'_> {
         ToolError::new("client_refused", why)
     }
 
-    /// The parameters as the client's revision knows them.
+    /// The parameters as the client's revision knows them, and whose they are if a task asks.
     fn params(&self, wish: &Wish<'_>, id: &Id) -> Option<String> {
+        let params = self.known_params(wish, id);
+        let Some(task) = self.related else { return params };
+        let params = params.unwrap_or_else(|| "{}".to_owned());
+        Object::parse(&params).map(|params| tasks::related(params, task))
+    }
+
+    fn known_params(&self, wish: &Wish<'_>, id: &Id) -> Option<String> {
         let params = wish.params?;
         if wish.method != "elicitation/create" {
             return Some(params.text().to_owned());

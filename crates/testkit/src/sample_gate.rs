@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use gate::jobs::Jobs;
 use gate::{Approvals, Catalog, Gate, Parts, ProgramSettings, RateConfig, Redactor, Ruleset, approvals};
 use sandbox::Client;
 use sandbox::confine::Confiner;
@@ -55,6 +56,18 @@ impl SampleGate {
         let gate =
             Arc::into_inner(gate).expect("nobody else has it yet").with_sandbox(confiner, Client::new());
         SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
+    /// The same, whose calls may become jobs by these settings. Must be called on a runtime.
+    pub fn with_jobs(config: gate::jobs::Config) -> SampleGate {
+        let SampleGate { gate, audit_log, folders } = SampleGate::new();
+        let store = Arc::new(store::SqliteJobs::at(folders[0].path()));
+        let jobs = Jobs::new(store, gate.approvals().clone());
+        jobs.govern(config);
+        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_jobs(jobs.clone(), "sample");
+        let gate = Arc::new(gate);
+        jobs.serve(&gate);
+        SampleGate { gate, audit_log, folders }
     }
 
     fn with(

@@ -30,6 +30,7 @@ pub mod scan;
 pub mod sse;
 pub mod string;
 pub mod subscriptions;
+pub mod tasks;
 mod text;
 pub mod tools;
 pub mod uri_template;

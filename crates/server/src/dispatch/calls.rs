@@ -1,12 +1,12 @@
 //! The requests that go through the gate: tools, prompts, resources, completions, tasks.
 
-use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use gate::approvals;
+use gate::jobs::{Answered, Job, Wants};
 use gate::{
     Action, Call, Client, Earnest, Failure, Forms, Input, Listener, Outcome, Payload, Refusal, Target,
 };
@@ -15,8 +15,9 @@ use tracing::{Level, debug};
 use wire::completion;
 use wire::message::Text;
 use wire::relayed::Extras;
-use wire::{Code, Id, LogLevel, WireError, prompts, resources, tools};
+use wire::{Id, LogLevel, WireError, prompts, resources, tools};
 
+use super::job_wish::{self, Form, Wish};
 use super::request::Request;
 use crate::outgoing::{Now, Outbox, Reply};
 use crate::progress::{Furthest, Reporter};
@@ -50,8 +51,14 @@ const METHOD_BYTES_MAX: usize = 128;
 
 /// Answers `tools/call`.
 pub(super) fn tool(request: &mut Request<'_>) -> Result<Now, WireError> {
-    let params = tools::call_params(request.params.as_ref())?;
-    start(request, About::Tool(params.name), params.arguments.map(Text::into_bytes), params.extras)
+    let mut params = tools::call_params(request.params.as_ref())?;
+    let made = match job_wish::wish(request, &mut params)? {
+        Wish::Waits => Made::Waiting,
+        Wish::WaitsFor(patience, form) => Made::Patiently(patience, form),
+        Wish::Job(wants, form) => Made::Job(wants, form),
+    };
+    let arguments = params.arguments.map(Text::into_bytes);
+    start_as(request, made, About::Tool(params.name), arguments, params.extras)
 }
 
 /// Answers `prompts/get`.
@@ -75,13 +82,12 @@ pub(super) fn complete(request: &mut Request<'_>) -> Result<Now, WireError> {
     start(request, About::Completion(reference), arguments, extras)
 }
 
-/// Answers the three requests about tasks.
-pub(super) fn task(request: &mut Request<'_>, action: Action) -> Result<Now, WireError> {
-    abilities::check_tasks(request.capabilities())?;
-    let Some(token) = request.object().and_then(|params| params.string("taskId")).map(Cow::into_owned) else {
-        let why = "Invalid params: a request about a task needs the string \"taskId\"";
-        return Err(WireError::new(Code::InvalidParams, why));
-    };
+/// Answers a request about the task of a source.
+pub(super) fn relayed_task(
+    request: &mut Request<'_>,
+    action: Action,
+    token: String,
+) -> Result<Now, WireError> {
     // What a task is given is what this request is about, not an answer to a round of its own.
     let arguments = own_params(request.params.as_ref(), &["_meta", "requestState"]);
     let extras = only_meta(request);
@@ -136,7 +142,7 @@ fn own_params(params: Option<&Text>, without: &[&str]) -> Option<Bytes> {
 }
 
 /// One request on its way through the gate.
-struct Job {
+struct PendingCall {
     server: Arc<Server>,
     session: Arc<Session>,
     id: Id,
@@ -146,6 +152,24 @@ struct Job {
     handed: Handed,
     outbox: Option<Outbox>,
     in_flight: InFlight,
+    made: Made,
+}
+
+/// How a call is made.
+#[derive(Debug, Clone, Copy)]
+enum Made {
+    /// Its client waits for what comes of it.
+    Waiting,
+    /// Its client waits for a while; what then goes on as a job is told so.
+    Patiently(Duration, Form),
+    /// It is a job from the beginning.
+    Job(Wants, Form),
+}
+
+/// What comes of it.
+enum Passed {
+    Outcome(Outcome),
+    Job(Box<Job>, Form),
 }
 
 /// What the gate is handed in each round.
@@ -165,6 +189,16 @@ struct Handed {
 /// Has the gate do what the request is about. `extras` is what it carries besides.
 fn start(
     request: &mut Request<'_>,
+    about: About,
+    arguments: Option<Bytes>,
+    extras: Extras,
+) -> Result<Now, WireError> {
+    start_as(request, Made::Waiting, about, arguments, extras)
+}
+
+fn start_as(
+    request: &mut Request<'_>,
+    made: Made,
     about: About,
     arguments: Option<Bytes>,
     extras: Extras,
@@ -191,7 +225,7 @@ fn start(
     let request_id = extras.request_id.filter(|_| matches!(about, About::Tool(_))).map(Arc::from);
     let earnest = Earnest::of(extras.dry_run, extras.plan_hash);
     let meta = extras.meta.map(Text::into_bytes);
-    let job = Job {
+    let pending = PendingCall {
         server: request.server.clone(),
         session: request.session.clone(),
         id: request.id.clone(),
@@ -200,10 +234,11 @@ fn start(
         handed: Handed { arguments, meta, client, listener, input, request_id, earnest },
         outbox,
         in_flight,
+        made,
     };
     // Allocate the box first: the future is large and would otherwise be moved.
     let room = Box::new_uninit();
-    let later = Box::into_pin(Box::write(room, job.run()));
+    let later = Box::into_pin(Box::write(room, pending.run()));
     Ok(Now::Later(later))
 }
 
@@ -213,7 +248,7 @@ fn may_log(server: &Server) -> bool {
     !offer.is_settled || offer.sources.iter().any(|source| source.features.abilities.logging)
 }
 
-impl Job {
+impl PendingCall {
     #[expect(
         clippy::manual_async_fn,
         reason = "an async function would hold the job twice: as what it was given and as its own"
@@ -223,7 +258,11 @@ impl Job {
             debug!(target: "mcp", id = %self.id, tool = self.facts.about.logged(), "received call");
             let since = tracing::enabled!(target: "mcp", Level::DEBUG).then(Instant::now);
             let result = self.pass().await;
-            let success = matches!(&result, Ok(outcome) if !outcome.is_error);
+            let success = match &result {
+                Ok(Passed::Outcome(outcome)) => !outcome.is_error,
+                Ok(Passed::Job(..)) => true,
+                Err(_) => false,
+            };
             let tool = self.facts.about.logged();
             let duration = since.map(|since| display(format!("{}ms", since.elapsed().as_millis())));
             debug!(target: "mcp", id = %self.id, tool, duration, success, "tool execution completed");
@@ -235,29 +274,32 @@ impl Job {
                     // Clients ask for completions as a person types; that there are none is no error.
                     Some(reply::no_completions(&self.facts, &self.id))
                 }
-                result => Some(match result.map(|outcome| self.fitting(outcome)) {
-                    Ok(Err(error)) => Reply::error(&self.id, &error),
-                    Ok(Ok(outcome)) => reply::answer(&self.facts, &self.id, Ok(outcome)),
-                    Err(failure) => reply::answer(&self.facts, &self.id, Err(failure)),
+                Err(failure) => Some(reply::answer(&self.facts, &self.id, Err(failure))),
+                Ok(Passed::Job(job, form)) => Some(self.goes_on_as(&job, form)),
+                Ok(Passed::Outcome(outcome)) => Some(match self.fitting(outcome) {
+                    Err(error) => Reply::error(&self.id, &error),
+                    Ok(outcome) => reply::answer(&self.facts, &self.id, Ok(outcome)),
                 }),
             }
         }
     }
 
     /// All rounds of the request. A modern client makes further ones by itself; a legacy one is asked here.
-    async fn pass(&mut self) -> Result<Outcome, Failure> {
+    async fn pass(&mut self) -> Result<Passed, Failure> {
         if self.facts.revision.is_modern() {
             let handed = std::mem::take(&mut self.handed);
-            return self.server.gate.call(&self.session.caller, self.call(handed)).await;
+            return self.make(handed).await;
         }
         let mut number = 0;
         // What the tool keeps for the round to come. If there is none, however that comes about, it lets go.
         let mut _held;
         loop {
-            let call = self.call(self.handed.clone());
-            let outcome = self.server.gate.call(&self.session.caller, call).await?;
+            let outcome = match self.make(self.handed.clone()).await? {
+                Passed::Outcome(outcome) => outcome,
+                job @ Passed::Job(..) => return Ok(job),
+            };
             let Payload::InputRequired { requests, state, hold } = outcome.payload else {
-                return Ok(outcome);
+                return Ok(Passed::Outcome(outcome));
             };
             number += 1;
             let over = async {
@@ -274,6 +316,40 @@ impl Job {
             };
             _held = hold;
             self.handed.input = Some(Input { responses, state });
+        }
+    }
+
+    /// One round of the call. Boxed where it may be a job, so that all others hold no room for that.
+    async fn make(&self, handed: Handed) -> Result<Passed, Failure> {
+        let (gate, caller, call) = (&self.server.gate, &self.session.caller, self.call(handed));
+        match (self.made, gate.jobs()) {
+            (Made::Job(wants, form), Some(jobs)) => {
+                let job = Box::pin(jobs.submit(gate, caller, call, wants)).await?;
+                Ok(Passed::Job(Box::new(job), form))
+            }
+            (Made::Patiently(patience, form), Some(jobs)) => {
+                match Box::pin(jobs.call(gate, caller, call, patience, Wants::default())).await {
+                    Answered::Done(result) => result.map(Passed::Outcome),
+                    Answered::Job(job) => Ok(Passed::Job(job, form)),
+                }
+            }
+            (Made::Waiting | Made::Patiently(..) | Made::Job(..), _) => {
+                gate.call(caller, call).await.map(Passed::Outcome)
+            }
+        }
+    }
+
+    /// Tells the client that its call goes on as a job.
+    fn goes_on_as(&self, job: &Job, form: Form) -> Reply {
+        let revision = self.facts.revision;
+        match form {
+            Form::Extension | Form::Core => reply::begun(revision, &self.id, job),
+            Form::Handle => {
+                let offer = self.server.gate.catalog().offer();
+                let tool = offer.get(&job.tool);
+                let promises = tool.is_some_and(|tool| tool.definition().output_schema.is_some());
+                reply::handle(revision, &self.id, job, promises)
+            }
         }
     }
 
@@ -332,6 +408,7 @@ impl Job {
             revision: self.facts.revision,
             outbox: self.outbox.as_ref(),
             cancel: &self.in_flight.cancel,
+            related: None,
         }
     }
 
@@ -358,7 +435,7 @@ impl Job {
 /// The round that a question counts as which is asked while a call runs: the tool has begun none with it.
 const NO_ROUND: u32 = 0;
 
-impl Forms for Job {
+impl Forms for PendingCall {
     fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>> {
         Box::pin(async move {
             let answers = self.asker().ask(Some(&requests), NO_ROUND).await;

@@ -6,6 +6,7 @@ mod approvals;
 mod crossing;
 mod eras;
 mod in_run;
+mod jobs;
 mod listening;
 mod rounds;
 mod unasked;

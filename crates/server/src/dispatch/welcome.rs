@@ -55,7 +55,7 @@ pub(super) fn initialize(request: &mut Request<'_>) -> Result<Now, WireError> {
     );
     let (server, revision) = (request.server.clone(), hello.revision);
     answer(request, move |offer| {
-        let capabilities = abilities::declared(offer, revision).to_string();
+        let capabilities = abilities::declared(offer, revision, server.has_jobs()).to_string();
         handshake::welcome(revision, OURSELVES, &capabilities, Some(&instructions(&server, offer)))
     })
 }
@@ -69,7 +69,7 @@ pub(super) fn discover(request: &mut Request<'_>) -> Result<Now, WireError> {
         let result = json!({
             "resultType": "complete",
             "supportedVersions": [Revision::MODERN.name()],
-            "capabilities": abilities::declared(offer, Revision::MODERN),
+            "capabilities": abilities::declared(offer, Revision::MODERN, server.has_jobs()),
             "ttlMs": ttl_ms,
             "cacheScope": "private",
             "_meta": { (meta::SERVER_INFO): { "name": OURSELVES.name, "version": OURSELVES.version } },

@@ -18,6 +18,8 @@ pub struct CallParams {
     pub name: ByteString,
     /// The arguments object, as written.
     pub arguments: Option<Text>,
+    /// What a client of 2025-11-25 says that wants a task of it, as written.
+    pub task: Option<Text>,
     /// What it carries besides.
     pub extras: Extras,
 }
@@ -31,16 +33,17 @@ pub fn call_params(params: Option<&Text>) -> Result<CallParams, WireError> {
     let (Some(text), Some(object)) = (params, params.and_then(Text::object)) else {
         return Err(missing());
     };
-    let (mut name, mut arguments, mut extras) = (None, None, Extras::default());
+    let (mut name, mut arguments, mut task, mut extras) = (None, None, None, Extras::default());
     for member in object.members() {
         match member.key().as_ref() {
             "name" => name = text.string(member.value),
             "arguments" if member.value.starts_with('{') => arguments = Some(text.slice(member.value)),
             "arguments" => return Err(invalid("\"arguments\" must be an object")),
+            "task" => task = Some(text.slice(member.value)),
             key => extras.take(text, key, member.value)?,
         }
     }
-    Ok(CallParams { name: name.ok_or_else(missing)?, arguments, extras })
+    Ok(CallParams { name: name.ok_or_else(missing)?, arguments, task, extras })
 }
 
 /// Writes the parameters of a `tools/call` that is passed on with everything that belongs to it. `arguments` is

@@ -2,6 +2,7 @@
 
 use crate::object::Object;
 use crate::object_writer::ObjectWriter;
+use crate::patch;
 use crate::revision::Revision;
 
 /// Hints about a tool's behaviour (`ToolAnnotations`).
@@ -52,6 +53,19 @@ pub struct ToolEntry<'a> {
     pub output_schema: Option<&'a str>,
     /// How it behaves.
     pub hints: Hints,
+    /// True if its calls may be asked for as tasks.
+    pub runs_as_task: bool,
+}
+
+/// The member of a tool that says whether its calls may be tasks.
+const EXECUTION: &str = "execution";
+
+/// What it says of one whose calls may.
+const MAY_BE_TASK: &str = r#"{"taskSupport":"optional"}"#;
+
+/// The `Tool` object of somebody else, saying that its calls may be tasks; every other byte as it came.
+pub fn running_as_task(tool: Object<'_>) -> String {
+    patch::set(tool, EXECUTION, MAY_BE_TASK)
 }
 
 impl ToolEntry<'_> {
@@ -67,7 +81,8 @@ impl ToolEntry<'_> {
         if revision.has_annotations() {
             self.hints.write(tool.member("annotations"));
         }
-        tool.end();
+        tool.json(EXECUTION, Some(MAY_BE_TASK).filter(|_| self.runs_as_task && revision.has_execution()))
+            .end();
     }
 }
 
@@ -87,6 +102,7 @@ mod tests {
             input_schema: "{}",
             output_schema: Some("{}"),
             hints,
+            runs_as_task: true,
         };
         let write = |revision| {
             let mut out = Vec::new();
@@ -95,7 +111,14 @@ mod tests {
         };
         expect![[r#"{"name":"n","description":"d","inputSchema":{}}"#]]
             .assert_eq(&write(Revision::V2024_11_05));
-        expect![[r#"{"name":"n","title":"N","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"readOnlyHint":true}}"#]]
+        expect![[r#"{"name":"n","title":"N","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"readOnlyHint":true},"execution":{"taskSupport":"optional"}}"#]]
             .assert_eq(&write(Revision::V2025_11_25));
+        expect![[r#"{"name":"n","title":"N","description":"d","inputSchema":{},"outputSchema":{},"annotations":{"readOnlyHint":true}}"#]]
+            .assert_eq(&write(Revision::MODERN));
+        let foreign = |tool| running_as_task(Object::parse(tool).expect("an object"));
+        expect![[r#"{"execution":{"taskSupport":"optional"},"name":"n","x":1.0}"#]]
+            .assert_eq(&foreign(r#"{"name":"n","x":1.0}"#));
+        expect![[r#"{"name":"n","execution":{"taskSupport":"optional"},"x":1.0}"#]]
+            .assert_eq(&foreign(r#"{"name":"n","execution":{"taskSupport":"forbidden"},"x":1.0}"#));
     }
 }

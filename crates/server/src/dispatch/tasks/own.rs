@@ -1,0 +1,268 @@
+//! What is asked of a job of ours.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use gate::jobs::{Filter, Job, Jobs, State};
+use gate::{Action, Failure, Outcome, Payload, Refusal};
+use wire::tasks as shapes;
+use wire::{Code, Id, WireError, paging};
+
+use super::super::request::Request;
+use super::asks::{Asks, unknown};
+use crate::Server;
+use crate::outgoing::{Now, Outbox, Reply};
+use crate::partial_answers::Answered;
+use crate::reply::{self, About, RequestFacts, Told};
+use crate::rounds::{self, Asker};
+use crate::session::{InFlight, Session};
+
+/// Most tasks of one page of a list.
+const PAGE_TASKS_MAX: usize = 100;
+
+/// How long a job is waited for in one go.
+const WAIT: Duration = Duration::from_secs(60);
+
+/// What is said of an update without answers.
+const NEEDS_ANSWERS: &str = "Invalid params: tasks/update needs the object \"inputResponses\"";
+
+/// One request about a job.
+struct AboutJob {
+    server: Arc<Server>,
+    session: Arc<Session>,
+    jobs: Arc<Jobs>,
+    id: Id,
+    facts: RequestFacts,
+    job: String,
+    /// What the client can do.
+    capabilities: Bytes,
+    /// What it answers to what the job asks.
+    answers: Option<Bytes>,
+    outbox: Option<Outbox>,
+    in_flight: InFlight,
+}
+
+/// Answers a request about the job of this id.
+pub(super) fn about(request: &mut Request<'_>, asks: Asks, job: String) -> Result<Now, WireError> {
+    let answers = request.object().and_then(|params| params.object("inputResponses"));
+    let answers = answers.map(|answers| Bytes::copy_from_slice(answers.text().as_bytes()));
+    if asks == Asks::Update && answers.is_none() {
+        return Err(WireError::new(Code::InvalidParams, NEEDS_ANSWERS));
+    }
+    let Some(jobs) = request.server.gate.jobs().cloned() else { return Err(unknown()) };
+    let in_flight = request.begin()?;
+    let (client, can_be_asked) = request.client();
+    // What a job of 2025-11-25 asks, its client is asked while it waits for the result.
+    let outbox = (asks == Asks::Result && can_be_asked).then(|| (request.outbox)()).flatten();
+    let (revision, about) = (request.revision(), About::Task(asks.action(), job.clone()));
+    let about = AboutJob {
+        server: request.server.clone(),
+        session: request.session.clone(),
+        jobs,
+        id: request.id.clone(),
+        facts: RequestFacts { revision, about, has_state: false },
+        job,
+        capabilities: client.capabilities,
+        answers,
+        outbox,
+        in_flight,
+    };
+    Ok(Now::Later(Box::pin(async move {
+        let cancel = about.in_flight.cancel.clone();
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            answer = about.answer(asks) => Some(answer),
+        }
+    })))
+}
+
+impl AboutJob {
+    async fn answer(&self, asks: Asks) -> Reply {
+        let answered = match asks {
+            Asks::Get => self.get().await,
+            Asks::Update => self.update().await,
+            Asks::Cancel => self.cancel().await,
+            Asks::Result => return self.result().await,
+        };
+        match answered {
+            Ok(result) => Reply::result(&self.id, &reply::finished(self.facts.revision, &result)),
+            Err(error) => Reply::error(&self.id, &error),
+        }
+    }
+
+    async fn get(&self) -> Result<String, WireError> {
+        let job = self.found().await?;
+        self.seen(&job).await
+    }
+
+    /// The job as the client's revision shows it.
+    async fn seen(&self, job: &Job) -> Result<String, WireError> {
+        let told = told(&self.jobs, &self.session, job).await.map_err(|refusal| self.refused(refusal))?;
+        let mut asks = None;
+        if let (Told::Asks(requests), true) = (&told, self.facts.revision.is_modern()) {
+            let left = Bytes::from(self.left(job, requests));
+            asks = Some(rounds::for_modern(&left, &self.capabilities)?);
+        }
+        let asks = asks.as_deref().and_then(|asks| std::str::from_utf8(asks).ok());
+        Ok(reply::task(self.facts.revision, job, &told, asks))
+    }
+
+    fn left(&self, job: &Job, requests: &Bytes) -> String {
+        let requests = String::from_utf8_lossy(requests);
+        self.server.partial.left(&job.id, job.last_event, &requests)
+    }
+
+    async fn update(&self) -> Result<String, WireError> {
+        let job = self.found().await?;
+        let told = told(&self.jobs, &self.session, &job).await.map_err(|refusal| self.refused(refusal))?;
+        if let (Told::Asks(requests), Some(answers)) = (told, &self.answers) {
+            let (requests, answers) = (String::from_utf8_lossy(&requests), String::from_utf8_lossy(answers));
+            let added = self.server.partial.add(&job.id, job.last_event, &requests, &answers);
+            if let Answered::All(all) = added {
+                self.go_on(&all).await?;
+            }
+        }
+        Ok("{}".to_owned())
+    }
+
+    /// Has the job go on with these answers. One that asks no more has been answered by somebody else.
+    async fn go_on(&self, answers: &Bytes) -> Result<(), WireError> {
+        match self.jobs.answer(&self.session.caller, &self.job, answers).await {
+            Ok(_) | Err(Refusal::JobState { .. }) => Ok(()),
+            Err(refusal) => Err(self.refused(refusal)),
+        }
+    }
+
+    async fn cancel(&self) -> Result<String, WireError> {
+        let (caller, is_modern) = (&self.session.caller, self.facts.revision.is_modern());
+        let before = self.found().await?;
+        if before.state.is_final() && !is_modern {
+            let why = format!("Invalid params: the task is over already: it is {}", before.state);
+            return Err(WireError::new(Code::InvalidParams, why));
+        }
+        let job = self.jobs.cancel(caller, &self.job).await.map_err(|refusal| self.refused(refusal))?;
+        self.server.partial.forget(&job.id);
+        if is_modern { Ok("{}".to_owned()) } else { self.seen(&job).await }
+    }
+
+    /// What the call would have been answered with, once the job is over. Its client is asked meanwhile what the job asks.
+    async fn result(&self) -> Reply {
+        let mut rounds = 0;
+        loop {
+            let job = match self.jobs.wait(&self.session.caller, &self.job, WAIT).await {
+                Ok(job) => job,
+                Err(refusal) => return Reply::error(&self.id, &self.refused(refusal)),
+            };
+            if job.state.is_final() {
+                let kept = self.jobs.result(&self.session.caller, &self.job).await;
+                return match kept {
+                    Ok(kept) => reply::payload(self.facts.revision, &self.id, &job, kept),
+                    Err(refusal) => Reply::error(&self.id, &self.refused(refusal)),
+                };
+            }
+            if job.state == State::InputRequired {
+                rounds += 1;
+                if let Err(error) = self.ask(&job, rounds).await {
+                    return Reply::error(&self.id, &error);
+                }
+            }
+        }
+    }
+
+    /// Asks the client what the job asks.
+    async fn ask(&self, job: &Job, round: u32) -> Result<(), WireError> {
+        let told = told(&self.jobs, &self.session, job).await.map_err(|refusal| self.refused(refusal))?;
+        let Told::Asks(requests) = told else { return Ok(()) };
+        let asker = Asker {
+            session: &self.session,
+            redactor: self.server.gate.redactor(),
+            capabilities: &self.capabilities,
+            revision: self.facts.revision,
+            outbox: self.outbox.as_ref(),
+            cancel: &self.in_flight.cancel,
+            related: Some(&self.job),
+        };
+        let answers = asker.ask(Some(&requests), round).await;
+        let answers = answers.map_err(|failure| reply::protocol_error(&self.facts, &failure))?;
+        self.go_on(&answers.unwrap_or_default()).await
+    }
+
+    async fn found(&self) -> Result<Job, WireError> {
+        let found = self.jobs.get(&self.session.caller, &self.job).await;
+        found.map_err(|refusal| self.refused(refusal))
+    }
+
+    fn refused(&self, refusal: Refusal) -> WireError {
+        // The same words as for the task of a source.
+        let refusal = match refusal {
+            Refusal::UnknownJob => Refusal::UnknownTask,
+            other => other,
+        };
+        reply::protocol_error(&self.facts, &Failure::Refused(refusal))
+    }
+}
+
+/// What there is to tell of a job beside itself.
+async fn told(jobs: &Jobs, session: &Session, job: &Job) -> Result<Told, Refusal> {
+    match job.state {
+        State::Queued | State::Running | State::WaitingApproval | State::Paused => return Ok(Told::Works),
+        State::Cancelled => return Ok(Told::Cancelled),
+        State::InputRequired | State::Succeeded | State::Failed | State::TimedOut | State::Interrupted => {}
+    }
+    Ok(match jobs.result(&session.caller, job.id.as_str()).await? {
+        Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => match requests {
+            Some(requests) => Told::Asks(requests),
+            None => Told::Works,
+        },
+        Some(Ok(outcome)) => Told::Gave(Box::new(outcome)),
+        Some(Err(failure)) => Told::Failed(failure),
+        // It has gone on meanwhile.
+        None => Told::Works,
+    })
+}
+
+/// Answers `tasks/list` of 2025-11-25: the jobs of the caller, the newest first.
+pub(in crate::dispatch) fn list(request: &mut Request<'_>) -> Result<Now, WireError> {
+    let cursor = paging::list_cursor(request.params.as_ref())?;
+    let Some(jobs) = request.server.gate.jobs().cloned() else { return Err(unknown()) };
+    let (session, in_flight) = (request.session.clone(), request.begin()?);
+    let (id, revision) = (request.id.clone(), request.revision());
+    Ok(Now::Later(Box::pin(async move {
+        let cancel = in_flight.cancel.clone();
+        let page = page(&jobs, &session, revision, cursor);
+        let page = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return None,
+            page = page => page,
+        };
+        Some(match page {
+            Ok(page) => Reply::result(&id, &page),
+            Err(refusal) => {
+                let facts = RequestFacts {
+                    revision,
+                    about: About::Task(Action::GetTask, String::new()),
+                    has_state: false,
+                };
+                Reply::error(&id, &reply::protocol_error(&facts, &Failure::Refused(refusal)))
+            }
+        })
+    })))
+}
+
+async fn page(
+    jobs: &Jobs,
+    session: &Session,
+    revision: wire::Revision,
+    cursor: Option<String>,
+) -> Result<Vec<u8>, Refusal> {
+    let filter = Filter { cursor, limit: PAGE_TASKS_MAX, ..Filter::default() };
+    let page = jobs.list(&session.caller, &filter).await?;
+    let mut tasks = Vec::with_capacity(page.jobs.len());
+    for job in &page.jobs {
+        let told = told(jobs, session, job).await?;
+        tasks.push(reply::task(revision, job, &told, None));
+    }
+    Ok(shapes::write_list(&tasks, page.cursor.as_deref()))
+}
