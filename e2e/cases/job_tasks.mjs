@@ -1,0 +1,162 @@
+// Jobs of Toolcrib's own as MCP tasks: of a server that knows no tasks. A modern client asks for one, the TypeScript SDK v1
+// speaks the core tasks of 2025-11-25, an older client is given a result that names the job. Each looks at it, gets its
+// result, cancels one, and knows nothing of another caller's; names outlive a process that was killed.
+
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { importPackage } from "../support/environment.mjs";
+import { connectInMode, connectV1 } from "../support/era_clients.mjs";
+import { freePort, startFixture } from "../support/http_servers.mjs";
+import { speakHttp } from "../support/modern_wire.mjs";
+import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { CODE, META } from "../fixtures/matrix/revisions.mjs";
+
+const TASKS = "io.modelcontextprotocol/tasks";
+const RELATED = "io.modelcontextprotocol/related-task";
+const ENDED = ["completed", "failed", "cancelled"];
+const KNOWING = { [META.capabilities]: { elicitation: {}, extensions: { [TASKS]: {} } } };
+const AS_JOB = { "toolcrib/job": true };
+const SETS = '[tools]\noffer = ["workspace", "results", "jobs"]\n';
+
+const withoutTasks = async () => {
+  const port = await freePort();
+  await startFixture(port, "--era", "modern", "--no-tasks");
+  return { it: { url: `http://127.0.0.1:${port}/mcp`, errors: "protocol" } };
+};
+const upstreams = await withoutTasks();
+
+/** A modern client: each function gives the result, or fails with the error. */
+const modernOf = (url, { meta = KNOWING, headers } = {}) => {
+  const speak = speakHttp(url);
+  const ask = async (method, params, more = {}) => {
+    const { message } = await speak(method, params, { meta: { ...meta, ...more }, headers });
+    if (message.error) throw Object.assign(new Error(JSON.stringify(message.error)), message.error);
+    return message.result;
+  };
+  const get = (taskId) => ask("tasks/get", { taskId });
+  return {
+    ask,
+    get,
+    begin: async (name, args = {}) => {
+      const begun = await ask("tools/call", { name, arguments: args }, AS_JOB);
+      checkSame("the type", "task", begun.resultType);
+      return begun.taskId;
+    },
+    until: (taskId, ...states) =>
+      eventually(`a task that is ${states.join(" or ")}`, async () => {
+        const task = await get(taskId);
+        return states.includes(task.status) && task;
+      }),
+  };
+};
+const codeOf = (promise) =>
+  promise.then(
+    (result) => result,
+    ({ code }) => code,
+  );
+const text = ({ content }) => content[0].text;
+
+const parts = {};
+
+parts["a modern client asks for a job, answers it and cancels one"] = async () => {
+  const { url } = await serve(configure({ upstreams }));
+  const modern = modernOf(url);
+  const slow = await modern.until(await modern.begin("it_slow_compute", { seconds: 0.2, label: "x" }), ...ENDED);
+  checkSame("its end", ["completed", "computed x for 0.2 s"], [slow.status, text(slow.result)]);
+  const failing = await modern.until(await modern.begin("it_failing_job"), ...ENDED);
+  checkSame("a failed tool", ["completed", true], [failing.status, failing.result.isError]);
+  const broken = await modern.until(await modern.begin("it_protocol_error_job"), ...ENDED);
+  checkSame("an error of the protocol", ["failed", -32603], [broken.status, broken.error.code]);
+  const asking = await modern.begin("it_multi_input");
+  const both = (await modern.until(asking, "input_required")).inputRequests;
+  const answers = Object.keys(both).map((key) => [key, { action: "accept", content: { name: key } }]);
+  await modern.ask("tasks/update", { taskId: asking, inputResponses: Object.fromEntries([answers[0]]) });
+  const rest = await modern.until(asking, "input_required");
+  checkSame("what is left", [answers[1][0]], Object.keys(rest.inputRequests));
+  await modern.ask("tasks/update", { taskId: asking, inputResponses: Object.fromEntries([answers[1]]) });
+  checkSame("its end", "completed", (await modern.until(asking, ...ENDED)).status);
+  const long = await modern.begin("it_slow_compute", { seconds: 600 });
+  for (const time of ["once", "twice"])
+    checkSame(`cancelled ${time}`, "complete", (await modern.ask("tasks/cancel", { taskId: long })).resultType);
+  checkSame("its end", "cancelled", (await modern.until(long, ...ENDED)).status);
+  const plain = modernOf(url, { meta: { [META.capabilities]: {} } });
+  checkSame("without the extension", CODE.missingCapability, await codeOf(plain.get(long)));
+};
+
+parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
+  const { url } = await serve(configure({ upstreams }));
+  const { client, tools } = await connectV1({ url });
+  const { CallToolResultSchema: schema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+  const listed = await tools();
+  check(
+    listed.every(({ execution }) => execution?.taskSupport === "optional"),
+    "tools that may be tasks",
+    listed.map(({ name, execution }) => [name, execution]),
+  );
+  const { tasks } = client.experimental;
+  const told = [];
+  const args = { name: "it_slow_compute", arguments: { seconds: 0.2, label: "y" } };
+  for await (const message of tasks.callToolStream(args, schema, { task: { ttl: 60_000 } })) told.push(message);
+  checkSame("what is told first and last", ["taskCreated", "result"], [told[0].type, told.at(-1).type]);
+  checkSame("the result", "computed y for 0.2 s", text(told.at(-1).result));
+  const { taskId } = told[0].task;
+  const again = await tasks.getTaskResult(taskId, schema);
+  checkSame("whose it is", { taskId }, again._meta[RELATED]);
+  const { tasks: all } = await tasks.listTasks();
+  check(all.some((task) => task.taskId === taskId && task.status === "completed"), "it in the list", all);
+  const waiting = tasks.callToolStream({ ...args, arguments: { seconds: 600 } }, schema, { task: {} });
+  const created = (await waiting.next()).value.task;
+  checkSame("its end", "cancelled", (await tasks.cancelTask(created.taskId)).status);
+  checkSame("cancelled twice", CODE.invalidParams, await codeOf(tasks.cancelTask(created.taskId)));
+  checkSame("no task", CODE.invalidParams, await codeOf(tasks.getTask("0".repeat(32))));
+};
+
+parts["an older client waits for a job with tools"] = async () => {
+  const more = `${SETS}\n[jobs]\nafter = "200ms"\n`;
+  const { url } = await serve(configure({ upstreams, more }));
+  const { call } = await connectInMode("legacy", { url });
+  const quick = await call("it_greet", { name: "Ann" });
+  checkSame("a call in time", "Hello, Ann!", text(quick));
+  const handle = await call("it_slow_compute", { seconds: 1, label: "z" });
+  const { job_id } = handle._meta["toolcrib/job"];
+  checkHolds("the handle", text(handle), job_id, "job_wait", "job_result");
+  const early = await call("job_result", { job_id });
+  checkSame("its result too early", true, early.isError);
+  const over = await call("job_wait", { job_id, timeout_ms: 20_000 });
+  checkSame("its end", true, over.structuredContent.is_over);
+  checkSame("its result", "computed z for 1 s", text(await call("job_result", { job_id })));
+  checkSame("no job", true, (await call("job_wait", { job_id: "0".repeat(32) })).isError);
+  // Whoever knows tasks is given one instead.
+  const modern = modernOf(url);
+  const begun = await modern.ask("tools/call", { name: "it_slow_compute", arguments: { seconds: 1 } });
+  checkSame("the type", "task", begun.resultType);
+  checkSame("its end", "completed", (await modern.until(begun.taskId, ...ENDED)).status);
+};
+
+parts["a job is its caller's, and its name outlives the process"] = async () => {
+  const config = configure({ upstreams });
+  const key = async (name) => {
+    const words = ["keys", "create", name, "--role", "owner", "--json", "--config", config.file];
+    return { authorization: `Bearer ${JSON.parse((await expectExit(0, words)).stdout).key}` };
+  };
+  const [ann, bob] = [await key("ann"), await key("bob")];
+  const first = await serve(config);
+  const hers = modernOf(first.url, { headers: ann });
+  const done = await hers.begin("it_greet", { name: "Ann" });
+  await hers.until(done, "completed");
+  const running = await hers.begin("it_slow_compute", { seconds: 600 });
+  await hers.until(running, "working");
+  const his = modernOf(first.url, { headers: bob });
+  for (const method of ["tasks/get", "tasks/cancel"])
+    checkSame(`${method} of another's`, CODE.invalidParams, await codeOf(his.ask(method, { taskId: done })));
+  first.child.kill("SIGKILL");
+  await first.ended;
+  const { url } = await serve(config);
+  const again = modernOf(url, { headers: ann });
+  checkSame("its result", "Hello, Ann!", text((await again.get(done)).result));
+  const left = await again.until(running, ...ENDED);
+  checkSame("what ran", "failed", left.status);
+  checkHolds("why", left.error.message, "the process that ran it ended");
+  checkSame("another's", CODE.invalidParams, await codeOf(modernOf(url, { headers: bob }).get(done)));
+};
+
+await run(parts);
