@@ -373,6 +373,7 @@ mod tests {
                         "name": { "type": "string", "nullable": true },
                         "size": { "type": "number", "minimum": 0, "exclusiveMinimum": true },
                         "next": { "$ref": "#/components/schemas/Node" },
+                        "any": { "$id": "any", "$defs": { "it": { "$dynamicAnchor": "it" } }, "items": { "$dynamicRef": "#it" } },
                     } },
                 },
             },
@@ -403,6 +404,7 @@ mod tests {
                 "name": { "type": ["string", "null"] },
                 "size": { "type": "number", "exclusiveMinimum": 0 },
                 "next": { "$ref": "#/$defs/Node" },
+                "any": { "items": {} },
             });
             properties.as_object_mut().expect("members").extend(more.as_object().expect("members").clone());
             properties

@@ -66,10 +66,14 @@ impl<'d> Schemas<'d> {
         if let Some(reference) = members.get("$ref").and_then(Value::as_str) {
             return self.referred(reference, depth);
         }
+        // What stands there is said where it is referred to from, which no schema by itself knows: any value is good.
+        if members.contains_key("$dynamicRef") {
+            return json!({});
+        }
         let mut converted = Map::new();
         for (key, value) in members {
             let value = match (key.as_str(), value) {
-                ("properties" | "patternProperties" | DEFS, Value::Object(all)) => all
+                ("properties" | "patternProperties", Value::Object(all)) => all
                     .iter()
                     .map(|(name, one)| (name.clone(), self.converted(one, depth + 1)))
                     .collect::<Map<_, _>>()
@@ -89,9 +93,9 @@ impl<'d> Schemas<'d> {
                     all.iter().map(|one| self.converted(one, depth + 1)).collect()
                 }
                 // Words of OpenAPI alone, and samples that no longer fit what is left.
-                ("nullable" | "discriminator" | "xml" | "externalDocs" | "example" | "examples", _) => {
-                    continue;
-                }
+                ("nullable" | "discriminator" | "xml" | "externalDocs" | "example" | "examples", _)
+                // Names in the document, which this is taken out of.
+                | ("$id" | "$anchor" | "$dynamicAnchor" | "$schema" | DEFS, _) => continue,
                 (extension, _) if extension.starts_with("x-") => continue,
                 (_, value) => value.clone(),
             };

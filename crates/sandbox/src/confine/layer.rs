@@ -47,7 +47,7 @@ pub enum Layer {
     NoNewPrivileges,
     /// Limits of each process.
     Rlimits,
-    /// No open file but the three streams.
+    /// No open file but its streams.
     Descriptors,
     /// The second fence around files.
     Landlock,
