@@ -32,7 +32,7 @@ use crate::dry_run::Earnest;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::hands::Hands;
-use crate::jobs::{Jobs, OfCaller};
+use crate::jobs::OfCaller;
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};

@@ -27,7 +27,7 @@ pub struct StoredFailure {
     pub is_refused: bool,
     /// The error of the protocol that stands behind it, where the caller of the tool is told that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<ToldProtocol>,
+    pub protocol: Option<Box<ToldProtocol>>,
 }
 
 /// An error of the protocol, as it is kept.
@@ -58,7 +58,7 @@ impl StoredFailure {
 
     pub(super) fn of(failure: &Failure) -> StoredFailure {
         let (details, protocol) = match failure {
-            Failure::Tool(error) => (error.details().cloned(), ToldProtocol::of(error)),
+            Failure::Tool(error) => (error.details().cloned(), ToldProtocol::of(error).map(Box::new)),
             Failure::Refused(_) | Failure::Internal(_) => (None, None),
         };
         let is_refused = matches!(failure, Failure::Refused(_));

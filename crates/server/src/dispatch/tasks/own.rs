@@ -212,10 +212,10 @@ async fn told(jobs: &Jobs, session: &Session, job: &Job) -> Result<Told, Refusal
         State::InputRequired | State::Succeeded | State::Failed | State::TimedOut | State::Interrupted => {}
     }
     Ok(match jobs.result(&session.caller, job.id.as_str()).await? {
-        Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => match requests {
-            Some(requests) => Told::Asks(requests),
-            None => Told::Works,
-        },
+        Some(Ok(Outcome { payload: Payload::InputRequired { requests: Some(requests), .. }, .. })) => {
+            Told::Asks(requests)
+        }
+        Some(Ok(Outcome { payload: Payload::InputRequired { requests: None, .. }, .. })) => Told::Works,
         Some(Ok(outcome)) => Told::Gave(Box::new(outcome)),
         Some(Err(failure)) => Told::Failed(failure),
         // It has gone on meanwhile.
