@@ -58,6 +58,7 @@ fn record(id: &Arc<str>) -> Record {
         ]),
         decisions: vec![Decided { by: "policy", rule: id.clone(), effect: Cow::Borrowed("allow") }],
         approval: None,
+        job: None,
         profile: None,
         launcher: None,
         degraded: Vec::new(),

@@ -324,6 +324,7 @@ pub(crate) mod tests {
             verdicts,
             decisions: Vec::new(),
             approval: None,
+            job: None,
             profile: None,
             launcher: None,
             degraded: Vec::new(),

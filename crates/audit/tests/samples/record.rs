@@ -40,6 +40,7 @@ pub(crate) fn record(call_id: &str) -> Record {
         verdicts: Cow::Borrowed(&[("scope", "pass")]),
         decisions: Vec::new(),
         approval: None,
+        job: None,
         profile: None,
         launcher: None,
         degraded: Vec::new(),
