@@ -44,7 +44,7 @@ impl Earnest {
     }
 
     /// Each in another word.
-    pub(crate) fn word(&self) -> &str {
+    pub fn word(&self) -> &str {
         match self {
             Earnest::Real => "",
             Earnest::Dry => "dry",

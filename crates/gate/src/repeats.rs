@@ -224,6 +224,13 @@ impl Repeats {
         }
     }
 
+    /// Forgets what has not begun after all.
+    pub(crate) async fn forget(&self, ticket: &Ticket) {
+        if let Err(error) = self.withdraw(ticket).await {
+            tracing::error!(%error, "a request id cannot be forgotten");
+        }
+    }
+
     async fn withdraw(&self, ticket: &Ticket) -> Result<(), StoreError> {
         let Some(version) = ticket.version else { return Ok(()) };
         replace(&*self.store, Change::remove(Kind::Request, &ticket.key, version)).await.map(drop)

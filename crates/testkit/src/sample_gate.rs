@@ -100,6 +100,16 @@ impl SampleGate {
         SampleGate { gate: Arc::new(gate), audit_log, folders }
     }
 
+    /// The same, whose calls may become jobs. Whoever has it on a runtime runs them: [`Jobs::serve`].
+    #[must_use]
+    pub fn with_jobs(self) -> SampleGate {
+        let SampleGate { gate, audit_log, folders } = self;
+        let store = Arc::new(store::SqliteJobs::at(folders[0].path()));
+        let jobs = Jobs::new(store, gate.approvals().clone());
+        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_jobs(jobs, "sample");
+        SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
     /// What the records of the last calls say: of which tool, with which outcome and code.
     pub fn records(&self, calls_max: usize) -> Vec<String> {
         let words = |record: Value| {

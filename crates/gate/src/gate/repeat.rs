@@ -2,6 +2,7 @@
 
 use audit::Hash;
 use policy::Caller;
+use tool_api::{Block, Outcome, Payload};
 
 use super::Gate;
 use crate::failure::{Failure, Refusal};
@@ -31,6 +32,41 @@ impl Gate {
         Ok(known)
     }
 
+    /// Does `work` once for a request id, such as taking a call as a job, and gives the word that came of it, be it done now
+    /// or before. `what` is all that makes it the same. What was refused is not remembered.
+    ///
+    /// # Errors
+    /// That of `work`, or the id cannot be used for it.
+    pub async fn once(
+        &self,
+        caller: &Caller,
+        id: &str,
+        what: &[&[u8]],
+        work: impl AsyncFnOnce() -> Result<String, Failure>,
+    ) -> Result<String, Failure> {
+        let workspace = self.files.path().to_string_lossy();
+        let hash = Hash::of_parts(what.iter().copied());
+        let known = self.repeats.look_up((caller, &workspace), id, hash).await;
+        let mut ticket = match known.map_err(Refusal::Repeated)? {
+            Known::Nothing(ticket) => ticket,
+            Known::Answer(answer) => {
+                let word = answer.as_ref().as_ref().ok().and_then(word_of);
+                return Ok(word.ok_or(Refusal::Repeated(RequestFault::NotKept))?);
+            }
+        };
+        self.repeats.begin(&mut ticket).await.map_err(Refusal::Repeated)?;
+        let done = work().await;
+        match &done {
+            Ok(word) => {
+                let blocks = vec![Block::Text(word.clone())];
+                let outcome = Outcome::of(Payload::Ours { blocks, structured: None });
+                self.repeats.end(&ticket, &Ok(outcome)).await;
+            }
+            Err(_) => self.repeats.forget(&ticket).await,
+        }
+        done
+    }
+
     /// Keeps that a call begins which bears a request id.
     pub(super) async fn begin(
         &self,
@@ -38,6 +74,16 @@ impl Gate {
         record: &mut RecordScope<'_>,
     ) -> Result<(), Failure> {
         Ok(self.repeats.begin(ticket).await.map_err(|fault| refused(fault, record))?)
+    }
+}
+
+fn word_of(outcome: &Outcome) -> Option<String> {
+    match &outcome.payload {
+        Payload::Ours { blocks, .. } => match &blocks[..] {
+            [Block::Text(word)] => Some(word.clone()),
+            _ => None,
+        },
+        Payload::Relayed { .. } | Payload::InputRequired { .. } | Payload::Task { .. } => None,
     }
 }
 

@@ -7,6 +7,7 @@
 mod audit;
 mod health;
 mod invoke;
+mod jobs;
 mod posted;
 mod query;
 mod rules;
@@ -26,6 +27,7 @@ use super::problem::Problem;
 use super::{Door, PATH, head};
 use crate::administration::{OperationFault, OperationFaultKind};
 use crate::workspaces::check_workspace_name;
+use jobs::Act;
 
 /// The description of all routes (OpenAPI 3.1).
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
@@ -39,6 +41,11 @@ enum Route<'p> {
     Audit,
     Health,
     Invoke,
+    Jobs,
+    /// One job, by its id.
+    Job(&'p str),
+    JobAct(&'p str, Act),
+    JobEvents(&'p str),
     OpenApi,
     RulesTest,
     Tools,
@@ -62,14 +69,18 @@ impl<'p> Route<'p> {
             "audit" => Route::Audit,
             "health" => Route::Health,
             "invoke" => Route::Invoke,
+            "jobs" => Route::Jobs,
             "openapi.json" => Route::OpenApi,
             "rules/test" => Route::RulesTest,
             "tools" => Route::Tools,
             "tools/validate" => Route::Validate,
-            _ => {
-                let name = path.strip_prefix("tools/")?;
-                return (!name.is_empty() && !name.contains('/')).then_some(Route::Tool(name));
-            }
+            _ => match path.split('/').collect::<Vec<_>>()[..] {
+                ["tools", name] if !name.is_empty() => Route::Tool(name),
+                ["jobs", id] if !id.is_empty() => Route::Job(id),
+                ["jobs", id, "events"] if !id.is_empty() => Route::JobEvents(id),
+                ["jobs", id, act] if !id.is_empty() => Route::JobAct(id, Act::parse(act)?),
+                _ => return None,
+            },
         })
     }
 
@@ -77,6 +88,7 @@ impl<'p> Route<'p> {
     fn is_of_workspaces(self) -> bool {
         match self {
             Route::Health | Route::Invoke | Route::Tools | Route::Tool(_) | Route::Validate => true,
+            Route::Jobs | Route::Job(_) | Route::JobAct(..) | Route::JobEvents(_) => true,
             Route::Audit | Route::OpenApi | Route::RulesTest => false,
         }
     }
@@ -84,7 +96,8 @@ impl<'p> Route<'p> {
     fn methods(self) -> &'static str {
         match self {
             Route::Audit | Route::Health | Route::OpenApi | Route::Tools | Route::Tool(_) => "GET, OPTIONS",
-            Route::Invoke | Route::RulesTest => "POST, OPTIONS",
+            Route::Jobs | Route::Job(_) | Route::JobEvents(_) => "GET, OPTIONS",
+            Route::Invoke | Route::RulesTest | Route::JobAct(..) => "POST, OPTIONS",
             Route::Validate => "GET, POST, OPTIONS",
         }
     }
@@ -110,7 +123,9 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         None => door.endpoint.clone(),
     };
     let query = head.uri.query();
-    if head.method == Method::POST && route.methods().contains("POST") {
+    // What is done with a job has no body.
+    let has_body = route.methods().contains("POST") && !matches!(route, Route::JobAct(..));
+    if head.method == Method::POST && has_body {
         head::content_is_json(&head.headers)?;
     }
     let takes_events = head::takes_json_or_events(&head.headers)?;
@@ -118,6 +133,10 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Audit, &Method::GET) => audit::list(door, &caller, query).await,
         (Route::Health, &Method::GET) => health::report(door, endpoint, &caller, query),
         (Route::Invoke, &Method::POST) => invoke::handle(endpoint, caller, body, takes_events).await,
+        (Route::Jobs, &Method::GET) => jobs::list(endpoint, &caller, query, workspace.is_some()).await,
+        (Route::Job(id), &Method::GET) => jobs::show(endpoint, &caller, id).await,
+        (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, id, act).await,
+        (Route::JobEvents(id), &Method::GET) => jobs::events(endpoint, caller, id, &head.headers).await,
         (Route::OpenApi, &Method::GET) => Ok(answer::json(StatusCode::OK, OPENAPI.into())),
         (Route::RulesTest, &Method::POST) => rules::test(door, endpoint, &caller, body).await,
         (Route::Tools, &Method::GET) => tools::list(endpoint, &caller, query).await,

@@ -179,3 +179,52 @@ async fn records_and_rules_are_for_those_who_may_audit() {
     assert_eq!(json(&door.ask(&get("/mcp/openapi.json")).await)["openapi"], "3.1.0");
     door.close().await;
 }
+
+#[tokio::test]
+async fn a_job_is_taken_once_looked_at_and_followed() {
+    let door = Door::open().await;
+    let agent = door.key("bot", Role::Agent);
+    let body =
+        json!({ "request_id": "j1", "tool_id": "steps", "arguments": { "text": "a" }, "mode": "async" });
+    let taken = door.ask(&bearer(invoke(&body), &agent)).await;
+    assert_eq!(brief(&taken), "202 accepted -", "{taken:?}");
+    let id = json(&taken)["job_id"].as_str().expect("an id").to_owned();
+    let again = json(&door.ask(&bearer(invoke(&body), &agent)).await);
+    assert_eq!(again["job_id"], id, "it was not taken twice");
+    let at = |rest: &str| format!("/mcp/jobs/{id}{rest}");
+    // To its end.
+    let events = door.ask(&bearer(Request::get(&at("/events")), &agent)).await;
+    let names = |answer: &Answer| -> Vec<String> {
+        answer.body.lines().filter_map(|line| line.strip_prefix("event: ")).map(str::to_owned).collect()
+    };
+    assert_eq!(names(&events).last().map(String::as_str), Some("finished"), "{events:?}");
+    assert!(names(&events).iter().any(|name| name == "progress"), "{events:?}");
+    let behind = Request::get(&at("/events")).with("Last-Event-ID", &(names(&events).len() - 1).to_string());
+    assert_eq!(names(&door.ask(&bearer(behind, &agent)).await), ["finished"]);
+    let shown = json(&door.ask(&bearer(get(&at("")), &agent)).await);
+    assert_eq!(shown["job"]["state"], "succeeded", "{shown}");
+    assert_eq!(shown["result"]["structuredContent"]["text"], "done", "{shown}");
+    let other = door.key("other", Role::Agent);
+    for (request, expected) in [
+        (bearer(get(&at("")), &other), "404 - job_not_found"),
+        (bearer(Request::new("POST", &at("/cancel")), &other), "404 - job_not_found"),
+        (bearer(Request::get(&at("/events")), &other), "404 - job_not_found"),
+        (bearer(get("/mcp/jobs/unknown"), &agent), "404 - job_not_found"),
+        (bearer(Request::new("POST", &at("/pause")), &agent), "409 - job_state"),
+        (bearer(Request::new("POST", &at("/cancel")), &agent), "200 - -"),
+        (bearer(get(&at("/cancel")), &agent), "405 - method_not_allowed"),
+        (bearer(get("/mcp/jobs?caller=local"), &agent), "403 - scope_denied"),
+        (bearer(get("/mcp/jobs?status=done"), &agent), "400 - bad_request"),
+        (bearer(Request::get(&at("/events")).with("Last-Event-ID", "x"), &agent), "400 - bad_request"),
+    ] {
+        assert_eq!(brief(&door.ask(&request).await), expected, "{request}");
+    }
+    let count = async |request: Request| json(&door.ask(&request).await)["jobs"].as_array().map(Vec::len);
+    assert_eq!(count(bearer(get("/mcp/jobs"), &agent)).await, Some(1));
+    assert_eq!(count(bearer(get("/mcp/jobs?status=failed"), &agent)).await, Some(0));
+    assert_eq!(count(bearer(get("/mcp/jobs"), &other)).await, Some(0));
+    assert_eq!(count(get("/mcp/jobs")).await, Some(1), "the owner sees all");
+    let refused = json!({ "request_id": "j2", "tool_id": "juggle", "mode": "async" });
+    assert_eq!(brief(&door.ask(&bearer(invoke(&refused), &agent)).await), "404 error tool_not_found");
+    door.close().await;
+}

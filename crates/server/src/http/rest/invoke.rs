@@ -9,7 +9,10 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
-use gate::{Call, Caller, Client, Earnest, Listener, REQUEST_ID_BYTES_MAX, approvals};
+use gate::jobs::Wants;
+use gate::{
+    Call, Caller, Client, Earnest, Failure, Listener, Outcome, REQUEST_ID_BYTES_MAX, Refusal, approvals,
+};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
@@ -22,9 +25,9 @@ use super::super::endpoint::Endpoint;
 use super::super::head::TakesEvents;
 use super::super::problem::Problem;
 use super::posted;
-use super::streamed;
 use super::verdict::{self, Word};
-use crate::outcome_json;
+use super::{jobs, streamed};
+use crate::{Server, outcome_json};
 
 /// How a body looks.
 const SAMPLE: &str = r#"{"tool_id":"workspace_read","arguments":{"path":"a.txt"}}"#;
@@ -54,6 +57,8 @@ enum Mode {
     /// The answer is what came of it.
     #[default]
     Sync,
+    /// The answer is the id of a job.
+    Async,
     /// The answer is a stream of events: what the call tells while it runs, and what came of it.
     Stream,
 }
@@ -68,6 +73,8 @@ pub(super) struct Invoked {
     result: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<Problem>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job_id: Option<String>,
     metadata: Metadata,
 }
 
@@ -114,7 +121,7 @@ fn start(
     posted: Posted,
     listener: Option<Arc<dyn Listener>>,
 ) -> Result<BoxFuture<'static, Invoked>, Problem> {
-    let Posted { request_id: given, tool_id, arguments, caller: who, context, dry_run, plan_hash, .. } =
+    let Posted { request_id: given, tool_id, arguments, caller: who, context, mode, dry_run, plan_hash } =
         posted;
     let earnest = Earnest::of(dry_run, plan_hash);
     let given: Option<Arc<str>> = given.map(checked).transpose()?.map(Arc::from);
@@ -122,32 +129,110 @@ fn start(
         Some(given) => given.clone(),
         None => own_id()?,
     };
-    let claims = claims(who.as_deref(), context.as_deref());
     let (server, is_kept) = (endpoint.server.clone(), given.is_some());
+    if mode == Mode::Async {
+        jobs::of(endpoint)?;
+    }
+    let claims = claims(who.as_deref(), context.as_deref());
+    let work = Work { request_id, given, tool_id, arguments: arguments.map(into_bytes), claims, earnest };
     let run = async move {
-        let (started_at, since) = (now(), Instant::now());
-        let call = Call {
-            listener,
-            client: Client { knows_no_tasks: true, ..Client::default() },
-            request_id: given,
-            claims,
-            earnest,
-            ..Call::tool(&tool_id, arguments.map(into_bytes))
-        };
-        let result = server.gate().call(&caller, call).await;
-        let told = verdict::of(&result);
-        let result = result.ok().and_then(|outcome| {
-            let text = outcome_json(Revision::LATEST_LEGACY, &outcome);
-            RawValue::from_string(String::from_utf8(text).ok()?).ok()
-        });
-        let duration_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let metadata = Metadata { tool_id, started_at, completed_at: now(), duration_ms };
-        Invoked { request_id, status: told.word, result, error: told.error, metadata }
+        match mode {
+            Mode::Async => take(server, caller, work).await,
+            Mode::Sync | Mode::Stream => call(server, caller, work, listener).await,
+        }
     };
     Ok(match is_kept {
         true => Box::pin(Detached::new(endpoint, Box::pin(run))),
         false => Box::pin(run),
     })
+}
+
+/// What is to be called.
+struct Work {
+    request_id: Arc<str>,
+    /// The same, if the caller has sent it.
+    given: Option<Arc<str>>,
+    tool_id: String,
+    arguments: Option<Bytes>,
+    claims: Option<Arc<str>>,
+    earnest: Earnest,
+}
+
+impl Work {
+    fn call(&self) -> Call<'_> {
+        Call {
+            client: Client { knows_no_tasks: true, ..Client::default() },
+            request_id: self.given.clone(),
+            claims: self.claims.clone(),
+            earnest: self.earnest.clone(),
+            ..Call::tool(&self.tool_id, self.arguments.clone())
+        }
+    }
+
+    fn answered(self, since: &Since, status: Word, error: Option<Problem>) -> Invoked {
+        let Work { request_id, tool_id, .. } = self;
+        let duration_ms = u64::try_from(since.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let metadata = Metadata { tool_id, started_at: since.at.clone(), completed_at: now(), duration_ms };
+        Invoked { request_id, status, result: None, error, job_id: None, metadata }
+    }
+}
+
+/// When something began.
+struct Since {
+    at: String,
+    clock: Instant,
+}
+
+impl Since {
+    fn now() -> Since {
+        Since { at: now(), clock: Instant::now() }
+    }
+}
+
+/// Calls it.
+async fn call(
+    server: Arc<Server>,
+    caller: Caller,
+    work: Work,
+    listener: Option<Arc<dyn Listener>>,
+) -> Invoked {
+    let since = Since::now();
+    let result = server.gate().call(&caller, Call { listener, ..work.call() }).await;
+    let told = verdict::of(&result);
+    let result = result.ok().and_then(|outcome| result_of(&outcome));
+    Invoked { result, ..work.answered(&since, told.word, told.error) }
+}
+
+/// Takes it as a job, once for a request id.
+async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
+    let (since, gate) = (Since::now(), server.gate());
+    let submit = async || -> Result<String, Failure> {
+        let jobs = gate.jobs().ok_or_else(|| Refusal::NoJobs("there are none here".to_owned()))?;
+        let job = jobs.submit(gate, &caller, work.call(), Wants::default()).await?;
+        Ok(job.id.as_str().to_owned())
+    };
+    let taken = match &work.given {
+        None => submit().await,
+        Some(id) => {
+            let arguments = work.arguments.as_deref().unwrap_or_default();
+            let what: [&[u8]; 4] =
+                [b"job", work.tool_id.as_bytes(), arguments, work.earnest.word().as_bytes()];
+            gate.once(&caller, id, &what, submit).await
+        }
+    };
+    match taken {
+        Ok(id) => Invoked { job_id: Some(id), ..work.answered(&since, Word::Accepted, None) },
+        Err(failure) => {
+            let told = verdict::of_failure(&failure);
+            work.answered(&since, told.word, told.error)
+        }
+    }
+}
+
+/// The result object of a call, for programs.
+pub(super) fn result_of(outcome: &Outcome) -> Option<Box<RawValue>> {
+    let text = outcome_json(Revision::LATEST_LEGACY, outcome);
+    RawValue::from_string(String::from_utf8(text).ok()?).ok()
 }
 
 fn checked(id: String) -> Result<String, Problem> {
@@ -190,7 +275,8 @@ impl Invoked {
     }
 
     fn answer(&self) -> Answer {
-        let status = self.error.as_ref().map_or(StatusCode::OK, Problem::status);
+        let done = if self.job_id.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
+        let status = self.error.as_ref().map_or(done, Problem::status);
         let mut answer = answer::json(status, self.text());
         self.error.iter().for_each(|problem| problem.mark(&mut answer));
         answer

@@ -36,7 +36,7 @@ pub(super) fn channel() -> (Told, Heard) {
 impl Told {
     fn tell(&self, name: &str, data: &[u8]) {
         // A full way drops the event.
-        let _ = self.0.try_send(event(name, data));
+        let _ = self.0.try_send(event(name, None, data));
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn answer(running: BoxFuture<'static, Invoked>, heard: Heard) -> Answ
                     biased;
                     Some(event) = heard.recv() => return Some((event, (running, heard, end))),
                     invoked = call => {
-                        end = Some(event("result", &invoked.text()));
+                        end = Some(event("result", None, &invoked.text()));
                         // With it, nobody tells anything any more.
                         running = None;
                     }
@@ -82,9 +82,10 @@ pub(super) fn answer(running: BoxFuture<'static, Invoked>, heard: Heard) -> Answ
     answer::events(events(pieces, QUIET_MAX))
 }
 
-/// One event. Its data is JSON, which may stand on several lines.
-fn event(name: &str, data: &[u8]) -> Bytes {
-    let mut out = format!("event: {name}\n").into_bytes();
+/// One event, with a number if it has one. Its data is JSON, which may stand on several lines.
+pub(super) fn event(name: &str, number: Option<u64>, data: &[u8]) -> Bytes {
+    let id = number.map(|number| format!("id: {number}\n")).unwrap_or_default();
+    let mut out = format!("{id}event: {name}\n").into_bytes();
     for line in data.split(|byte| matches!(byte, b'\n' | b'\r')) {
         out.extend_from_slice(b"data: ");
         out.extend_from_slice(line);
@@ -100,8 +101,8 @@ mod tests {
 
     #[test]
     fn an_event_stands_on_lines_of_its_own() {
-        assert_eq!(event("result", b"{\r\n}"), "event: result\ndata: {\ndata: \ndata: }\n\n");
-        assert_eq!(event("log", b"{}"), "event: log\ndata: {}\n\n");
+        assert_eq!(event("result", None, b"{\r\n}"), "event: result\ndata: {\ndata: \ndata: }\n\n");
+        assert_eq!(event("log", Some(7), b"{}"), "id: 7\nevent: log\ndata: {}\n\n");
     }
 
     #[test]

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::super::approvals;
+use super::jobs::Act;
 use super::verdict::ROWS;
 use super::*;
 
@@ -21,7 +22,10 @@ fn a_path_is_a_route_or_one_of_a_workspace() {
         ("/mcp/review/openapi.json", None),
         ("/mcp/review/audit", None),
         ("/mcp/review/rules/test", None),
-        ("/mcp/jobs/health", None),
+        ("/mcp/jobs/health", of(None, Route::Job("health"))),
+        ("/mcp/jobs/j1/pause", of(None, Route::JobAct("j1", Act::Pause))),
+        ("/mcp/review/jobs/j1/events", of(Some("review"), Route::JobEvents("j1"))),
+        ("/mcp/jobs/j1/purge", None),
         ("/mcp/review", None),
         ("/mcp/review/review/tools", None),
         ("/mcp/tools/", None),
@@ -63,6 +67,13 @@ fn the_description_has_every_route_and_no_other() {
         Route::Audit,
         Route::Health,
         Route::Invoke,
+        Route::Jobs,
+        Route::Job("x"),
+        Route::JobAct("x", Act::Cancel),
+        Route::JobAct("x", Act::Pause),
+        Route::JobAct("x", Act::Resume),
+        Route::JobAct("x", Act::Again),
+        Route::JobEvents("x"),
         Route::OpenApi,
         Route::RulesTest,
         Route::Tools,

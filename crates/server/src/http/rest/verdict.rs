@@ -11,6 +11,8 @@ use super::super::problem::Problem;
 #[serde(rename_all = "snake_case")]
 pub(super) enum Word {
     Success,
+    /// It goes on as a job.
+    Accepted,
     Error,
     Denied,
     ApprovalRequired,
@@ -40,6 +42,8 @@ pub(super) enum Code {
     InvalidOutput,
     RateLimited,
     RequestConflict,
+    JobNotFound,
+    JobState,
     InProgress,
     Interrupted,
     Unavailable,
@@ -73,6 +77,8 @@ const HELD: Row = (Word::Denied, Code::HeldBack, StatusCode::FORBIDDEN);
 const PENDING: Row = (Word::ApprovalRequired, Code::ApprovalRequired, StatusCode::FORBIDDEN);
 const DENIED: Row = (Word::Denied, Code::ApprovalDenied, StatusCode::FORBIDDEN);
 const LIMITED: Row = (Word::Denied, Code::RateLimited, StatusCode::TOO_MANY_REQUESTS);
+const NO_JOB: Row = (Word::Error, Code::JobNotFound, StatusCode::NOT_FOUND);
+const JOB_STATE: Row = (Word::Error, Code::JobState, StatusCode::CONFLICT);
 const CONFLICT: Row = (Word::Error, Code::RequestConflict, StatusCode::CONFLICT);
 const IN_PROGRESS: Row = (Word::Error, Code::InProgress, StatusCode::CONFLICT);
 const INTERRUPTED: Row = (Word::Error, Code::Interrupted, StatusCode::CONFLICT);
@@ -109,6 +115,8 @@ pub(super) const ROWS: [Row; 21] = [
     OUTPUT,
     FAILED,
     INPUT,
+    NO_JOB,
+    JOB_STATE,
 ];
 
 /// What is told of what came of a call.
@@ -174,13 +182,13 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) => (DENIED, Value::Null),
         Refusal::KeyRevoked(_) => (SCOPE, Value::Null),
         Refusal::TooManyApprovals { max, .. } => (LIMITED, json!({ "pending_max": max })),
-        Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
-        Refusal::UnknownJob => (NOT_FOUND, Value::Null),
-        Refusal::JobState { .. } => (CONFLICT, Value::Null),
-        Refusal::BadCursor | Refusal::NotAJob => (INVALID, Value::Null),
         Refusal::RateLimited { retry_after_ms, limit } => {
             (LIMITED, json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
         }
+        Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
+        Refusal::UnknownJob => (NO_JOB, Value::Null),
+        Refusal::JobState { .. } => (JOB_STATE, Value::Null),
+        Refusal::BadCursor | Refusal::NotAJob => (INVALID, Value::Null),
         Refusal::Repeated(RequestFault::Conflict) => (CONFLICT, Value::Null),
         Refusal::Repeated(RequestFault::InProgress) => (IN_PROGRESS, Value::Null),
         Refusal::Repeated(RequestFault::Interrupted | RequestFault::NotKept) => (INTERRUPTED, Value::Null),

@@ -1,0 +1,183 @@
+//! Jobs: calls that outlive their request. A caller sees its own; who may audit sees all, and owners and maintainers act on all.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream;
+use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
+use gate::{Caller, Failure, Outcome, Refusal, Role};
+use hyper::StatusCode;
+use hyper::header::HeaderMap;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use wire::http::LAST_EVENT_ID;
+use wire::param_headers::HeaderText;
+
+use super::super::answer::{self, Answer, Answered};
+use super::super::endpoint::Endpoint;
+use super::super::events::events as body;
+use super::super::head;
+use super::super::problem::Problem;
+use super::invoke::result_of;
+use super::query::Query;
+use super::{AUDIT_SCOPE, fresh, scope_denied, streamed, verdict};
+
+/// Most jobs in one page.
+const PAGE_MAX: u64 = 200;
+
+/// Jobs in a page of which nobody says how long it is to be.
+const PAGE: u64 = 100;
+
+/// How long a look for further events waits in one go.
+const EVENTS_WAIT: Duration = Duration::from_secs(60);
+
+/// How long a stream may say nothing before a comment goes out.
+const QUIET_MAX: Duration = Duration::from_secs(15);
+
+/// What is done with a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Act {
+    Cancel,
+    Pause,
+    Resume,
+    Again,
+}
+
+impl Act {
+    pub(super) fn parse(word: &str) -> Option<Act> {
+        Some(match word {
+            "cancel" => Act::Cancel,
+            "pause" => Act::Pause,
+            "resume" => Act::Resume,
+            "again" => Act::Again,
+            _ => return None,
+        })
+    }
+}
+
+/// The jobs of this program.
+pub(super) fn of(endpoint: &Endpoint) -> Result<&Arc<Jobs>, Problem> {
+    let none = || Problem::new(StatusCode::NOT_FOUND, "there are no jobs here").with_code("no_jobs");
+    endpoint.server.gate().jobs().ok_or_else(none)
+}
+
+/// Lists them, the newest first; of a workspace with a name its own.
+pub(super) async fn list(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    query: Option<&str>,
+    is_named: bool,
+) -> Answered {
+    let query = Query::read(query, &["status", "tool", "caller", "limit", "cursor"])?;
+    let whose_only = query.text("caller");
+    let sees_all = caller.scopes().contains(AUDIT_SCOPE);
+    if !sees_all && whose_only.is_some_and(|whose| whose != &**caller.id()) {
+        return Err(scope_denied("seeing more than one's own jobs").into());
+    }
+    let status = query.text("status").map(|word| {
+        let known =
+            || Problem::bad(format!("`status` must be one of {}", State::ALL.map(State::as_str).join(", ")));
+        State::parse(word).ok_or_else(known)
+    });
+    let limit = query.number("limit", 1..=PAGE_MAX)?.unwrap_or(PAGE);
+    let gate = endpoint.server.gate();
+    let filter = Filter {
+        states: status.transpose()?.into_iter().collect(),
+        tool: query.text("tool").map(str::to_owned),
+        workspace: gate.workspace().filter(|_| is_named).map(ToString::to_string),
+        caller: whose_only.map(str::to_owned),
+        cursor: query.text("cursor").map(str::to_owned),
+        limit: usize::try_from(limit).unwrap_or(usize::MAX),
+    };
+    let page = of(endpoint)?.list(looked_at_by(caller), &filter).await.map_err(problem)?;
+    Ok(fresh(&json!({ "jobs": page.jobs, "next_cursor": page.cursor })))
+}
+
+/// Shows one, with what came of it.
+pub(super) async fn show(endpoint: &Endpoint, caller: &Caller, id: &str) -> Answered {
+    let (jobs, whose) = (of(endpoint)?, looked_at_by(caller));
+    let job = jobs.get(whose, id).await.map_err(problem)?;
+    let result = jobs.result(whose, id).await.map_err(problem)?;
+    Ok(fresh(&told(&job, result)))
+}
+
+/// Does something with one.
+pub(super) async fn act(endpoint: &Endpoint, caller: &Caller, id: &str, act: Act) -> Answered {
+    let (jobs, gate) = (of(endpoint)?, endpoint.server.gate());
+    let whose = match [Role::Owner, Role::Maintainer].into_iter().any(|role| caller.roles().contains(role)) {
+        true => Whose::Anyone,
+        false => Whose::Of(caller),
+    };
+    let job = match act {
+        Act::Cancel => jobs.cancel(whose, id).await.map_err(Failure::from),
+        Act::Pause => jobs.pause(whose, id).await.map_err(Failure::from),
+        Act::Resume => jobs.resume(whose, id).await.map_err(Failure::from),
+        Act::Again => jobs.again(gate, whose, id).await,
+    };
+    let job = job.map_err(|failure| verdict::of_failure(&failure).problem())?;
+    Ok(fresh(&told(&job, None)))
+}
+
+/// Streams the events of one, behind the last one that the client has, until it is over. Each is read when the one before
+/// was taken: a slow reader holds nothing up.
+pub(super) async fn events(
+    endpoint: &Endpoint,
+    caller: Caller,
+    id: &str,
+    headers: &HeaderMap,
+) -> Result<Answer, Box<Answer>> {
+    head::takes_stream(headers)?;
+    let bad = || Problem::bad("`Last-Event-ID` must be the number of an event");
+    let after: u64 = match head::said(headers, LAST_EVENT_ID) {
+        HeaderText::Absent => 0,
+        HeaderText::Once(number) => number.parse().map_err(|_| bad())?,
+        HeaderText::Repeated | HeaderText::Unreadable => return Err(bad().into()),
+    };
+    let jobs = of(endpoint)?.clone();
+    jobs.get(looked_at_by(&caller), id).await.map_err(problem)?;
+    let pages =
+        stream::unfold((jobs, caller, id.to_owned(), Some(after)), |(jobs, caller, id, after)| async move {
+            let mut after = after?;
+            loop {
+                // A key that is revoked meanwhile, or a job that is forgotten, ends the stream.
+                let page = jobs.events(looked_at_by(&caller), &id, after, EVENTS_WAIT).await.ok()?;
+                let told = page.events.iter().map(|event| {
+                    let name = json!(event.event)["event"].as_str().unwrap_or("event").to_owned();
+                    streamed::event(&name, Some(event.number), json!(event).to_string().as_bytes())
+                });
+                let told = told.collect::<Vec<_>>().concat();
+                after = page.last;
+                let next = (!page.is_last).then_some(after);
+                match (told.is_empty(), next) {
+                    (true, None) => return None,
+                    (true, Some(_)) => {}
+                    (false, next) => return Some((told.into(), (jobs, caller, id, next))),
+                }
+            }
+        });
+    Ok(answer::events(body(pages, QUIET_MAX)))
+}
+
+fn looked_at_by(caller: &Caller) -> Whose<'_> {
+    if caller.scopes().contains(AUDIT_SCOPE) { Whose::Anyone } else { Whose::Of(caller) }
+}
+
+fn problem(refusal: Refusal) -> Problem {
+    verdict::of_failure(&refusal.into()).problem()
+}
+
+/// A job, and what came of it if it is over.
+fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Value {
+    let mut told = json!({ "job": job });
+    match result {
+        None => {}
+        Some(Ok(outcome)) => {
+            let raw: Option<Box<RawValue>> = result_of(&outcome);
+            told["result"] = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
+        }
+        Some(Err(failure)) => {
+            told["error"] = json!(verdict::of_failure(&failure.into()).problem());
+        }
+    }
+    told
+}
