@@ -74,6 +74,11 @@ fn nothing_written_is_a_good_configuration() {
         roles = ["owner", "maintainer"]  # default
         wait = "20s"                     # default
 
+        [artifacts]
+        caller = "4 GiB"  # default
+        keep = "1d"       # default
+        total = "8 GiB"   # default
+
         [audit]
         arguments = "redacted"  # default
         keep = "365d"           # default
@@ -82,6 +87,9 @@ fn nothing_written_is_a_good_configuration() {
 
         [experimental]
         mcp_timeout = 30000  # default
+
+        [limits]
+        result = "100 KiB"  # default
 
         [limits.rate]
         burst = 20       # default

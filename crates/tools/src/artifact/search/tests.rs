@@ -26,18 +26,75 @@ fn check(text: &str, arguments: &str, expected: Expect) {
 
 #[test]
 fn lines_are_found() {
-    check(LOG, r#"{"id": "ID", "pattern": "error"}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "error", "ignore_case": true, "context": 1}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "^ok", "limit": 2}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "^ok", "limit": 2, "line": 5}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "d$"}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "nothing"}"#, expect![[""]]);
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "error"}"#,
+        expect![[r#"
+        text: 7:error b
+        [1 lines match, and there are no more of 8.]¶
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "error", "ignore_case": true, "context": 1}"#,
+        expect![[r#"
+        text: 2-ok 1
+        3:ERROR a
+        4-ok 2
+        --
+        6-ok 4
+        7:error b
+        8-end
+        [2 lines match, and there are no more of 8.]¶
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "^ok", "limit": 2}"#,
+        expect![[r#"
+        text: 2:ok 1
+        4:ok 2
+        [2 lines match before line 5 of 8. To go on, call artifact_search with id: "ID", line: 5.]¶
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "^ok", "limit": 2, "line": 5}"#,
+        expect![[r#"
+        text: 5:ok 3
+        6:ok 4
+        [2 lines match, and there are no more of 8.]¶
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "d$"}"#,
+        expect![[r#"
+        text: 8:end
+        [1 lines match, and there are no more of 8.]¶
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "nothing"}"#,
+        expect![[r#"
+        text: [0 lines match, and there are no more of 8.]¶
+    "#]],
+    );
 }
 
 #[test]
 fn a_long_line_is_shown_around_what_is_found() {
-    let long = format!("{}needle{}\nneedle\n", "x".repeat(3 * 1024 * 1024), "y".repeat(1000));
-    check(&long, r#"{"id": "ID", "pattern": "needle"}"#, expect![[""]]);
+    let long = format!("{}needle{}\nneedle\n", "x".repeat(3 * 1024 * 1024), "y".repeat(20));
+    check(
+        &long,
+        r#"{"id": "ID", "pattern": "needle"}"#,
+        expect![[r#"
+        text: 1:needleyyyyyyyyyyyyyyyyyyyy
+        2:needle
+        [2 lines match, and there are no more of 2.]¶
+    "#]],
+    );
 }
 
 #[test]
@@ -54,8 +111,36 @@ fn as_much_is_shown_as_fits() {
 
 #[test]
 fn what_cannot_be_searched_is_refused() {
-    check(LOG, r#"{"id": "ID", "pattern": "("}"#, expect![[""]]);
-    check(LOG, r#"{"id": "ID", "pattern": "\\w{1000}{1000}"}"#, expect![[""]]);
-    check(LOG, r#"{"id": "another", "pattern": "x"}"#, expect![[""]]);
-    check_of("image/x", LOG, r#"{"id": "ID", "pattern": "x"}"#, expect![[""]]);
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "("}"#,
+        expect![[r#"
+        error invalid_pattern: `pattern` cannot be used: regex parse error:
+            (
+            ^
+        error: unclosed group
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "ID", "pattern": "\\w{1000}{1000}"}"#,
+        expect![[r#"
+        error invalid_pattern: `pattern` cannot be used: Compiled regex exceeds size limit of 1048576 bytes.
+    "#]],
+    );
+    check(
+        LOG,
+        r#"{"id": "another", "pattern": "x"}"#,
+        expect![[r#"
+        error artifact_not_found: no artifact of this id is kept for you in this workspace: it may be over; call the tool again that made it
+    "#]],
+    );
+    check_of(
+        "image/x",
+        LOG,
+        r#"{"id": "ID", "pattern": "x"}"#,
+        expect![[r#"
+        error not_text: the artifact is no text but image/x
+    "#]],
+    );
 }
