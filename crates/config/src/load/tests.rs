@@ -9,7 +9,7 @@ mod tighten;
 mod wide;
 mod workspaces;
 
-use expect_test::{Expect, expect};
+use expect_test::{Expect, expect, expect_file};
 
 use super::*;
 use crate::surroundings::Flags;
@@ -67,87 +67,7 @@ fn check_shown(texts: &[&str], expected: Expect) {
 
 #[test]
 fn nothing_written_is_a_good_configuration() {
-    expect![[r#"
-        [approvals]
-        elicitation = true               # default
-        lasts = "10m"                    # default
-        roles = ["owner", "maintainer"]  # default
-        wait = "20s"                     # default
-
-        [artifacts]
-        caller = "4 GiB"  # default
-        keep = "1d"       # default
-        total = "8 GiB"   # default
-
-        [audit]
-        arguments = "redacted"  # default
-        keep = "365d"           # default
-        max_bytes = "1 GiB"     # default
-        sync = "effects"        # default
-
-        [experimental]
-        mcp_timeout = 30000  # default
-
-        [limits]
-        result = "100 KiB"  # default
-
-        [limits.rate]
-        burst = 20       # default
-        per_second = 10  # default
-
-        [log]
-        format = "text"  # default
-        level = "info"   # default
-
-        [policy]
-        allow = []       # default
-        defaults = true  # default
-        deny = []        # default
-        rules = []       # default
-
-        [redaction]
-        allow = []       # default
-        disable = []     # default
-        patterns = true  # default
-
-        [sandbox]
-        ask = true           # default
-        cpu = "5m"           # default
-        file_size = "4 GiB"  # default
-        hosts = []           # default
-        memory = "4 GiB"     # default
-        open_files = 4096    # default
-        output = "64 MiB"    # default
-        processes = 512      # default
-        read = []            # default
-        scratch = "512 MiB"  # default
-        timeout = "2m"       # default
-        waive = []           # default
-        write = []           # default
-
-        [server]
-        bind = "127.0.0.1:3000"  # default
-        hosts = []               # default
-        origins = []             # default
-
-        [state]
-        dir = "/home/u/.local/share/toolcrib"  # default
-
-        [telemetry]
-        metrics = true  # default
-
-        [telemetry.traces]
-        sample = 1.0  # default
-
-        [tools]
-        list_entries = 500  # default
-        read_kib = 64       # default
-
-        [workspace]
-        root = "/project"  # default
-        writable = []      # default
-    "#]]
-    .assert_eq(&shown(&[""]));
+    expect_file!["tests/defaults.snapshot"].assert_eq(&shown(&[""]));
 }
 
 #[test]
