@@ -1,0 +1,23 @@
+//! The sum itself.
+
+/// Of two numbers.
+pub fn add(a: i32, b: i32) -> i32 {
+    a + b
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn adds() {
+        assert_eq!(super::add(1, 2), 3);
+    }
+
+    #[test]
+    fn is_wrong() {
+        assert_eq!(super::add(1, 2), 4, "it is not");
+    }
+
+    #[test]
+    #[ignore]
+    fn is_left_out() {}
+}
