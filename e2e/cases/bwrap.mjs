@@ -36,6 +36,7 @@ const parts = {
     const told = JSON.parse((await toolcrib(0, "doctor", "--json")).stdout);
     checkSame("the launcher", "bwrap", told.launcher);
     checkHolds("which it is", told.bwrap, "/usr/bin/bwrap, ");
+    checkSame("what starts from a pool", null, told.start.pooled_us);
     checkSame("those that were not held", [], told.attempts.escaped);
     check(told.attempts.made >= 60, "many attempts", told.attempts);
     const left = told.layers.filter(({ state }) => state.startsWith("left out")).map(({ layer }) => layer);

@@ -19,6 +19,7 @@ const parts = {
     check(told.attempts.made >= ATTEMPTS_MIN, "many attempts", told.attempts);
     checkSame("those that were not held", [], told.attempts.escaped);
     check(told.start.confined_us > told.start.bare_us, "a start costs something", told.start);
+    check(told.start.pooled_us > 0, "a start from the pool", told.start);
     check(told.programs.git !== undefined && told.kernel !== "", "what the machine offers", told);
   },
 
@@ -29,6 +30,7 @@ const parts = {
       "seccomp",
       "all held",
       "times a bare one",
+      "ms from the pool",
       "kernel",
       "no test is remembered",
     );

@@ -43,7 +43,7 @@ pub use beyond::{NotBeyond, beyond};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};
-pub use machine::{Circumstances, Cost, Machine, bwrap, spawn_cost};
+pub use machine::{Circumstances, Cost, Machine, bwrap, pooled_cost, spawn_cost};
 pub use probe::{Attempted, Held, Tested, main as probe_main, self_test, try_outside};
 pub use profile::{Profile, Sockets, WorkspaceAccess};
 pub use report::{MemoryKeeper, StartedBy};

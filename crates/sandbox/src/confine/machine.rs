@@ -185,6 +185,28 @@ pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, C
     Ok(Cost { bare: median(bare), confined: median(confined), memory, by })
 }
 
+/// What a start takes from a pool of empty sandboxes, by a confiner that has one; nothing where none can be made ahead.
+///
+/// # Errors
+/// The program cannot be run.
+pub async fn pooled_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Option<Duration>, ConfineError> {
+    let folder = tempfile::tempdir()?;
+    let program =
+        Confined { waived: waived.to_vec(), ..Confined::new(Profile::shell(), "true", folder.path()) };
+    let mut pooled = Vec::new();
+    for _ in 0..STARTS {
+        confiner.fill().await?;
+        let start = Instant::now();
+        let mut running = confiner.start(&program).await?;
+        if !running.is_from_pool() {
+            return Ok(None);
+        }
+        running.wait().await;
+        pooled.push(start.elapsed());
+    }
+    Ok(Some(median(pooled)))
+}
+
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()

@@ -1,12 +1,12 @@
 //! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use daemon::own_program::{PROBE, SPAWNER, confinement};
 use daemon::self_test::{HoldsFor, Remembered, recall};
 use sandbox::confine::{
     ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, StartedBy, Tested,
-    Unavailable, bwrap, self_test, spawn_cost,
+    Unavailable, bwrap, pooled_cost, self_test, spawn_cost,
 };
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
@@ -43,6 +43,8 @@ struct Tried {
     tested: Tested,
     took_ms: u128,
     cost: Cost,
+    /// Of a start from a pool of empty sandboxes.
+    pooled: Option<Duration>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,7 +88,9 @@ impl Report {
         let tried = match tested {
             Some(tested) => {
                 let cost = spawn_cost(&confiner, &without).await.map_err(Trouble::because)?;
-                Some(Tried { tested, took_ms, cost })
+                let pooling = Confiner::new(confinement(SPAWNER)?);
+                let pooled = pooled_cost(&pooling, &without).await.map_err(Trouble::because)?;
+                Some(Tried { tested, took_ms, cost, pooled })
             }
             None => None,
         };
@@ -162,10 +166,11 @@ impl Report {
             told["attempts"] = json!({
                 "made": tried.tested.attempts.len(), "escaped": self.escaped(), "ms": tried.took_ms,
             });
-            let micros = |time: std::time::Duration| time.as_micros();
+            let micros = |time: Duration| time.as_micros();
             told["start"] = json!({
                 "bare_us": micros(tried.cost.bare), "confined_us": micros(tried.cost.confined),
                 "ratio": tried.cost.confined.as_secs_f64() / tried.cost.bare.as_secs_f64(),
+                "pooled_us": tried.pooled.map(micros),
             });
         }
         if let Some((test, is_due)) = &self.remembered {
@@ -212,7 +217,7 @@ impl Report {
                 let Cost { bare, confined, .. } = tried.cost;
                 let ratio = confined.as_secs_f64() / bare.as_secs_f64();
                 format!(
-                    "{} attempts to escape in {} ms, {}\na start takes {:.1} ms, {ratio:.1} times a bare one",
+                    "{} attempts to escape in {} ms, {}\na start takes {:.1} ms, {ratio:.1} times a bare one; {}",
                     tried.tested.attempts.len(),
                     tried.took_ms,
                     match self.escaped()[..] {
@@ -220,6 +225,10 @@ impl Report {
                         ref escaped => format!("NOT HELD: {}", escaped.join(", ")),
                     },
                     confined.as_secs_f64() * 1000.0,
+                    match tried.pooled {
+                        Some(pooled) => format!("{:.1} ms from the pool", pooled.as_secs_f64() * 1000.0),
+                        None => "there is no pool".to_owned(),
+                    },
                 )
             }
         });
