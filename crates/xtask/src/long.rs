@@ -13,6 +13,7 @@ const STEPS: &[Step] = &[
         mend: "it names the call that failed, or the end that something survived",
         run: sandbox::long,
     },
+    case("pings_beside_bombs", |checkout| e2e::extended(checkout, "pings_beside_bombs")),
     case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
     case("other_servers", |checkout| e2e::extended(checkout, "other_servers")),
     case("agents", |checkout| e2e::extended(checkout, "agents")),
