@@ -60,14 +60,11 @@ impl SampleGate {
 
     /// The same, whose calls may become jobs by these settings. Must be called on a runtime.
     pub fn with_jobs(config: gate::jobs::Config) -> SampleGate {
-        let SampleGate { gate, audit_log, folders } = SampleGate::new();
-        let store = Arc::new(store::SqliteJobs::at(folders[0].path()));
-        let jobs = Jobs::new(store, gate.approvals().clone());
+        let sample = SampleGate::new().taking_jobs();
+        let jobs = sample.gate.jobs().expect("it takes them");
         jobs.govern(config);
-        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_jobs(jobs.clone(), "sample");
-        let gate = Arc::new(gate);
-        jobs.serve(&gate);
-        SampleGate { gate, audit_log, folders }
+        jobs.serve(&sample.gate);
+        sample
     }
 
     fn with(
@@ -102,7 +99,7 @@ impl SampleGate {
 
     /// The same, whose calls may become jobs. Whoever has it on a runtime runs them: [`Jobs::serve`].
     #[must_use]
-    pub fn with_jobs(self) -> SampleGate {
+    pub fn taking_jobs(self) -> SampleGate {
         let SampleGate { gate, audit_log, folders } = self;
         let store = Arc::new(store::SqliteJobs::at(folders[0].path()));
         let jobs = Jobs::new(store, gate.approvals().clone());

@@ -79,7 +79,7 @@ impl Door {
 
     /// One that knows callers by this section, and by the keys that are created in it.
     pub(crate) async fn for_callers(section: &identity::Config, open_on_loopback: Option<bool>) -> Door {
-        let gate = SampleGate::new().with_jobs();
+        let gate = SampleGate::new().taking_jobs();
         gate.gate.jobs().expect("it has jobs").serve(&gate.gate);
         offer_sample_source(gate.gate.catalog());
         let walk = offer_walk(gate.gate.catalog());

@@ -93,7 +93,7 @@ const INPUT: Row = (Word::Error, Code::InputRequired, StatusCode::UNPROCESSABLE_
 
 /// All of them, for the test of what is described.
 #[cfg(test)]
-pub(super) const ROWS: [Row; 21] = [
+pub(super) const ROWS: [Row; 23] = [
     NOT_FOUND,
     INVALID,
     NO_DRY_RUN,
