@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use admin::{Operation as _, Person, approvals as operations};
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_there};
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_there, is_wish};
 use sandbox::Machine;
 use serde_json::json;
 use terminal::{Ending, Trouble, print};
@@ -18,8 +18,16 @@ use super::{Here, caller, shown};
 use crate::cli::Cli;
 use crate::commands::mcp::ask;
 
-/// What can be typed.
-const QUESTION: &str = "[y] once, [s] this session, [a] always these arguments, [n] deny, [Enter] later:";
+/// What can be typed about a call or what is acted on, or about what a run wants, whose kind is then said.
+fn question(kind: Option<&str>) -> String {
+    let always =
+        kind.filter(|kind| is_wish(kind)).map_or("these arguments".to_owned(), |kind| format!("this {kind}"));
+    format!("[y] once, [s] this session, [a] always {always}, [n] deny, [Enter] later:")
+}
+
+fn question_of(approval: &Approval) -> String {
+    question(approval.target.as_ref().map(|target| &*target.kind))
+}
 
 /// A line that comes so soon after a question was shown was typed for another one, or for none.
 const READ_MIN: Duration = Duration::from_millis(700);
@@ -62,11 +70,11 @@ pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
         let Some(line) = line? else { return Ok(Ending::Good) };
         if shown.since.elapsed() < READ_MIN {
             print::remark("this question has only just come; answer it once you have read it");
-            print::question(QUESTION);
+            print::question(&question_of(&shown.approval));
         } else if take(here, &shown.approval, &shown.person, &line)?.is_some() {
             settled.insert(shown.approval.id.clone());
         } else {
-            print::question(QUESTION);
+            print::question(&question_of(&shown.approval));
         }
     }
 }
@@ -84,7 +92,7 @@ impl Shown {
         match here.person(&approval) {
             Ok(person) => {
                 print::foreign(&format!("{}\n", shown::whole(&approval.report(here.kept.now_ms())))).ok()?;
-                print::question(QUESTION);
+                print::question(&question_of(&approval));
                 Some(Shown { approval, person, since: Instant::now() })
             }
             Err(why) => {
@@ -156,7 +164,7 @@ pub(super) enum Asked {
 /// Asks the person at the terminal.
 pub(super) fn answer(here: &Here<'_>, approval: &Approval, person: &Person) -> Result<Asked, Trouble> {
     loop {
-        let Some(line) = ask::ask(QUESTION)? else { return Ok(Asked::End) };
+        let Some(line) = ask::ask(&question_of(approval))? else { return Ok(Asked::End) };
         if let Some(asked) = take(here, approval, person, &line)? {
             return Ok(asked);
         }
@@ -202,6 +210,19 @@ fn typed(line: &str) -> Typed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_always_allowed_is_named() {
+        for (kind, expected) in [
+            (None, "these arguments"),
+            (Some("resource"), "these arguments"),
+            (Some("host"), "this host"),
+            (Some("folder to write"), "this folder to write"),
+        ] {
+            let question = question(kind);
+            assert!(question.contains(&format!("[a] always {expected},")), "{question}");
+        }
+    }
 
     #[test]
     fn only_a_clear_word_is_an_answer() {
