@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 
 use config::Loaded;
 use serde_json::{Value, json};
+use tools::{Budgets, Set};
 
 /// The name under which agents know us.
 const NAME: &str = "toolcrib";
@@ -62,7 +63,11 @@ impl Banner {
             } else {
                 files.join(", ")
             },
-            offer: offer(tools::all(&settings.tools, settings.budgets).len(), &names(true), &names(false)),
+            offer: {
+                let connecting = names(true);
+                let built_in = built_in(&settings.tools, settings.budgets, !connecting.is_empty());
+                offer(built_in, &connecting, &names(false))
+            },
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
             is_open: is_open == Some(true),
             needs_keys: is_open == Some(false) && issuers.is_empty(),
@@ -96,6 +101,12 @@ To connect an agent, run or paste:
   Cursor         in .cursor/mcp.json: {cursor}
   OpenCode       in opencode.json: {opencode}"
     )
+}
+
+/// How many tools of our own are listed. Those that read results on wait for servers, which have long ones.
+fn built_in(sets: &[Set], budgets: Budgets, has_servers: bool) -> usize {
+    let sets = sets.iter().copied().filter(|set| has_servers || *set != Set::Results);
+    tools::all(&sets.collect::<Vec<_>>(), budgets).len()
 }
 
 fn offer(built_in: usize, connecting: &[String], disabled: &[String]) -> String {
@@ -225,6 +236,9 @@ mod tests {
 
     #[test]
     fn the_offer_in_a_few_words() {
+        for (has_servers, expected) in [(false, 3), (true, 4)] {
+            assert_eq!(built_in(&Set::ALL, Budgets::default(), has_servers), expected);
+        }
         assert_eq!(offer(3, &[], &[]), "3 built in");
         assert_eq!(offer(0, &[], &["a".into()]), "0 built in; disabled: a");
     }
