@@ -1,5 +1,5 @@
 // A tool of one's own whose program wants a host that nobody named: the call waits while a person answers, on the command
-// line, goes on with a yes, and the record names who said so. The host's part is played by
+// line or at the terminal that made it, goes on with a yes, and the record names who said so. The host's part is played by
 // a company's proxy of the case, so that nothing leaves the machine.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -108,5 +108,16 @@ await run({
     const host = await recorded(8002);
     check(host.blocked, "it to be blocked", host);
     checkHolds("who said so", JSON.stringify(host.approval), '"by":"local"', "denied");
+  },
+
+  "a call from a terminal asks there": async () => {
+    const call = ["tools", "call", "fetch", `url=${url(8003)}`];
+    const yes = await atATerminal(call, [["[a] always this host", "y"]], options);
+    checkSame("its code", 0, yes.code);
+    checkHolds("the screen", yes.stdout, `${HOST}:8003`, "approved", "hello");
+    checkHolds("who said so", JSON.stringify((await recorded(8003)).approval), '"by":"local"', "approved");
+    const no = await atATerminal(call, [["[a] always this host", "n"]], options);
+    checkHolds("the screen", no.stdout, "denied", "refused:");
+    checkSame("where it was reached", [`${HOST}:8001`, `${HOST}:8003`], tunnelled);
   },
 });

@@ -43,7 +43,7 @@ pub(crate) use carried::{Brought, Carried, ClientQuestion};
 pub use code::{CODE_BYTES_MAX, CODE_CHARS_MIN, Code, CodeFault};
 pub use config::Config;
 pub use fault::AnswerFault;
-pub use form::{is_question, unanswered};
+pub use form::{asked_for, is_question, unanswered};
 pub use forms::Forms;
 pub(crate) use in_run::InRun;
 pub use in_run::{RUN_QUESTIONS_MAX, RUN_WAIT_MAX};

@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod forms;
 mod gated;
+mod in_run;
 mod init;
 mod keys;
 mod load;

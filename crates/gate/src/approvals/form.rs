@@ -85,7 +85,7 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
 }
 
 /// Which approval an `inputRequests` object asks for; nothing for what tools ask.
-pub(super) fn asked_for(requests: &[u8]) -> Option<String> {
+pub fn asked_for(requests: &[u8]) -> Option<String> {
     let Value::Object(requests) = serde_json::from_slice(requests).ok()? else { return None };
     requests.keys().next()?.strip_prefix(KEY).map(str::to_owned)
 }

@@ -8,4 +8,10 @@ pub trait Forms: Send + Sync {
     /// What the client answers to this `inputRequests` object: its `inputResponses`, or nothing if it cannot be asked.
     /// Dropped when nobody wants the answer any more; the client should then be told.
     fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>>;
+
+    /// Whether it makes sure itself that a person answers, and keeps the answer where the call looks for it. Then nothing that
+    /// it gives back counts.
+    fn is_answered_itself(&self) -> bool {
+        false
+    }
 }

@@ -132,8 +132,10 @@ impl InRun<'_> {
             let wants_code = waiting.on_disk(Approvals::has_code).await?;
             let wants_code = wants_code.map_err(|error| Refusal::NoApprovals(error.to_string()))?;
             match form.ask(form::question(approval, wants_code)).await {
-                Some(responses) => waiting.take_answer(&approval.id, &responses).await,
-                None => Ok(()),
+                Some(responses) if !form.is_answered_itself() => {
+                    waiting.take_answer(&approval.id, &responses).await
+                }
+                Some(_) | None => Ok(()),
             }
         };
         // Then others may still answer.
@@ -143,7 +145,10 @@ impl InRun<'_> {
     /// Who shows a form to the client's user, if that one may answer.
     fn form(&self) -> Option<&dyn Forms> {
         let (caller, approvers) = (&self.wishing.caller, [self.wishing.approvers(self.config)]);
-        self.forms.filter(|_| may_ask_client(self.config, caller, &self.capabilities, &approvers))
+        let may_show = |form: &&dyn Forms| {
+            form.is_answered_itself() || may_ask_client(self.config, caller, &self.capabilities, &approvers)
+        };
+        self.forms.filter(may_show)
     }
 
     fn waiting(&self) -> Waiting<'_> {

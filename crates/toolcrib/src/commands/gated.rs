@@ -10,7 +10,7 @@ use config::Loaded;
 use daemon::assemble::{Crib, assemble};
 use daemon::person;
 use daemon::upstreams::Start;
-use gate::approvals::{is_question, unanswered};
+use gate::approvals::{Forms, is_question, unanswered};
 use gate::{Awaited, Call, Cancel, Client, Failure, Input, Listener, Offer, Outcome, Payload, Refusal};
 use serde_json::{Value, json};
 use terminal::signals::{Signals, unless_stopped};
@@ -20,6 +20,7 @@ use upstream::{State, Upstream};
 
 use super::approvals::Here;
 use super::caller::caller;
+use super::in_run::AtTerminal;
 use super::mcp::ask;
 use super::start::{Asking, Log, start};
 use super::waiting::Steps;
@@ -94,13 +95,15 @@ async fn carry_through<'a>(
         let client = Client { knows_no_tasks: true, ..Client::default() };
         return carry_once(crib, Call { client, ..call() }).await;
     }
+    let forms = AtTerminal { kept: crib.gate.approvals().clone(), state: crib.shared.state.clone() };
     let (mut input, mut _held) = (None, None);
     for _ in 0..ROUNDS_MAX {
         let capabilities = Bytes::from_static(forms::FILLS_IN_FORMS);
         let client =
             Client { capabilities, conversation: CONVERSATION, knows_no_tasks: true, ..Client::default() };
         let listener = waiting::is_seen().then(|| Arc::new(Steps) as Arc<dyn Listener>);
-        let outcome = carry_once(crib, Call { client, listener, input: input.take(), ..call() }).await?;
+        let (given, forms) = (input.take(), Some(&forms as &dyn Forms));
+        let outcome = carry_once(crib, Call { client, listener, input: given, forms, ..call() }).await?;
         let Ok(Outcome { payload: Payload::InputRequired { requests, state, hold }, .. }) = outcome else {
             return Ok(outcome);
         };
