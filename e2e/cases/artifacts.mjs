@@ -112,11 +112,26 @@ await run({
     const speak = byWire(wire);
     const { id } = markOf(await call(speak, "long_whole"));
     const some = await call(speak, "artifact_read", { id, line: 4_000, lines: 2 });
-    check(some.content[0].text === whole.split(/(?<=\n)/).slice(3_999, 4_001).join(""), "two lines", some);
+    check(
+      some.content[0].text ===
+        whole
+          .split(/(?<=\n)/)
+          .slice(3_999, 4_001)
+          .join(""),
+      "two lines",
+      some,
+    );
     const last = await call(speak, "artifact_read", { id, tail: 1 });
     check(last.content[0].text.startsWith("04999 "), "the last line", last);
     const found = said(await call(speak, "artifact_search", { id, pattern: "^0*123 ", context: 1 }));
-    checkHolds("what is found", found, "123-00122 ", "124:00123 ", "125-00124 ", "[1 lines match, and there are no more");
+    checkHolds(
+      "what is found",
+      found,
+      "123-00122 ",
+      "124:00123 ",
+      "125-00124 ",
+      "[1 lines match, and there are no more",
+    );
     const first = said(await call(speak, "artifact_search", { id, pattern: "9 ", limit: 3 }));
     checkHolds("how to go on", first, "30:00029 ", `call artifact_search with id: "${id}", line: 40.]`);
     for (const [args, words] of [
@@ -224,7 +239,9 @@ await run({
     checkSame("for programs", [id, Buffer.byteLength(whole)], [artifacts[0].id, bytes]);
     check((await command(config, "read", id)) === whole, "all of it", id);
     checkSame("a piece", "00000", await command(config, "read", id, "--bytes", "5"));
-    const lines = readFileSync(path.join(config.folder, "state", "audit.jsonl"), "utf8").trimEnd().split("\n");
+    const lines = readFileSync(path.join(config.folder, "state", "audit.jsonl"), "utf8")
+      .trimEnd()
+      .split("\n");
     const record = lines.map((line) => JSON.parse(line)).find(({ tool }) => tool === "long_whole");
     checkSame("the record", [id], record?.artifacts);
     // Another process finds it, until it is removed.

@@ -85,7 +85,15 @@ await run({
     const wire = await openWire(config);
     const { result } = await readFile(config, byWire(wire));
     check(result.isError && result.structuredContent === undefined, "an error", result);
-    checkHolds("what it says", told({ result }), "result has", "about", "tokens", "artifact_read", "ask for less at once");
+    checkHolds(
+      "what it says",
+      told({ result }),
+      "result has",
+      "about",
+      "tokens",
+      "artifact_read",
+      "ask for less at once",
+    );
     await wire.end();
   },
 
@@ -106,7 +114,10 @@ await run({
       checkSame(JSON.stringify([table, more]), isWhole, result.content[0].text === whole);
       await wire.end();
     }
-    const wrong = { upstreams: { it: plain("legacy", [], { result_kib: 40_000 }) }, more: '[limits]\nresult = "1 token"\n' };
+    const wrong = {
+      upstreams: { it: plain("legacy", [], { result_kib: 40_000 }) },
+      more: '[limits]\nresult = "1 token"\n',
+    };
     const { stderr } = await expectExit(2, ["config", "check", "--config", configure(wrong).file]);
     checkHolds("what is no limit", stderr, "limits.result", "25000 tokens");
     const { file } = configure({ ...wrong, more: '[limits]\nresult = "1 GiB"\n[artifacts]\nkeep = "1s"\n' });
