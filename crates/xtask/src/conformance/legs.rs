@@ -79,6 +79,14 @@ pub(super) const LEGS: &[Leg] = &[
         target: 9,
     },
     Leg {
+        name: "own-tasks",
+        about: "the Tasks extension, before a server without tasks: jobs of Toolcrib's own",
+        runs: &[Run::OwnTasks],
+        picks: Picks::Beginning("tasks-"),
+        scenarios: 9,
+        target: 9,
+    },
+    Leg {
         name: "pending",
         about: "scenarios for servers that the suite does not count yet",
         runs: &[Run::Legacy, Run::Modern],

@@ -24,6 +24,7 @@ pub(super) enum Run {
     Modern,
     LegacyOverModern,
     ModernOverLegacy,
+    OwnTasks,
     OldestClient,
     LegacyClient,
     ModernClient,
@@ -47,6 +48,7 @@ impl Run {
             Self::Modern => "server-2026-07-28",
             Self::LegacyOverModern => "legacy-over-modern",
             Self::ModernOverLegacy => "modern-over-legacy",
+            Self::OwnTasks => "own-tasks",
             Self::OldestClient => "client-2025-03-26",
             Self::LegacyClient => "client-2025-11-25",
             Self::ModernClient => "client-2026-07-28",
@@ -58,7 +60,7 @@ impl Run {
         match self {
             Self::Released | Self::OldestClient => None,
             Self::Legacy | Self::LegacyOverModern | Self::LegacyClient => Some("2025-11-25"),
-            Self::Modern | Self::ModernOverLegacy | Self::ModernClient => Some("2026-07-28"),
+            Self::Modern | Self::ModernOverLegacy | Self::OwnTasks | Self::ModernClient => Some("2026-07-28"),
         }
     }
 
@@ -67,6 +69,7 @@ impl Run {
             Self::Released | Self::Legacy | Self::Modern => Side::Client(Era::Dual),
             Self::LegacyOverModern => Side::Client(Era::Modern),
             Self::ModernOverLegacy => Side::Client(Era::Legacy),
+            Self::OwnTasks => Side::Client(Era::WithoutTasks),
             Self::OldestClient | Self::LegacyClient | Self::ModernClient => Side::Server,
         }
     }

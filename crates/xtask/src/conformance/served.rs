@@ -25,14 +25,31 @@ pub(super) enum Era {
     Legacy,
     Modern,
     Dual,
+    /// The modern one, and no tasks: those are jobs of Toolcrib's own then.
+    WithoutTasks,
 }
 
+/// What makes jobs of calls that the suite expects to become tasks: what takes long by itself, what asks while it runs from
+/// the beginning, and one tool that is nothing else.
+const JOBS: &str = "errors = \"protocol\"\n\n[jobs]\nafter = \"100ms\"\n\
+                    always = [\"slow_compute\", \"confirm_delete\", \"multi_input\"]\nrequired = [\"failing_job\"]\n";
+
 impl Era {
-    fn word(self) -> &'static str {
+    /// How the fixture is told.
+    fn words(self) -> &'static [&'static str] {
         match self {
-            Self::Legacy => "legacy",
-            Self::Modern => "modern",
-            Self::Dual => "dual",
+            Self::Legacy => &["--era", "legacy"],
+            Self::Modern => &["--era", "modern"],
+            Self::Dual => &["--era", "dual"],
+            Self::WithoutTasks => &["--era", "modern", "--no-tasks"],
+        }
+    }
+
+    /// What our configuration says besides.
+    fn more(self) -> &'static str {
+        match self {
+            Self::Legacy | Self::Modern | Self::Dual => "",
+            Self::WithoutTasks => JOBS,
         }
     }
 }
@@ -56,14 +73,14 @@ impl Served {
             }
         };
         let mut fixture = Command::new(&given.suites.node.program);
-        fixture.arg(fixture_path(given.checkout, "server.mjs")).args(["--era", era.word()]);
+        fixture.arg(fixture_path(given.checkout, "server.mjs")).args(era.words());
         clean(&mut fixture);
         let fixture = Process::start(fixture, &folder.join("fixture.log"))?;
         let gateway = if given.direct {
             None
         } else {
             let file = home.path().join("toolcrib.toml");
-            fs::write(&file, configuration(&fixture.url))?;
+            fs::write(&file, configuration(&fixture.url, era.more()))?;
             let mut gateway = Command::new(&given.program);
             gateway.args(["serve", "--standalone", "--config"]).arg(&file);
             clean(&mut gateway);
@@ -79,11 +96,11 @@ impl Served {
 }
 
 /// Nothing of our own on offer, no limit, and the upstream's names as they are.
-fn configuration(upstream: &str) -> String {
+fn configuration(upstream: &str, more: &str) -> String {
     format!(
         "[server]\nbind = \"127.0.0.1:0\"\n\n[workspace]\nroot = \".\"\n\n[state]\ndir = \"state\"\n\n\
          [tools]\noffer = []\n\n[limits.rate]\nper_second = 0\n\n\
-         [mcp.fixture]\nurl = \"{upstream}\"\nprefix = \"\"\n"
+         [mcp.fixture]\nurl = \"{upstream}\"\nprefix = \"\"\n{more}"
     )
 }
 
