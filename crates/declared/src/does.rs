@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::manifest::{Manifest, McpTable, WorkspaceSeen};
-use crate::request;
+use crate::manifest::{HttpTable, Manifest, McpTable, WorkspaceSeen};
+use crate::request::method;
 
 /// One thing to a line.
 pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
@@ -11,7 +11,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
     if !manifest.command.is_empty() {
         lines.push(format!("starts {}", words(&manifest.command)));
     }
-    lines.extend(manifest.http.iter().flat_map(request::lines));
+    lines.extend(manifest.http.iter().flat_map(request));
     if let Some(McpTable { tool, arguments }) = &manifest.mcp {
         let fixed = Value::Object(arguments.clone());
         lines.push(format!("calls the tool {}, always with {fixed}", word(tool)));
@@ -29,6 +29,27 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<String> {
     if manifest.sandbox.workspace == WorkspaceSeen::None {
         lines.push("sees no workspace".to_owned());
     }
+    lines
+}
+
+/// Where a request goes, and all that is sent.
+fn request(table: &HttpTable) -> Vec<String> {
+    let method = method(table.method);
+    let mut lines = vec![format!("asks {method} {}", word(&table.url))];
+    let quoted = |text: &str| Value::from(text).to_string();
+    lines.extend(
+        table
+            .query
+            .iter()
+            .map(|(name, value)| format!("with {} = {} behind the ?", quoted(name), quoted(value))),
+    );
+    lines.extend(
+        table
+            .headers
+            .iter()
+            .map(|(name, value)| format!("sends the header {} = {}", quoted(name), quoted(value))),
+    );
+    lines.extend(table.body.iter().map(|body| format!("sends {body}")));
     lines
 }
 

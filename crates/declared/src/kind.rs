@@ -101,7 +101,9 @@ fn stands_for(manifest: &Manifest, table: &McpTable, problems: &mut Vec<String>)
         problems.push(format!("mcp.arguments: `{name}` is in `inputs`, too; one of them says it"));
     }
     match ToolName::parse(&table.tool) {
-        Some(tool) if table.tool != manifest.id => Some(StandsFor { tool, fixed: table.arguments.clone() }),
+        Some(_) if table.tool != manifest.id => {
+            Some(StandsFor { tool: table.tool.clone(), fixed: table.arguments.clone() })
+        }
         Some(_) => {
             problems.push("mcp.tool: it cannot stand for itself".to_owned());
             None

@@ -43,28 +43,7 @@ enum Part {
     Secret(String),
 }
 
-/// The words of a request, for a person who must agree to it.
-pub(crate) fn lines(table: &HttpTable) -> Vec<String> {
-    let method = method(table.method);
-    let mut lines = vec![format!("asks {method} {}", crate::does::word(&table.url))];
-    let quoted = |text: &str| Value::from(text).to_string();
-    lines.extend(
-        table
-            .query
-            .iter()
-            .map(|(name, value)| format!("with {} = {} behind the ?", quoted(name), quoted(value))),
-    );
-    lines.extend(
-        table
-            .headers
-            .iter()
-            .map(|(name, value)| format!("sends the header {} = {}", quoted(name), quoted(value))),
-    );
-    lines.extend(table.body.iter().map(|body| format!("sends {body}")));
-    lines
-}
-
-fn method(method: HttpMethod) -> Method {
+pub(crate) fn method(method: HttpMethod) -> Method {
     match method {
         HttpMethod::Get => Method::GET,
         HttpMethod::Post => Method::POST,

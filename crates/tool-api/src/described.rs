@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::about::Need;
-use crate::definition::ToolName;
 
 /// The argument that asks a tool what it would do.
 pub const DRY_RUN: &str = "dry_run";
@@ -40,7 +39,7 @@ pub struct Described {
 #[derive(Debug, Clone, PartialEq)]
 pub struct StandsFor {
     /// The name that it is offered under.
-    pub tool: ToolName,
+    pub tool: String,
     /// What it is always sent, whatever a caller says.
     pub fixed: Map<String, Value>,
 }
