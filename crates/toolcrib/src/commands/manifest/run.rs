@@ -3,10 +3,11 @@
 
 mod fixture;
 mod junit;
+mod tried;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use config::Manifests;
 use daemon::assemble::Crib;
@@ -20,17 +21,7 @@ use crate::cli::Cli;
 use crate::commands::gated::{carry, failed_as, with_crib_of};
 use crate::commands::start::{Asking, Log, start};
 use fixture::Fixture;
-
-/// What came of one call.
-struct Tried {
-    arguments: Value,
-    /// A result, or the code and the sentence of a failure.
-    came: Result<Value, (String, String)>,
-    /// Why it is not what it should be; nothing if it is.
-    fault: Option<String>,
-    ending: Ending,
-    took: Duration,
-}
+use tried::Tried;
 
 pub(super) fn run(
     cli: &Cli,
@@ -133,32 +124,6 @@ async fn once(
         None => came.as_ref().err().map(|(_, why)| why.clone()),
     };
     Ok(Tried { arguments, came, fault, ending, took })
-}
-
-impl Tried {
-    fn say(&self, is_barred: bool) -> Result<(), Trouble> {
-        let came = match (&self.came, &self.fault) {
-            (Ok(result), None) => format!("good: {result}"),
-            (Err((code, _)), None) => format!("good: {code}, as it should"),
-            (Ok(_), Some(_)) => "other than the fixture says".to_owned(),
-            (Err((code, _)), Some(_)) => code.clone(),
-        };
-        print::line(&format!("{}\n  {came}", self.arguments))?;
-        self.fault.iter().for_each(|why| print::error(why));
-        if is_barred {
-            print::remark("it was not made in earnest, since the dry run failed");
-        }
-        Ok(())
-    }
-
-    fn fact(&self) -> Value {
-        match &self.came {
-            Ok(result) => json!({ "arguments": self.arguments, "result": result }),
-            Err((code, message)) => {
-                json!({ "arguments": self.arguments, "error": { "code": code, "message": message } })
-            }
-        }
-    }
 }
 
 /// What it gave: its structure, or the text where it has none.

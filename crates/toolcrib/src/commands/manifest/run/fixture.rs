@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Tried;
+use super::tried::Tried;
 
 /// More is no fixture that a person has read.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use super::Tried;
+use super::tried::Tried;
 
 /// Writes the file, all of it or nothing.
 pub(super) fn write(path: &Path, tool: &str, tried: &[Tried]) -> io::Result<()> {
