@@ -316,6 +316,7 @@ pub(crate) mod tests {
             claims: None,
             arguments: None,
             definition_sha256: None,
+            dry_run: None,
             trace_id: None,
         };
         let verdicts = Cow::Borrowed(&[("scope", "pass"), ("policy", "pass")][..]);
