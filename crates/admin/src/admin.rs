@@ -13,6 +13,7 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::folders::{self, FoldersPart};
 use crate::import::{self, ImportSource};
+use crate::jobs::{self, JobsPart};
 use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
@@ -30,6 +31,8 @@ pub struct Admin {
     pub artifacts: ArtifactPart,
     /// API keys.
     pub keys: Keys,
+    /// Calls that outlive their request.
+    pub jobs: JobsPart,
     /// Kept secrets.
     pub secrets: SecretPart,
     /// The audit log.
@@ -62,6 +65,14 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<keys::Create>(),
     Listed::of::<keys::List>(),
     Listed::of::<keys::Revoke>(),
+    Listed::of::<jobs::List>(),
+    Listed::of::<jobs::Show>(),
+    Listed::of::<jobs::Events>(),
+    Listed::of::<jobs::Wait>(),
+    Listed::of::<jobs::Cancel>(),
+    Listed::of::<jobs::Pause>(),
+    Listed::of::<jobs::Resume>(),
+    Listed::of::<jobs::Purge>(),
     Listed::of::<secrets::Set>(),
     Listed::of::<secrets::List>(),
     Listed::of::<secrets::Remove>(),
@@ -162,6 +173,7 @@ parts! {
     Approvals: approvals,
     ArtifactPart: artifacts,
     Keys: keys,
+    JobsPart: jobs,
     SecretPart: secrets,
     AuditPart: audit_log,
     ServersPart: servers,

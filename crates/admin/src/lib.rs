@@ -12,6 +12,7 @@ mod error_chain;
 mod fault;
 pub mod folders;
 pub mod import;
+pub mod jobs;
 pub mod keys;
 mod nearest;
 mod operation;

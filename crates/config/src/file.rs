@@ -40,6 +40,8 @@ pub(crate) struct File {
     pub rules: rules::Config,
     /// Calls that a person must allow first: how long they wait, and who may answer.
     pub approvals: gate::approvals::Config,
+    /// Calls that outlive their request: how many there may be, and how long they are kept.
+    pub jobs: gate::jobs::Config,
     /// How secrets and sign-ins are sealed that are kept.
     pub secrets: crate::kept::Config,
     /// The audit log of calls: what is noted, and how long it is kept.

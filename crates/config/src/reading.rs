@@ -11,11 +11,12 @@ use crate::load::Loaded;
 const OF_UPSTREAMS: [&str; 2] = ["mcp", "experimental"];
 
 /// What else takes effect when it is read again; the other sections do at the next start.
-const TAKEN_UP: [&str; 11] = [
+const TAKEN_UP: [&str; 12] = [
     "[policy]",
     "[rules]",
     "[limits]",
     "[approvals]",
+    "[jobs]",
     "[redaction]",
     "[identity]",
     "[telemetry]",

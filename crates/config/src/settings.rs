@@ -68,6 +68,8 @@ pub struct Settings {
     pub policy: policy::Policy,
     /// How people are asked.
     pub approvals: gate::approvals::Config,
+    /// How many calls may outlive their request, and how long they are kept.
+    pub jobs: gate::jobs::Config,
     /// What an operator is shown.
     pub telemetry: telemetry::Config,
     /// What the audit log keeps, and for how long.
@@ -171,6 +173,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 rules,
                 policy,
                 approvals: file.approvals,
+                jobs: file.jobs,
                 telemetry: file.telemetry,
                 audit: file.audit,
                 redactor,

@@ -13,6 +13,7 @@ use admin::artifacts::ArtifactPart;
 use admin::audit_log::AuditPart;
 use admin::folders::{DeclaringFolder, FoldersPart};
 use admin::import::{Environment, ImportPart, ImportSource, Ourselves};
+use admin::jobs::JobsPart;
 use admin::keys::Keys;
 use admin::policy::PolicyPart;
 use admin::rules::RulesPart;
@@ -23,8 +24,10 @@ use admin::{Admin, Fault, Running};
 use artifacts::Artifacts;
 use config::{self, Draft, Kept, Loaded, Problems, Settings, Surroundings, Unfollowed, Uses};
 use gate::Approvals;
+use gate::jobs::Jobs;
 use pins::PinStore;
 use redact::Redactor;
+use store::SqliteJobs;
 use terminal::times::now_ms;
 
 use crate::shared::own_tools;
@@ -52,6 +55,7 @@ pub fn all(
         approvals: keys.approvals.clone(),
         artifacts: artifacts(settings),
         keys,
+        jobs: jobs(settings),
         secrets: secrets(&kept, &uses, running.clone()),
         audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
         servers: servers(&loaded, running.clone()),
@@ -74,6 +78,13 @@ pub fn artifacts(settings: &Settings) -> ArtifactPart {
 pub fn keys(settings: &Settings) -> Keys {
     let store = settings.kept.store().clone();
     Keys { approvals: Approvals::new(store.clone()), store }
+}
+
+/// What operations on jobs work on.
+pub fn jobs(settings: &Settings) -> JobsPart {
+    let approvals = Approvals::new(settings.kept.store().clone());
+    let (store, sealed) = (SqliteJobs::at(&settings.state), Arc::new(settings.kept.sealed()));
+    JobsPart { jobs: Jobs::kept_in(Arc::new(store), approvals, sealed) }
 }
 
 /// What operations on secrets work on.

@@ -55,15 +55,21 @@ pub fn assemble_in(shared: &Shared, settings: Settings, start: Start) -> Result<
     let files = open_workspace(&settings.workspace)?;
     let guarded = Guarded::new(files, shared.launcher.guard.clone());
     guarded.guard(&settings, ServerFiles::default());
-    shared.workspace(settings, guarded, start)
+    shared.workspace(None, settings, guarded, start)
 }
 
 impl Shared {
-    /// Puts a workspace together whose folder is `guarded`. Must be called on the runtime.
+    /// Puts a workspace together whose folder is `guarded`; with a name it is one of `[workspaces]`. Must be called on the runtime.
     ///
     /// # Errors
     /// If the system gives no randomness.
-    pub fn workspace(&self, mut settings: Settings, guarded: Guarded, start: Start) -> Result<Crib, Trouble> {
+    pub fn workspace(
+        &self,
+        name: Option<&str>,
+        mut settings: Settings,
+        guarded: Guarded,
+        start: Start,
+    ) -> Result<Crib, Trouble> {
         let Shared {
             sealed,
             servers,
@@ -74,6 +80,7 @@ impl Shared {
             audit_log,
             artifacts,
             observing,
+            jobs,
             ..
         } = self.clone();
         let is_of_artifacts = |set: &Set| *set == Set::Artifacts;
@@ -92,12 +99,15 @@ impl Shared {
         let declared = DeclaredTools::offered(std::mem::take(&mut settings.manifests), &catalog);
         observing.read_with(&upstreams, &audit_log);
         let patience = settings.approvals.wait;
+        let place = settings.workspace.to_string_lossy().into_owned();
+        // Another workspace of the same folder offers other tools.
+        let place = name.map_or(place.clone(), |name| format!("{place}#{name}"));
         let (ruleset, files) = (ruleset(settings), guarded.files().clone());
         let gate = Gate::new(Parts { catalog, ruleset, redactor, approvals, audit_log, files });
         let gate = gate.map_err(|why| Trouble::Failed(format!("the system gives no randomness: {why}")))?;
         let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
         let gate = gate.with_artifacts(artifacts);
-        let gate = gate.with_sandbox(confiner, client);
+        let gate = gate.with_sandbox(confiner, client).with_jobs(jobs, &place);
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, declared, guarded, patience, shared: self.clone() })
     }
@@ -218,6 +228,8 @@ fn protected_paths(
 impl Crib {
     /// Ends the upstreams, then closes the audit log. The doors must be closed by now, and nothing else be served.
     pub async fn close(&self) {
+        // They end before the servers that they use.
+        self.shared.jobs.end().await;
         self.upstreams.end().await;
         self.shared.close().await;
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use config::Settings;
+use gate::Gate;
 use sandbox::ServerFiles;
 use server::{Instructions, Server, Workspaces};
 use terminal::Trouble;
@@ -55,6 +56,11 @@ impl NamedWorkspaces {
         let mut files = ServerFiles::default();
         self.known().open.values().for_each(|open| files.extend(open.crib.upstreams.own_files()));
         files
+    }
+
+    /// The ways to the tools of those that are in use.
+    pub fn gates(&self) -> Vec<Arc<Gate>> {
+        self.known().open.values().map(|open| open.crib.gate.clone()).collect()
     }
 
     /// The servers of those that are in use, each with the name of its workspace.
@@ -108,9 +114,10 @@ impl NamedWorkspaces {
         while closing.join_next().await.is_some() {}
     }
 
-    fn made(&self, settings: &Settings) -> Result<Open, Trouble> {
+    fn made(&self, name: &str, settings: &Settings) -> Result<Open, Trouble> {
         let guarded = self.guarded.beside(open_workspace(&settings.workspace)?);
-        let crib = self.shared.workspace(settings.clone(), guarded, Start::AtOnce)?;
+        let crib = self.shared.workspace(Some(name), settings.clone(), guarded, Start::AtOnce)?;
+        self.shared.jobs.serve(&crib.gate);
         crib.declared.watch(&self.shared.folders);
         let server = Server::new(crib.gate.clone(), self.instructions.clone());
         Ok(Open { crib, server, settings: settings.clone() })
@@ -128,7 +135,7 @@ impl Workspaces for NamedWorkspaces {
             return Ok(Some(open.server.clone()));
         }
         let Some(settings) = known.settings.get(name) else { return Ok(None) };
-        let made = self.made(settings).map_err(|trouble| trouble.to_string())?;
+        let made = self.made(name, settings).map_err(|trouble| trouble.to_string())?;
         let server = made.server.clone();
         known.open.insert(name.to_owned(), made);
         Ok(Some(server))

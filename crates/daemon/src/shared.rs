@@ -7,11 +7,12 @@ use artifacts::Artifacts;
 use audit::AuditLog;
 use config::{Learner, Loaded, Settings};
 use gate::Approvals;
+use gate::jobs::Jobs;
 use pins::{Neighbours, PinStore, Pinning};
 use redact::Redactor;
 use sandbox::confine::Confiner;
 use sandbox::{Client, Launcher};
-use store::{Secrets, SqliteStore, Store};
+use store::{Secrets, SqliteJobs, SqliteStore, Store};
 use terminal::Trouble;
 use terminal::times::now_ms;
 use tokio::task::JoinSet;
@@ -52,6 +53,8 @@ pub struct Shared {
     learner: Arc<Learner>,
     /// The questions to people.
     pub approvals: Arc<Approvals>,
+    /// The calls that outlive their request.
+    pub jobs: Arc<Jobs>,
     /// The log of calls.
     pub audit_log: Arc<AuditLog>,
     /// The results that were too large to be said.
@@ -88,7 +91,11 @@ impl Shared {
         approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
         let artifacts = Artifacts::new(&settings.state, store.clone(), settings.artifacts, now_ms);
         let artifacts = Arc::new(artifacts);
+        let jobs =
+            Jobs::kept_in(Arc::new(SqliteJobs::at(&settings.state)), approvals.clone(), sealed.clone());
+        jobs.govern(settings.jobs.clone());
         Ok(Shared {
+            jobs,
             _sweeping: Arc::new(artifact_sweep::begin(&artifacts)),
             state: settings.state.clone(),
             store,

@@ -4,6 +4,7 @@
 mod approvals;
 mod artifacts;
 mod audit;
+mod jobs;
 mod keys;
 mod known;
 mod manifest;
@@ -24,6 +25,7 @@ use config::Flags;
 pub(crate) use approvals::Approvals;
 pub(crate) use artifacts::Artifacts;
 pub(crate) use audit::{Audit, AuditExport, Filter, Format};
+pub(crate) use jobs::Jobs;
 pub(crate) use keys::Keys;
 pub(crate) use manifest::{FromOpenapi, Manifest};
 pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
@@ -123,6 +125,9 @@ pub(crate) enum Command {
     /// Check and try the AI rules of a project.
     #[command(subcommand)]
     Rules(Rules),
+    /// See and end calls that outlive their request.
+    #[command(subcommand)]
+    Jobs(Jobs),
     /// See and answer calls that wait for a person.
     #[command(subcommand)]
     Approvals(Approvals),
@@ -215,6 +220,12 @@ pub(crate) enum Tools {
         /// hour is good for.
         #[arg(long, value_name = "HASH")]
         plan: Option<String>,
+        /// Take it as a job, which runs on when this command has ended; `toolcrib jobs` shows it.
+        #[arg(long, conflicts_with_all = ["dry_run", "plan"])]
+        job: bool,
+        /// Print progress and messages as they come, on standard error.
+        #[arg(long, conflicts_with = "job")]
+        stream: bool,
     },
 }
 
@@ -313,7 +324,8 @@ mod tests {
     fn lines_and_what_they_mean() {
         let call = |name: &str, arguments: &[&str]| {
             let arguments = arguments.iter().map(|&word| word.into()).collect();
-            Command::Tools(Tools::Call { name: name.into(), arguments, dry_run: false, plan: None })
+            let (job, stream, dry_run, plan) = (false, false, false, None);
+            Command::Tools(Tools::Call { name: name.into(), arguments, dry_run, plan, job, stream })
         };
         let (shared, alone) = (Serving { standalone: false }, Serving { standalone: true });
         let serve = |how| Serve { how, ..Serve::default() };

@@ -11,6 +11,7 @@ mod forms;
 mod gated;
 mod in_run;
 mod init;
+mod jobs;
 mod keys;
 mod load;
 mod man;
@@ -64,6 +65,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Rules(command) => rules::run(cli, command),
         Command::Approvals(command) => approvals::run(cli, command),
         Command::Secrets(command) => secrets::run(cli, command),
+        Command::Jobs(command) => jobs::run(cli, command),
         Command::Keys(command) => keys::run(cli, command),
         Command::Artifacts(command) => artifacts::run(cli, command),
         Command::Audit(command) => audit::run(cli, command),

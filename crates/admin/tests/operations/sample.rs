@@ -10,6 +10,7 @@ use admin::artifacts::ArtifactPart;
 use admin::audit_log::AuditPart;
 use admin::folders::{Agreement, Declaration, DeclaringFolder, FoldersPart, HeldBack, Line};
 use admin::import::{ImportPart, ImportSource, Ourselves, Target};
+use admin::jobs::JobsPart;
 use admin::keys::{self, Keys};
 use admin::policy::{Beside, PolicyPart};
 use admin::rules::RulesPart;
@@ -20,12 +21,13 @@ use admin::{
     Admin, Answered, By, Fault, KnownTools, Operation as _, Refused, Reloaded, Running, Told, Toolcrib, Tools,
 };
 use artifacts::{About, Artifacts, Limits, Owner};
+use gate::jobs::Jobs;
 use gate::{Approvals, Redactor};
 use pins::PinStore;
 use policy::{Case, Policy};
 use sandbox::{Access, Root};
 use serde_json::{Value, json};
-use store::{KeySource, Secrets, SqliteStore, wait};
+use store::{KeySource, Secrets, SqliteJobs, SqliteStore, wait};
 use tempfile::TempDir;
 use testkit::SampleGate;
 
@@ -257,6 +259,7 @@ pub(crate) fn sample() -> Sample {
         approvals: approvals.clone(),
         artifacts: ArtifactPart { artifacts: Arc::new(kept(state.path(), store.clone())) },
         keys: Keys { store: store.clone(), approvals: approvals.clone() },
+        jobs: JobsPart { jobs: Jobs::new(Arc::new(SqliteJobs::at(state.path())), approvals.clone()) },
         secrets: SecretPart {
             sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
             source: KeySource::State,

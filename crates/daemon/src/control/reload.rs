@@ -81,6 +81,7 @@ impl Reloader {
         let named_settings = settings.named.clone();
         let crib = Arc::new(assemble_in(shared, settings, start)?);
         crib.declared.watch(&shared.folders);
+        shared.jobs.serve(&crib.gate);
         let named_workspaces = Arc::new(NamedWorkspaces::beside(&crib, named_settings));
         crib.instructions.store(instructions.map(Arc::new));
         Ok(Arc::new(Reloader {
@@ -282,6 +283,7 @@ impl Reloader {
         self.redactor().configure(&settings.redaction);
         self.take_key(settings.kept.clone());
         self.crib.shared.audit_log.govern(&settings.audit);
+        self.crib.shared.jobs.govern(settings.jobs.clone());
         self.crib.shared.observing.govern(&settings.telemetry);
         let upstreams = std::mem::take(&mut settings.upstreams);
         let named = std::mem::take(&mut settings.named);

@@ -28,6 +28,9 @@ use crate::upstreams::Start;
 /// Where clients come in that were handed over, for those who ask.
 const STDIO: &str = "stdio";
 
+/// The same for who only leaves a job.
+const JOBS: &str = "jobs";
+
 /// A front says what it wants within this time, and goes once it may.
 const SAY_MAX: Duration = Duration::from_secs(10);
 
@@ -92,6 +95,7 @@ impl Front {
             (Door::Stdio, Ok(ends)) => self.stdio(resident, place, ends).await,
             (Door::Stdio, Err(_)) => Err(ToFront::Unable("its standard streams did not come".to_owned())),
             (Door::Http, _) => self.http(resident, place).await,
+            (Door::Jobs, _) => self.jobs(resident, place).await,
         };
         match served {
             Ok(is_there) => is_there.then_some(ToFront::Done),
@@ -151,6 +155,14 @@ impl Front {
             never = self.carry(resident, &workspace.reloader, &stopping) => match never {},
         }
         Ok(true)
+    }
+
+    /// Has the jobs run that wait in its folder. The workspace is in use as long as there are some.
+    async fn jobs(&mut self, resident: &Arc<Resident>, place: Place) -> Result<bool, ToFront> {
+        let loaded = resident.read(&place).await?;
+        let Entered { workspace, .. } = resident.enter(place, loaded, JOBS, Start::WhenWanted).await?;
+        workspace.reloader.crib().shared.jobs.look().await;
+        Ok(self.goes().await)
     }
 
     /// Carries what the front says to its client's door, and that the process is to end, for as long as it is asked to.

@@ -141,6 +141,10 @@ impl Resident {
 
     /// Closes what is left, once nobody is served any more.
     pub(super) async fn close(&self) {
+        if let Some(shared) = self.shared.get() {
+            // They end before the servers that they use.
+            shared.jobs.end().await;
+        }
         futures_util::future::join_all(self.workspaces.take_all().iter().map(|one| one.close())).await;
         if let Some(shared) = self.shared.get() {
             shared.close().await;

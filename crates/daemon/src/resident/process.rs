@@ -130,7 +130,8 @@ async fn serve(resident: &Arc<Resident>, socket: &Socket, fronts: &mut JoinSet<(
     loop {
         let (idle, next) = resident.workspaces.take_idle();
         idle.into_iter().for_each(|one| drop(closing.spawn(async move { one.close().await })));
-        let is_left = fronts.is_empty() && (resident.workspaces.is_empty() || build.is_exchanged());
+        let is_over = build.is_exchanged() && !resident.workspaces.are_busy();
+        let is_left = fronts.is_empty() && (resident.workspaces.is_empty() || is_over);
         if is_left && closing.is_empty() {
             return;
         }

@@ -20,6 +20,8 @@ pub enum Door {
     Stdio,
     /// To have the address opened that its configuration names.
     Http,
+    /// To have the jobs of its folder run.
+    Jobs,
 }
 
 /// What a front says first: whose configuration it is, and all that it is to be read with.

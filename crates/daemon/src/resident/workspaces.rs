@@ -44,6 +44,15 @@ impl Workspace {
         used.doors.is_empty().then_some(used.since)
     }
 
+    /// Whether jobs run or wait in it. It is in use then, though it has no client.
+    fn is_busy(&self) -> bool {
+        let crib = self.reloader.crib();
+        let jobs = &crib.shared.jobs;
+        let named = self.reloader.named_workspaces().gates();
+        let gates = std::iter::once(crib.gate.clone()).chain(named);
+        gates.filter_map(|gate| gate.workspace().cloned()).any(|place| jobs.is_busy_in(&place))
+    }
+
     /// Ends its servers.
     pub(super) async fn close(&self) {
         self.reloader.named_workspaces().end().await;
@@ -136,6 +145,9 @@ impl Workspaces {
     pub(super) fn take_idle(&self) -> (Vec<Arc<Workspace>>, Option<Instant>) {
         let now = Instant::now();
         let mut members = self.members();
+        for busy in members.by_place.values().filter(|one| one.idle_since().is_some() && one.is_busy()) {
+            busy.used().since = now;
+        }
         let is_over = |one: &Workspace| one.idle_since().is_some_and(|since| now >= since + IDLE_MAX);
         let over: Vec<_> = members.by_place.extract_if(.., |_, one| is_over(one)).collect();
         let next = members.by_place.values().filter_map(|one| one.idle_since()).min();
@@ -150,6 +162,11 @@ impl Workspaces {
     /// True if there is none.
     pub(super) fn is_empty(&self) -> bool {
         self.members().by_place.is_empty()
+    }
+
+    /// True if jobs run or wait in one.
+    pub(super) fn are_busy(&self) -> bool {
+        self.members().by_place.values().any(|one| one.is_busy())
     }
 
     /// Resolves when somebody has stopped using one.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::jobs::{Event, Job, JobId, State};
 use bytes::Bytes;
 use store::{Body, Hold, JOB_PAGE_MAX, JobQuery};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use tool_api::{CallId, Payload};
 
 use super::finish::interrupted;
@@ -20,8 +20,11 @@ use super::vault::Sealed;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::gate::Gate;
 
-/// How long a cancel waits for the job to end.
-const CANCEL_WAIT: Duration = Duration::from_secs(2);
+/// How long a cancel or a pause waits for what another process, or the tool, is to do.
+const OTHER_WAIT: Duration = Duration::from_secs(2);
+
+/// How often it is looked whether it has.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 /// How often a change is tried that another one came before.
 const TRIES_MAX: usize = 5;
@@ -51,7 +54,7 @@ impl Jobs {
         } else if !self.change_waiting(whose, &id, State::Cancelled).await? {
             self.store().wish(id.as_str(), Some(CANCEL)).await.map_err(unavailable)?;
         }
-        let until = Instant::now() + CANCEL_WAIT;
+        let until = Instant::now() + OTHER_WAIT;
         while !job.state.is_final() && Instant::now() < until {
             job = self.wait(whose, id.as_str(), until.duration_since(Instant::now())).await?;
             if job.state == State::InputRequired {
@@ -73,10 +76,18 @@ impl Jobs {
             State::Queued | State::WaitingApproval => {}
             other => return Err(Refusal::JobState { is: other.as_str(), cannot: "be paused" }),
         }
-        if !self.change_waiting(whose, &job.id, State::Paused).await? {
-            self.store().wish(id, Some(PAUSE)).await.map_err(unavailable)?;
+        if self.change_waiting(whose, &job.id, State::Paused).await? {
+            return self.get(whose, id).await;
         }
-        self.get(whose, id).await
+        self.store().wish(id, Some(PAUSE)).await.map_err(unavailable)?;
+        let until = Instant::now() + OTHER_WAIT;
+        loop {
+            let (now, _) = self.found(whose, id).await?;
+            if now.state != job.state || Instant::now() >= until {
+                return Ok(now);
+            }
+            sleep(LOOK_EVERY).await;
+        }
     }
 
     /// Has a job that was paused wait for its turn.
@@ -232,7 +243,7 @@ impl Jobs {
     /// Takes what waits in a workspace, if it is served here.
     fn take_up(self: &Arc<Self>, workspace: &str) {
         if self.gate_of(workspace).is_some() {
-            self.look();
+            self.look_soon();
         }
     }
 

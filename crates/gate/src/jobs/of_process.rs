@@ -141,15 +141,20 @@ impl Jobs {
         let Some(workspace) = gate.workspace() else { return };
         self.inner().gates.insert(workspace.clone(), Arc::downgrade(gate));
         if self.store.may_have_jobs() {
-            self.look();
+            self.look_soon();
         }
     }
 
     /// Looks for jobs that wait for this process now, and not in a while. Must be called on the runtime.
-    pub fn look(self: &Arc<Self>) {
+    pub async fn look(self: &Arc<Self>) {
         keeper::start(self);
+        self.take_over().await;
+    }
+
+    /// The same, without waiting for it.
+    pub(super) fn look_soon(self: &Arc<Self>) {
         let jobs = self.clone();
-        self.spawn(async move { jobs.take_over().await });
+        self.spawn(async move { jobs.look().await });
     }
 
     /// How many jobs this process runs or will run.

@@ -92,18 +92,21 @@ async fn carry_through<'a>(
     call: &impl Fn() -> Call<'a>,
 ) -> Result<Result<Outcome, Failure>, Trouble> {
     if !ask::is_possible() {
-        let client = Client { knows_no_tasks: true, ..Client::default() };
-        return carry_once(crib, Call { client, ..call() }).await;
+        let call = call();
+        let client = Client { knows_no_tasks: true, ..call.client.clone() };
+        return carry_once(crib, Call { client, ..call }).await;
     }
     let forms = AtTerminal { kept: crib.gate.approvals().clone(), state: crib.shared.state.clone() };
     let (mut input, mut _held) = (None, None);
     for _ in 0..ROUNDS_MAX {
         let capabilities = Bytes::from_static(forms::FILLS_IN_FORMS);
+        let call = call();
         let client =
-            Client { capabilities, conversation: CONVERSATION, knows_no_tasks: true, ..Client::default() };
-        let listener = waiting::is_seen().then(|| Arc::new(Steps) as Arc<dyn Listener>);
+            Client { capabilities, conversation: CONVERSATION, knows_no_tasks: true, ..call.client.clone() };
+        let seen = || waiting::is_seen().then(|| Arc::new(Steps) as Arc<dyn Listener>);
+        let listener = call.listener.clone().or_else(seen);
         let (given, forms) = (input.take(), Some(&forms as &dyn Forms));
-        let outcome = carry_once(crib, Call { client, listener, input: given, forms, ..call() }).await?;
+        let outcome = carry_once(crib, Call { client, listener, input: given, forms, ..call }).await?;
         let Ok(Outcome { payload: Payload::InputRequired { requests, state, hold }, .. }) = outcome else {
             return Ok(outcome);
         };
@@ -170,6 +173,11 @@ async fn carry_once(crib: &Crib, call: Call<'_>) -> Result<Result<Outcome, Failu
 
 /// Shows a call that gave no outcome.
 pub(super) fn failed(crib: &Crib, failure: &Failure, json: bool) -> Result<Ending, Trouble> {
+    told(&crib.shared.state, failure, json)
+}
+
+/// The same where nothing is put together any more; `state` is the state folder.
+pub(super) fn told(state: &Path, failure: &Failure, json: bool) -> Result<Ending, Trouble> {
     if json {
         let mut error = json!({ "code": failure.code(), "message": failure.to_string() });
         if let Failure::Refused(Refusal::ApprovalPending(awaited)) = failure {
@@ -178,7 +186,7 @@ pub(super) fn failed(crib: &Crib, failure: &Failure, json: bool) -> Result<Endin
         print::json(&json!({ "error": error }))?;
     } else {
         print::error(&failure.to_string());
-        hint(&crib.shared.state, failure).iter().for_each(|hint| print::remark(hint));
+        hint(state, failure).iter().for_each(|hint| print::remark(hint));
     }
     Ok(failed_as(failure))
 }

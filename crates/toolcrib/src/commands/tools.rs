@@ -6,6 +6,7 @@ mod list;
 mod show;
 
 pub(super) use call::arguments;
+pub(super) use call::shown as outcome_shown;
 
 use gate::Earnest;
 use terminal::{Ending, Trouble};
@@ -19,6 +20,10 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
         Tools::Call { arguments, .. } | Tools::Check { arguments, .. } => Some(call::Given::read(arguments)?),
         Tools::List | Tools::Show { .. } => None,
     };
+    if let Tools::Call { name, job: true, .. } = &command {
+        let given = arguments.expect("a call has been read");
+        return call::as_job(cli, name, given);
+    }
     with_crib(cli, async move |crib| match &command {
         Tools::List => list::run(crib, cli.json).await,
         Tools::Show { name } => show::run(crib, name, cli.json).await,
@@ -26,10 +31,10 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
             let given = arguments.expect("arguments have been read");
             check::run(crib, name, given, cli.json).await
         }
-        Tools::Call { name, dry_run, plan, .. } => {
+        Tools::Call { name, dry_run, plan, stream, .. } => {
             let given = arguments.expect("a call has been read");
             let earnest = Earnest::of(*dry_run, plan.clone());
-            call::run(crib, (name, given), earnest, cli.json).await
+            call::run(crib, (name, given), earnest, (*stream, cli.json)).await
         }
     })
 }

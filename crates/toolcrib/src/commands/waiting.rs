@@ -48,6 +48,23 @@ impl Listener for Steps {
     fn log(&self, _: Bytes) {}
 }
 
+/// Tells the same to whoever reads along, be it a program, and what the tool says besides.
+pub(super) struct Streamed;
+
+impl Listener for Streamed {
+    fn progress(&self, progress: Progress) {
+        Steps.progress(progress);
+    }
+
+    fn log(&self, params: Bytes) {
+        let params: Value = serde_json::from_slice(&params).unwrap_or_default();
+        match &params["data"] {
+            Value::String(text) => print::remark(&harmless(text)),
+            other => print::remark(&other.to_string()),
+        }
+    }
+}
+
 fn step(done: Option<f64>, total: Option<f64>, message: Option<&str>) -> String {
     let done = done.map(|done| match total {
         Some(total) => format!("{done} of {total}"),

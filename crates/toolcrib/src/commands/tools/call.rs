@@ -1,19 +1,25 @@
 //! `tools call`: one call through the gate, printed for people, or as the result an agent would get.
 
 use std::io::{self, Read as _};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use daemon::assemble::Crib;
-use gate::{Call, Earnest, Failure, Outcome, Refusal};
+use gate::jobs::Wants;
+use gate::{Call, Client, Earnest, Failure, Listener, Outcome, Refusal};
 use serde_json::{Map, Value};
 use terminal::{Ending, Trouble, print};
 use tool_api::Arguments;
 use wire::Revision;
 
 use super::show::found;
-use crate::commands::gated::{block, carry, failed};
+use crate::cli::Cli;
+use crate::commands::caller::caller;
+use crate::commands::gated::{block, carry, failed, told};
+use crate::commands::jobs::{submitted, taken as taken_as};
 use crate::commands::troubles::unknown_tool;
 use crate::commands::typed::typed;
+use crate::commands::waiting::Streamed;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
 pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {
@@ -89,14 +95,36 @@ fn from_stdin() -> Result<String, Trouble> {
     Ok(text)
 }
 
+/// Takes the call as a job and ends; the user's process runs it.
+pub(super) fn as_job(cli: &Cli, name: &str, given: Given) -> Result<Ending, Trouble> {
+    let taken = submitted(cli, async |crib| {
+        let arguments = given.fitting(crib, name).await?;
+        // So that its servers have said what they have.
+        found(crib, name).await?;
+        let call = Call::tool(name, Some(arguments));
+        let job = crib.shared.jobs.submit(&crib.gate, &caller(), call, Wants::default()).await;
+        Ok(job.map_err(|failure| (failure, crib.shared.state.clone())))
+    })?;
+    match taken {
+        Ok(job) => print::found(cli.json, &job, &taken_as(&job)),
+        Err((failure, state)) => told(&state, &failure, cli.json),
+    }
+}
 pub(super) async fn run(
     crib: &Crib,
     (name, given): (&str, Given),
     earnest: Earnest,
-    json: bool,
+    (streams, json): (bool, bool),
 ) -> Result<Ending, Trouble> {
     let arguments = given.fitting(crib, name).await?;
-    let call = || Call { earnest: earnest.clone(), ..Call::tool(name, Some(arguments.clone())) };
+    let listener = || streams.then(|| Arc::new(Streamed) as Arc<dyn Listener>);
+    let client = || Client { log_level: streams.then_some("info"), ..Client::default() };
+    let call = || Call {
+        listener: listener(),
+        client: client(),
+        earnest: earnest.clone(),
+        ..Call::tool(name, Some(arguments.clone()))
+    };
     match carry(crib, call).await? {
         Ok(outcome) => shown(outcome, json),
         Err(Failure::Refused(Refusal::UnknownTool(_))) => Err(unknown_tool(crib, name)),
@@ -104,7 +132,7 @@ pub(super) async fn run(
     }
 }
 
-fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
+pub(in crate::commands) fn shown(outcome: Outcome, json: bool) -> Result<Ending, Trouble> {
     let is_error = outcome.is_error;
     let result = server::outcome_json(Revision::LATEST_LEGACY, &outcome);
     if json {

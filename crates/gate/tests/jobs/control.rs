@@ -1,0 +1,105 @@
+//! What is done with jobs from outside.
+
+use super::scene::*;
+
+/// A process that begins nothing: one job holds the only place.
+async fn full(scene: &Scene) -> (Process, Job) {
+    let process = scene.process();
+    process.jobs.govern(Config { running: 1, ..Config::default() });
+    let first = process.submit(&local(), "work", "waits").await.unwrap();
+    process.until(&first, State::Running).await;
+    (process, first)
+}
+
+#[tokio::test]
+async fn a_job_is_cancelled_once_and_stays_so() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let waits = process.submit(&local(), "work", "says").await.unwrap();
+    for job in [&waits, &first] {
+        for _ in 0..2 {
+            let cancelled = process.jobs.cancel(&local(), job.id.as_str()).await.unwrap();
+            assert_eq!(cancelled.state, State::Cancelled);
+        }
+        assert_eq!(process.over(job).await.1, "cancelled");
+    }
+    assert_eq!(process.events(&waits).await, ["finished cancelled"]);
+    assert_eq!(scene.ran(), 1, "the one that waited never began");
+    let done = process.submit(&local(), "work", "says").await.unwrap();
+    assert_eq!(process.over(&done).await.0.state, State::Succeeded);
+    let after = process.jobs.cancel(&local(), done.id.as_str()).await.unwrap();
+    assert_eq!(after.state, State::Succeeded, "what is over stays as it is");
+}
+
+#[tokio::test]
+async fn a_job_that_waits_is_paused_and_resumed_and_one_that_runs_is_not() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let job = process.submit(&local(), "work", "says").await.unwrap();
+    let id = job.id.as_str();
+    assert_eq!(process.jobs.resume(&local(), id).await.unwrap_err().code(), "job_state");
+    for _ in 0..2 {
+        assert_eq!(process.jobs.pause(&local(), id).await.unwrap().state, State::Paused);
+    }
+    assert_eq!(process.jobs.pause(&local(), first.id.as_str()).await.unwrap_err().code(), "job_state");
+    process.jobs.cancel(&local(), first.id.as_str()).await.unwrap();
+    let next = process.submit(&local(), "work", "says").await.unwrap();
+    assert_eq!(process.over(&next).await.0.state, State::Succeeded);
+    assert_eq!(process.jobs.get(&local(), id).await.unwrap().state, State::Paused);
+    assert_eq!(process.jobs.resume(&local(), id).await.unwrap().state, State::Queued);
+    assert_eq!(process.over(&job).await.0.state, State::Succeeded);
+}
+
+#[tokio::test]
+async fn a_job_runs_again_as_a_new_one_and_is_forgotten_when_it_is_over() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let id = first.id.as_str();
+    let again = process.jobs.again(&process.gate, &local(), id).await;
+    assert_eq!(again.unwrap_err().code(), "job_state");
+    assert_eq!(process.jobs.purge(&local(), id).await.unwrap_err().code(), "job_state");
+    process.jobs.cancel(&local(), id).await.unwrap();
+    let again = process.jobs.again(&process.gate, &local(), id).await.unwrap();
+    assert_ne!(again.id, first.id);
+    process.until(&again, State::Running).await;
+    process.jobs.purge(&local(), id).await.unwrap();
+    assert_eq!(process.jobs.get(&local(), id).await.unwrap_err().code(), "unknown_job");
+}
+
+#[tokio::test]
+async fn another_process_has_a_job_cancelled_or_paused() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let waits = process.submit(&local(), "work", "says").await.unwrap();
+    let command = scene.idle();
+    let paused = process.submit(&local(), "work", "says").await.unwrap();
+    let paused = command.jobs.pause(Whose::Anyone, paused.id.as_str()).await.unwrap();
+    assert_eq!(paused.state, State::Paused);
+    for job in [&waits, &first] {
+        let cancelled = command.jobs.cancel(Whose::Anyone, job.id.as_str()).await.unwrap();
+        assert_eq!(cancelled.state, State::Cancelled);
+    }
+    assert_eq!(process.jobs.under_way(), 0);
+}
+
+#[tokio::test]
+async fn lists_have_pages_and_conditions() {
+    let scene = Scene::new();
+    let process = scene.process();
+    for nth in 0..3 {
+        let tool = if nth == 1 { "look" } else { "work" };
+        let job = process.submit(&local(), tool, "says").await.unwrap();
+        process.over(&job).await;
+    }
+    let filter = Filter { limit: 2, ..Filter::default() };
+    let first = process.jobs.list(&local(), &filter).await.unwrap();
+    let next = Filter { cursor: first.cursor.clone(), ..filter };
+    let second = process.jobs.list(&local(), &next).await.unwrap();
+    assert_eq!((first.jobs.len(), second.jobs.len(), second.cursor), (2, 1, None));
+    let of_tool = Filter { tool: Some("look".to_owned()), ..Filter::default() };
+    assert_eq!(process.jobs.list(&local(), &of_tool).await.unwrap().jobs.len(), 1);
+    let running = Filter { states: vec![State::Running], ..Filter::default() };
+    assert!(process.jobs.list(&local(), &running).await.unwrap().jobs.is_empty());
+    let wrong = Filter { cursor: Some("x".to_owned()), ..Filter::default() };
+    assert_eq!(process.jobs.list(&local(), &wrong).await.unwrap_err().code(), "bad_cursor");
+}

@@ -1,0 +1,102 @@
+//! How jobs end, and what is left of them.
+
+use super::scene::*;
+
+#[tokio::test]
+async fn a_job_is_kept_runs_and_gives_its_result_to_its_caller_alone() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let (caller, other) = (holder("key:a", "k1"), holder("key:a", "k2"));
+    let job = process.submit(&caller, "work", "says").await.unwrap();
+    assert_eq!((job.state, job.tool.as_str(), job.workspace.as_str()), (State::Queued, "work", "/w"));
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, over.attempt, said.as_str()), (State::Succeeded, 1, "says 1"));
+    assert_eq!(process.events(&job).await, ["started 1", "finished succeeded"]);
+    let id = job.id.as_str();
+    assert!(process.jobs.result(&caller, id).await.unwrap().is_some());
+    // A later key of the same name is another caller, and another's job is as unknown as none.
+    let unknown = process.jobs.get(&caller, &"0".repeat(32)).await.unwrap_err();
+    assert_eq!(process.jobs.get(&other, id).await.unwrap_err(), unknown);
+    assert_eq!(process.jobs.cancel(&other, id).await.unwrap_err(), unknown);
+    assert_eq!(process.jobs.result(&other, id).await.unwrap_err(), unknown);
+    let events = process.jobs.events(&other, id, 0, Duration::ZERO).await;
+    assert_eq!(events.unwrap_err(), unknown);
+    assert!(process.jobs.list(&other, &Filter::default()).await.unwrap().jobs.is_empty());
+    assert_eq!(process.jobs.list(&caller, &Filter::default()).await.unwrap().jobs, [over]);
+}
+
+#[tokio::test]
+async fn the_audit_log_tells_that_a_job_was_taken_and_what_ran_for_it() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "says").await.unwrap();
+    process.over(&job).await;
+    let told = |record: &serde_json::Value| {
+        (record["job"] == job.id.as_str()).then(|| record["outcome"].as_str().unwrap().to_owned())
+    };
+    let outcomes: Vec<_> = scene.records(&process).iter().filter_map(told).collect();
+    assert_eq!(outcomes, ["accepted", "result"]);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_no_job() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let code = |taken: Result<Job, Failure>| taken.map_err(|failure| failure.code().to_owned()).unwrap_err();
+    assert_eq!(code(process.submit(&local(), "nothing", "says").await), "unknown_tool");
+    process.jobs.govern(Config { per_caller: 1, ..Config::default() });
+    let job = process.submit(&local(), "work", "waits").await.unwrap();
+    assert_eq!(code(process.submit(&local(), "work", "says").await), "too_many_jobs");
+    process.jobs.cancel(&local(), job.id.as_str()).await.unwrap();
+    process.submit(&local(), "work", "says").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_job_is_counted_once() {
+    let scene = Scene::new();
+    let process = scene.process();
+    // As many as may come at once; were each counted twice, half of them would be refused when they start.
+    let mut jobs = Vec::new();
+    for _ in 0..10 {
+        jobs.push(process.submit(&local(), "look", "says").await.unwrap());
+    }
+    for job in &jobs {
+        assert_eq!(process.over(job).await.0.state, State::Succeeded);
+    }
+}
+
+#[tokio::test]
+async fn only_what_may_be_done_twice_is_tried_again() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let wants = Wants { retries: 1, ..Wants::default() };
+    let job = process.submit_with(&local(), "look", "fails once", wants).await.unwrap();
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, over.attempt, said.as_str()), (State::Succeeded, 2, "fails once 2"));
+    assert_eq!(process.events(&job).await, ["started 1", "queued", "started 2", "finished succeeded"]);
+    let job = process.submit_with(&local(), "work", "fails", wants).await.unwrap();
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, over.attempt, said.as_str()), (State::Failed, 1, "broken"));
+}
+
+#[tokio::test]
+async fn progress_and_output_become_events_that_can_be_waited_for() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "waits").await.unwrap();
+    let (mut after, mut seen) = (0, 0);
+    while seen < 3 {
+        let page = process.jobs.events(&local(), job.id.as_str(), after, SOON).await.unwrap();
+        assert!(!page.is_last && !page.events.is_empty());
+        (after, seen) = (page.last, seen + page.events.len());
+    }
+    let told = process.until(&job, State::Running).await;
+    assert_eq!(told.progress.unwrap().total, Some(2.0));
+    let (caller, id) = (local(), job.id.as_str());
+    let waiting = process.jobs.events(&caller, id, after, SOON);
+    let (page, cancelled) = tokio::join!(waiting, process.jobs.cancel(&caller, id));
+    assert_eq!(cancelled.unwrap().state, State::Cancelled);
+    assert!(page.unwrap().is_last);
+    let events = process.events(&job).await;
+    assert_eq!(events, ["started 1", "output a line", "progress 1", "finished cancelled"]);
+}

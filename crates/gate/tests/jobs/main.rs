@@ -1,0 +1,12 @@
+//! Jobs through the gate: taken once, judged twice, run like any call, and ended once, whatever happens to the process.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../samples/definition.rs"]
+mod definition;
+mod scene;
+
+mod control;
+mod ends;
+mod restart;
+mod waits;

@@ -1,0 +1,87 @@
+//! Jobs that wait for somebody: a person who must allow them, a caller who must answer, a key that was revoked meanwhile; and
+//! calls that become jobs because they take too long.
+
+use super::scene::*;
+use gate::approvals::{Answer, Scope};
+
+#[tokio::test]
+async fn a_job_waits_for_a_person_and_runs_once_one_has_allowed_it() {
+    let scene = Scene::new();
+    let process = scene.process();
+    for (answer, state, said, ran) in [
+        (Answer::Approve { scope: Scope::Once, note: None }, State::Succeeded, "says 1", 1),
+        (Answer::Deny { reason: None }, State::Failed, "approval_denied", 1),
+    ] {
+        let job = process.submit(&local(), "burn", "says").await.unwrap();
+        let waits = process.until(&job, State::WaitingApproval).await;
+        let id = waits.approval.unwrap();
+        process.gate.approvals().answer(&id, &answer, &Caller::local_user(Via::CommandLine), None).unwrap();
+        let (over, told) = process.over(&job).await;
+        assert_eq!((over.state, told.as_str(), scene.ran()), (state, said, ran));
+    }
+}
+
+#[tokio::test]
+async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "asks").await.unwrap();
+    let (asks, asked) = process.over(&job).await;
+    assert_eq!(asks.state, State::InputRequired);
+    assert!(asked.contains("roots/list"), "{asked}");
+    let answer = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
+    let (id, stranger) = (job.id.as_str(), holder("key:b", "k"));
+    assert_eq!(process.jobs.answer(&stranger, id, &answer).await.unwrap_err().code(), "unknown_job");
+    process.jobs.answer(&local(), id, &answer).await.unwrap();
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, said.as_str()), (State::Succeeded, r#"{"k":{"roots":[]}}"#));
+    assert_eq!(process.jobs.answer(&local(), id, &answer).await.unwrap_err().code(), "job_state");
+    let events = process.events(&job).await;
+    assert_eq!(events, ["started 1", "input", "queued", "started 2", "finished succeeded"]);
+}
+
+#[tokio::test]
+async fn a_revoked_key_ends_its_jobs_whether_they_wait_or_run() {
+    let scene = Scene::new();
+    let process = scene.process();
+    process.jobs.govern(Config { running: 1, ..Config::default() });
+    let caller = holder("key:a", "k1");
+    let runs = process.submit(&caller, "work", "waits").await.unwrap();
+    let waits = process.submit(&caller, "work", "says").await.unwrap();
+    process.until(&runs, State::Running).await;
+    scene.is_known.store(false, Ordering::SeqCst);
+    for job in [&runs, &waits] {
+        let (over, code) = process.over(job).await;
+        assert_eq!((over.state, code.as_str()), (State::Failed, "key_revoked"));
+    }
+    assert_eq!(scene.ran(), 1);
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_goes_on_as_a_job() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let call = |does: &str| {
+        let arguments = serde_json::json!({ "does": does }).to_string();
+        Call::tool("work", Some(arguments.into()))
+    };
+    let (jobs, gate, caller) = (&process.jobs, &process.gate, local());
+    let done = jobs.call(gate, &caller, call("says"), SOON, Wants::default()).await;
+    assert!(matches!(done, Answered::Done(Ok(_))), "{done:?}");
+    let patience = Duration::from_millis(20);
+    let Answered::Job(job) = jobs.call(gate, &caller, call("waits"), patience, Wants::default()).await else {
+        panic!("it waits")
+    };
+    assert_eq!(job.state, State::Running);
+    assert_eq!(jobs.cancel(&caller, job.id.as_str()).await.unwrap().state, State::Cancelled);
+    let events = process.events(&job).await;
+    assert_eq!(
+        (events.first().unwrap().as_str(), events.last().unwrap().as_str()),
+        ("started 1", "finished cancelled")
+    );
+    // Whoever goes away before that takes the call along.
+    let ran = scene.ran();
+    let gone = jobs.call(gate, &caller, call("waits"), SOON, Wants::default());
+    assert!(tokio::time::timeout(patience, gone).await.is_err());
+    assert_eq!((scene.ran(), process.jobs.under_way()), (ran + 1, 0));
+}

@@ -1,0 +1,74 @@
+//! The words of `toolcrib jobs`.
+
+use clap::Subcommand;
+use units::Span;
+
+/// What to do with jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub(crate) enum Jobs {
+    /// List jobs of all callers, the newest first.
+    List {
+        /// Only those in this state, such as running or failed. May be given several times.
+        #[arg(long = "state", value_name = "STATE")]
+        states: Vec<String>,
+        /// Only those of this tool.
+        #[arg(long, value_name = "TOOL")]
+        tool: Option<String>,
+        /// Only those of this caller, such as local or key:ci.
+        #[arg(long, value_name = "CALLER")]
+        caller: Option<String>,
+        /// No more than so many.
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        limit: usize,
+    },
+    /// Show one job.
+    Show {
+        /// Its id.
+        id: String,
+    },
+    /// Print what happened to a job, and what its tool wrote.
+    Logs {
+        /// Its id.
+        id: String,
+        /// Go on until the job has ended.
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Wait until a job has ended, and print its result.
+    Wait {
+        /// Its id.
+        id: String,
+        /// No longer than this, such as 30s.
+        #[arg(long, value_name = "TIME")]
+        timeout: Option<Span>,
+    },
+    /// End a job, with the programs that its tool runs.
+    Cancel {
+        /// Its id.
+        id: String,
+    },
+    /// Keep a job that waits from beginning.
+    Pause {
+        /// Its id.
+        id: String,
+    },
+    /// Let a job that was paused begin.
+    Resume {
+        /// Its id.
+        id: String,
+    },
+    /// Make the call of a job that has ended once more, as a new job.
+    Again {
+        /// Its id.
+        id: String,
+    },
+    /// Forget a job that has ended, with its result, or all of them.
+    Purge {
+        /// Its id.
+        #[arg(required_unless_present = "all")]
+        id: Option<String>,
+        /// All that have ended.
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
+    },
+}

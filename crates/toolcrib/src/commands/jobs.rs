@@ -1,0 +1,143 @@
+//! `jobs`: calls that outlive their request, of every caller.
+
+mod shown;
+mod wake;
+
+use std::time::{Duration, Instant};
+
+use admin::jobs as operations;
+use admin::jobs::{JobsPart, fault};
+use admin::{By, Operation as _};
+use daemon::administration;
+use gate::Outcome;
+use gate::jobs::{Job, State, StoredFailure, Whose};
+use serde_json::json;
+use terminal::{Ending, Trouble, print, runtime};
+use units::Span;
+
+use super::gated;
+use super::start::start_nobody;
+use super::tools::outcome_shown;
+use crate::cli::{Cli, Jobs};
+pub(super) use shown::taken;
+pub(super) use wake::submitted;
+
+/// How long one look waits for more.
+const LOOK_MS: u64 = 10 * 1000;
+
+pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
+    let by = By::owner();
+    if let Jobs::Again { id } = &command {
+        let job = submitted(cli, async |crib| {
+            let again = crib.shared.jobs.again(&crib.gate, Whose::Anyone, id).await;
+            Ok(again.map_err(|failure| (failure, crib.shared.state.clone())))
+        })?;
+        return match job {
+            Ok(job) => print::found(cli.json, &job, &taken(&job)),
+            Err((failure, state)) => gated::told(&state, &failure, cli.json),
+        };
+    }
+    let loaded = start_nobody(cli)?;
+    let part = administration::jobs(&loaded.settings);
+    let one = |job: Job| print::found(cli.json, &job, &shown::whole(&job));
+    match command {
+        Jobs::List { states, tool, caller, limit } => {
+            let states = states.iter().map(|word| state(word)).collect::<Result<_, _>>()?;
+            let asked = operations::List { states, tool, caller, limit, cursor: None };
+            let found = asked.perform(&part, &by)?;
+            print::list(cli.json, &found, &shown::table(&found.jobs), "there is no job")
+        }
+        Jobs::Show { id } => one(operations::Show { id }.perform(&part, &by)?),
+        Jobs::Logs { id, follow } => logs(cli, &part, &id, follow),
+        Jobs::Wait { id, timeout } => wait(cli, &part, &id, timeout),
+        Jobs::Cancel { id } => one(operations::Cancel { id }.perform(&part, &by)?),
+        Jobs::Pause { id } => one(operations::Pause { id }.perform(&part, &by)?),
+        Jobs::Resume { id } => {
+            let job = operations::Resume { id }.perform(&part, &by)?;
+            wake::wake(cli, &job)?;
+            one(job)
+        }
+        Jobs::Again { .. } => unreachable!("it is done above"),
+        Jobs::Purge { id: Some(id), .. } => one(operations::Purge { id }.perform(&part, &by)?),
+        Jobs::Purge { id: None, .. } => purge_all(cli, &part),
+    }
+}
+
+fn state(word: &str) -> Result<State, Trouble> {
+    State::parse(word).ok_or_else(|| {
+        let all = State::ALL.map(State::as_str).join(", ");
+        Trouble::Misused(format!("`{word}` is no state of a job; there are {all}"))
+    })
+}
+
+/// Prints events as they come, one in a line.
+fn logs(cli: &Cli, part: &JobsPart, id: &str, follow: bool) -> Result<Ending, Trouble> {
+    let mut after = 0;
+    loop {
+        let wait_ms = if follow { LOOK_MS } else { 0 };
+        let asked = operations::Events { id: id.to_owned(), after, wait_ms };
+        let found = asked.perform(part, &By::owner())?;
+        for event in &found.events {
+            match cli.json {
+                true => print::line(&json!(event).to_string())?,
+                false => print::line(&shown::event(event))?,
+            }
+        }
+        let was_all = found.events.is_empty();
+        after = found.last;
+        if found.is_last || (was_all && !follow) {
+            return Ok(Ending::Good);
+        }
+    }
+}
+
+fn wait(cli: &Cli, part: &JobsPart, id: &str, timeout: Option<Span>) -> Result<Ending, Trouble> {
+    let until = timeout.map(|Span(time)| Instant::now() + time);
+    loop {
+        let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
+        let wait_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).min(LOOK_MS);
+        let job = operations::Wait { id: id.to_owned(), wait_ms }.perform(part, &By::owner())?;
+        if job.state.is_final() {
+            return ended(cli, part, &job);
+        }
+        if job.state == State::InputRequired || left.is_zero() {
+            print::found(cli.json, &job, &shown::whole(&job))?;
+            return Ok(Ending::Failed);
+        }
+    }
+}
+
+/// Prints what came of a job, as a call that was waited for would be.
+fn ended(cli: &Cli, part: &JobsPart, job: &Job) -> Result<Ending, Trouble> {
+    let result = runtime::run(part.jobs.result(Whose::Anyone, job.id.as_str()))?;
+    let result: Option<Result<Outcome, StoredFailure>> = result.map_err(|refusal| fault(&refusal))?;
+    match result {
+        Some(Ok(outcome)) => outcome_shown(outcome, cli.json),
+        Some(Err(failure)) => {
+            if cli.json {
+                print::json(&json!({ "error": { "code": failure.code, "message": failure.message } }))?;
+            } else {
+                print::error(&format!("{}: {}", job.state, failure.message));
+            }
+            Ok(if failure.is_refused { Ending::Refused } else { Ending::Failed })
+        }
+        None => Err(Trouble::Failed(format!("the job is {} again", job.state))),
+    }
+}
+
+fn purge_all(cli: &Cli, part: &JobsPart) -> Result<Ending, Trouble> {
+    let over: Vec<State> = State::ALL.into_iter().filter(|state| state.is_final()).collect();
+    let mut purged = 0_usize;
+    loop {
+        let asked = operations::List { states: over.clone(), ..operations::List::default() };
+        let found = asked.perform(part, &By::owner())?;
+        if found.jobs.is_empty() {
+            break;
+        }
+        for job in found.jobs {
+            operations::Purge { id: job.id.to_string() }.perform(part, &By::owner())?;
+            purged += 1;
+        }
+    }
+    print::found(cli.json, &json!({ "purged": purged }), &format!("{purged} jobs were forgotten"))
+}

@@ -1,0 +1,135 @@
+// Calls that outlive their request: taken on the command line and run by the user's one process; cancelled with their programs;
+// and what is true of them after that process was killed.
+
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER } from "../support/environment.mjs";
+import { homely } from "../support/other_client.mjs";
+import { expectExit, runToEnd } from "../support/toolcrib.mjs";
+
+const home = path.join(FOLDER, "home");
+const own = path.join(home, ".config", "toolcrib");
+const workspace = path.join(home, "work");
+const env = homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" });
+const options = { env, cwd: workspace };
+for (const folder of [path.join(own, "tools"), workspace]) mkdirSync(folder, { recursive: true });
+writeFileSync(path.join(own, "toolcrib.toml"), "[limits.rate]\nper_second = 0\n[jobs]\nrunning = 1\n");
+
+/** How long the programs of the case sleep, by which they are found among all others. */
+const MARK = `${3600 + (process.pid % 1000)}.25`;
+
+const put = (id, script, more = {}) =>
+  writeFileSync(
+    path.join(own, "tools", `${id}.json`),
+    JSON.stringify({
+      id,
+      name: "Sample",
+      description: "A sample.",
+      version: "1",
+      scopes: ["read_workspace"],
+      effect: "writes",
+      command: ["sh", "-c", script, "sh", "{word}"],
+      inputs: { type: "object", properties: { word: { type: "string" } }, required: ["word"], additionalProperties: false },
+      timeout_seconds: 600,
+      ...more,
+    }),
+  );
+put("quick", `printf '{{"said":"%s"}}' "$1"`);
+put("slow", `sleep ${MARK} & sleep ${MARK}; echo '{{}}'`);
+
+const text = async (code, ...words) => (await expectExit(code, words, options)).stdout;
+const json = async (code, ...words) => JSON.parse(await text(code, ...words, "--json"));
+const take = (tool, word = "x") => json(0, "tools", "call", tool, `word=${word}`, "--job");
+const show = ({ id }) => json(0, "jobs", "show", id);
+const until = (job, state) => eventually(`the job to be ${state}`, async () => (await show(job)).state === state);
+atEnd(() => runToEnd(["stop"], options));
+
+/** The programs of the case that run. */
+const sleeping = () =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").includes(MARK);
+      } catch {
+        return false;
+      }
+    });
+
+/** The process that runs jobs. */
+const resident = async () => {
+  const found = readdirSync("/proc").filter((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      return /^\d+$/.test(pid) && words.includes(`${home}/`) && words.includes("resident");
+    } catch {
+      return false;
+    }
+  });
+  checkSame("one process", 1, found.length);
+  return Number(found[0]);
+};
+
+await run({
+  "where no job was ever made, there is none, and nothing is made for it": async () => {
+    checkSame("the list", { jobs: [] }, await json(0, "jobs", "list"));
+    const unknown = await runToEnd(["jobs", "show", "0".repeat(32)], options);
+    check(unknown.code !== 0, "a fault", unknown);
+    checkHolds("what it says", unknown.stderr, "unknown job");
+  },
+  "a job runs on when the command that took it has ended": async () => {
+    const job = await take("quick", "hello");
+    checkSame("its state", "queued", job.state);
+    const result = JSON.parse(await text(0, "jobs", "wait", job.id, "--json"));
+    checkHolds("the result", JSON.stringify(result), "hello");
+    checkSame("its end", "succeeded", (await show(job)).state);
+    checkHolds("its events", await text(0, "jobs", "logs", job.id, "--follow"), "started");
+    const again = await json(0, "jobs", "again", job.id);
+    check(again.id !== job.id, "another job", again);
+    await text(0, "jobs", "wait", again.id);
+    await text(0, "jobs", "purge", again.id);
+    check((await runToEnd(["jobs", "show", again.id], options)).code !== 0, "it to be forgotten");
+  },
+  "what is refused is no job": async () => {
+    const refused = await runToEnd(["tools", "call", "quick", "word=x", "more=y", "--job"], options);
+    check(refused.code !== 0, "a refusal", refused);
+    checkSame("jobs", 1, (await json(0, "jobs", "list")).jobs.length);
+  },
+  "a job that runs is cancelled with its programs, twice as well as once": async () => {
+    const job = await take("slow");
+    await eventually("its programs to run", () => sleeping().length === 2);
+    for (let time = 0; time < 2; time += 1) checkSame("its state", "cancelled", (await json(0, "jobs", "cancel", job.id)).state);
+    await eventually("its programs to end", () => sleeping().length === 0);
+    const waited = await runToEnd(["jobs", "wait", job.id], options);
+    checkSame("the exit code", 1, waited.code);
+  },
+  "after kill -9 the list tells the truth, and what waited runs": async () => {
+    const runs = await take("slow");
+    const waits = await take("quick", "later");
+    const paused = await take("quick", "paused");
+    await until(runs, "running");
+    checkSame("a pause", "paused", (await json(0, "jobs", "pause", paused.id)).state);
+    process.kill(await resident(), "SIGKILL");
+    await eventually("its programs to end", () => sleeping().length === 0);
+    const states = async () =>
+      Object.fromEntries((await json(0, "jobs", "list")).jobs.map(({ id, state }) => [id, state]));
+    const found = await states();
+    checkSame(
+      "the states",
+      ["interrupted", "queued", "paused"],
+      [runs, waits, paused].map(({ id }) => found[id]),
+    );
+    checkHolds("its events", await text(0, "jobs", "logs", runs.id, "--follow"), "interrupted");
+    // Another job has the process started, which finds what was left.
+    await take("quick", "new");
+    await until(waits, "succeeded");
+    checkSame("what was interrupted", "interrupted", (await show(runs)).state);
+    checkSame("what was paused", "paused", (await show(paused)).state);
+    await json(0, "jobs", "resume", paused.id);
+    await until(paused, "succeeded");
+    const { purged } = await json(0, "jobs", "purge", "--all");
+    check(purged >= 5, "all to be forgotten", purged);
+    checkSame("the list", { jobs: [] }, await json(0, "jobs", "list"));
+  },
+});
