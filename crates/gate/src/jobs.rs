@@ -1,6 +1,7 @@
 //! Jobs: calls that outlive their request. A call is kept as a value, judged when it is taken and again when it starts, and
 //! run by [`crate::Gate::call`] like any other, so that rules, approvals and the audit log are the ordinary ones.
 
+mod change;
 mod config;
 mod control;
 mod finish;
@@ -13,6 +14,7 @@ mod look;
 mod of_process;
 mod recorder;
 mod run;
+mod serving;
 mod submit;
 mod vault;
 
@@ -22,4 +24,5 @@ pub(crate) use for_clients::OfCaller;
 pub use kept_result::StoredFailure;
 pub use look::EventPage;
 pub use of_process::{Filter, JobPage, Jobs, Whose};
+pub use serving::{Keep, Serving};
 pub use submit::{Answered, Wants};

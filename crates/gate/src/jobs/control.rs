@@ -15,10 +15,10 @@ use super::kept_result::{KeptResult, StoredFailure};
 use super::live::{End, With};
 use super::look::unavailable;
 use super::of_process::{Jobs, Whose};
+use super::serving::Serving;
 use super::submit::Wants;
 use super::vault::Sealed;
 use crate::failure::{Failure, Internal, Refusal};
-use crate::gate::Gate;
 
 /// How long a cancel or a pause waits for what another process, or the tool, is to do.
 const OTHER_WAIT: Duration = Duration::from_secs(2);
@@ -146,7 +146,7 @@ impl Jobs {
     /// It is not over; or as [`Jobs::submit`].
     pub async fn again<'a>(
         self: &Arc<Self>,
-        gate: &Arc<Gate>,
+        gate: &Arc<impl Serving + 'static>,
         whose: impl Into<Whose<'a>>,
         id: &str,
     ) -> Result<Job, Failure> {

@@ -13,6 +13,7 @@ use super::control::{CANCEL, PAUSE};
 use super::kept_result::{KeptResult, unreadable};
 use super::live::{End, Live, With};
 use super::of_process::{Jobs, Whose};
+use super::serving::Serving;
 
 /// How often wishes and answers are looked for while jobs are under way here.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -23,15 +24,6 @@ const SELDOM: u32 = 20;
 /// How often, in looks, what is over is forgotten: every minute.
 const RARELY: u32 = 240;
 
-/// Starts looking after jobs, unless that is done.
-pub(super) fn start(jobs: &Arc<Jobs>) {
-    let is_kept = std::mem::replace(&mut jobs.inner().is_kept, true);
-    if !is_kept {
-        let weak = Arc::downgrade(jobs);
-        jobs.spawn(keep(weak));
-    }
-}
-
 async fn keep(jobs: Weak<Jobs>) {
     for nth in 0_u32.. {
         sleep(LOOK_EVERY).await;
@@ -41,6 +33,36 @@ async fn keep(jobs: Weak<Jobs>) {
 }
 
 impl Jobs {
+    /// Runs the jobs of this gate's workspace from now on, those first that were left. Must be called on the runtime.
+    pub fn serve(self: &Arc<Self>, gate: &Arc<impl Serving + 'static>) {
+        let Some(workspace) = gate.workspace() else { return };
+        let serving: Arc<dyn Serving> = gate.clone();
+        self.inner().gates.insert(workspace.clone(), Arc::downgrade(&serving));
+        if self.store().may_have_jobs() {
+            self.look_soon();
+        }
+    }
+
+    /// Looks for jobs that wait for this process now, and not in a while. Must be called on the runtime.
+    pub async fn look(self: &Arc<Self>) {
+        self.look_after_jobs();
+        self.take_over().await;
+    }
+
+    /// The same, without waiting for it.
+    pub(super) fn look_soon(self: &Arc<Self>) {
+        let jobs = self.clone();
+        self.spawn(async move { jobs.look().await });
+    }
+
+    /// Starts looking after jobs, unless that is done.
+    pub(super) fn look_after_jobs(self: &Arc<Self>) {
+        let is_kept = std::mem::replace(&mut self.inner().is_kept, true);
+        if !is_kept {
+            self.spawn(keep(Arc::downgrade(self)));
+        }
+    }
+
     async fn look_after(self: &Arc<Self>, nth: u32) {
         let live: Vec<_> = self.inner().live.values().cloned().collect();
         if !live.is_empty() {

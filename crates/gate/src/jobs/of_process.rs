@@ -14,12 +14,11 @@ use tokio::time::timeout;
 use tool_api::Hold;
 
 use super::config::Config;
-use super::keeper;
 use super::live::{End, Live};
+use super::serving::Serving;
 use super::vault::{JobKey, Vault};
 use crate::approvals::Approvals;
 use crate::clock::{Clock, now_ms};
-use crate::gate::Gate;
 
 /// How long the calls of jobs may take to end once the process does.
 const END_MAX: Duration = Duration::from_secs(2);
@@ -42,7 +41,7 @@ pub(super) struct Inner {
     pub(super) queue: Queue,
     pub(super) live: HashMap<JobId, Arc<Live>>,
     /// The workspaces that are served here.
-    pub(super) gates: BTreeMap<Arc<str>, Weak<Gate>>,
+    pub(super) gates: BTreeMap<Arc<str>, Weak<dyn Serving>>,
     /// What tools keep for the next round of a call whose caller is asked.
     pub(super) holds: HashMap<JobId, Hold>,
     pub(super) tasks: JoinSet<()>,
@@ -136,27 +135,6 @@ impl Jobs {
         self.config.load_full()
     }
 
-    /// Runs the jobs of this gate's workspace from now on, those first that were left. Must be called on the runtime.
-    pub fn serve(self: &Arc<Self>, gate: &Arc<Gate>) {
-        let Some(workspace) = gate.workspace() else { return };
-        self.inner().gates.insert(workspace.clone(), Arc::downgrade(gate));
-        if self.store.may_have_jobs() {
-            self.look_soon();
-        }
-    }
-
-    /// Looks for jobs that wait for this process now, and not in a while. Must be called on the runtime.
-    pub async fn look(self: &Arc<Self>) {
-        keeper::start(self);
-        self.take_over().await;
-    }
-
-    /// The same, without waiting for it.
-    pub(super) fn look_soon(self: &Arc<Self>) {
-        let jobs = self.clone();
-        self.spawn(async move { jobs.look().await });
-    }
-
     /// How many jobs this process runs or will run.
     pub fn under_way(&self) -> usize {
         self.inner().live.len()
@@ -209,7 +187,7 @@ impl Jobs {
         self.inner().live.get(id).cloned()
     }
 
-    pub(super) fn gate_of(&self, workspace: &str) -> Option<Arc<Gate>> {
+    pub(super) fn gate_of(&self, workspace: &str) -> Option<Arc<dyn Serving>> {
         self.inner().gates.get(workspace).and_then(Weak::upgrade)
     }
 

@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 use tokio::time::sleep;
 use tool_api::{Listener, Progress};
 
-use super::live::{Live, number};
+use super::change::number;
+use super::live::Live;
 use super::of_process::Jobs;
 
 /// Events that wait to be written. A tool that is faster than the disk loses output, and is not held up.

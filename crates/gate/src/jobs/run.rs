@@ -13,9 +13,9 @@ use super::kept_result::unreadable;
 use super::live::{Live, With};
 use super::of_process::Jobs;
 use super::recorder::Recorder;
+use super::serving::Serving;
 use super::vault::Sealed;
 use crate::failure::{Failure, Refusal};
-use crate::gate::Gate;
 use crate::request::{Call, OfJob};
 
 impl Jobs {
@@ -50,7 +50,7 @@ impl Jobs {
             // Nobody serves its workspace here any more.
             return self.leave(live).await;
         };
-        let result = match self.begin(&gate, live).await {
+        let result = match self.begin(&*gate, live).await {
             Ok(Some(kept)) => {
                 let recorder = Arc::new(Recorder::passing_on(None));
                 let listener: Arc<dyn Listener> = recorder.clone();
@@ -71,7 +71,7 @@ impl Jobs {
     }
 
     /// Reads the call of a job whose turn it is, and notes that it begins; nothing if it does not any more.
-    async fn begin(&self, gate: &Gate, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
+    async fn begin(&self, gate: &dyn Serving, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
         let sealed = self.store().body(live.id.as_str(), Body::Call).await.map_err(no_jobs)?;
         let key = self.key().await.map_err(no_jobs)?;
         let opened = sealed.and_then(|sealed| key.open(&live.id, Sealed::Call, &sealed));

@@ -4,21 +4,22 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::jobs::{Event, Job, JobId, KEEP_MAX, POLL_EVERY, PRIORITY_MAX, RETRIES_MAX, State, Waiting};
+use futures_util::FutureExt as _;
 use policy::Caller;
 use store::{Enqueued, NewJob};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tool_api::{CallId, Cancel, Effect, Listing, Outcome};
 
-use super::keeper;
+use super::change::number;
 use super::kept_call::KeptCall;
-use super::live::{Live, number};
+use super::live::Live;
 use super::look::unavailable;
 use super::of_process::Jobs;
 use super::recorder::Recorder;
+use super::serving::{Keep, Serving};
 use super::vault::Sealed;
 use crate::failure::{Failure, Internal, Refusal};
-use crate::gate::Gate;
 use crate::offer::Offered;
 use crate::request::{Call, OfJob};
 use crate::target::Target;
@@ -48,10 +49,10 @@ impl Jobs {
     /// machine, and runs as soon as it is its turn; in a process that does not serve the workspace, once one does.
     ///
     /// # Errors
-    /// It is refused, as [`Gate::call`] would, or there is no room.
+    /// It is refused, as [`crate::Gate::call`] would, or there is no room.
     pub async fn submit(
         self: &Arc<Self>,
-        gate: &Arc<Gate>,
+        gate: &Arc<impl Serving + 'static>,
         caller: &Caller,
         mut call: Call<'_>,
         wants: Wants,
@@ -63,11 +64,14 @@ impl Jobs {
         let mut kept = KeptCall::of(caller, tool, &call, ttl_ms);
         let id = JobId::new().map_err(|_| Internal { call: CallId::next() })?;
         let job_id = id.clone();
-        let keeping = async |offered: Arc<Offered>| {
-            kept.definition = offered.hash().to_string();
-            let job = self.new_job(gate, caller, (job_id, ttl_ms), &offered, wants);
-            self.enqueue(caller, job, &kept).await
-        };
+        let keeping: Keep<'_> = Box::new(move |offered| {
+            let keeping = async move {
+                kept.definition = offered.hash().to_string();
+                let job = self.new_job(&**gate, caller, (job_id, ttl_ms), &offered, wants);
+                self.enqueue(caller, job, &kept).await
+            };
+            keeping.boxed()
+        });
         gate.take(caller, &mut call, &id, keeping).await
     }
 
@@ -79,7 +83,7 @@ impl Jobs {
 
     fn new_job(
         &self,
-        gate: &Gate,
+        gate: &dyn Serving,
         caller: &Caller,
         (id, ttl_ms): (JobId, u64),
         offered: &Offered,
@@ -162,7 +166,7 @@ impl Jobs {
         let live = Live::new(job, 1, caller.clone());
         if is_held {
             self.inner().live.insert(live.id.clone(), live.clone());
-            keeper::start(self);
+            self.look_after_jobs();
         }
         Ok(live)
     }
@@ -181,7 +185,7 @@ impl Jobs {
     /// None of its own: what came of the call is in what it gives.
     pub async fn call(
         self: &Arc<Self>,
-        gate: &Arc<Gate>,
+        gate: &Arc<impl Serving + 'static>,
         caller: &Caller,
         call: Call<'_>,
         patience: Duration,
@@ -244,7 +248,7 @@ impl Jobs {
     /// Makes a job of a call that runs.
     async fn adopt(
         self: &Arc<Self>,
-        gate: &Arc<Gate>,
+        gate: &Arc<impl Serving + 'static>,
         caller: &Caller,
         mut kept: KeptCall,
         wants: Wants,
@@ -254,7 +258,7 @@ impl Jobs {
         kept.definition = offered.hash().to_string();
         let id = JobId::new().map_err(|error| Refusal::NoJobs(error.to_string()))?;
         let ttl_ms = kept.ttl_ms;
-        let job = self.new_job(gate, caller, (id, ttl_ms), &offered, wants);
+        let job = self.new_job(&**gate, caller, (id, ttl_ms), &offered, wants);
         let now_ms = job.created_at_ms;
         let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(now_ms), ..job };
         let started = vec![Event::Started { attempt: 1 }];

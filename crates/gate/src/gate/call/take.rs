@@ -2,18 +2,45 @@
 
 use std::sync::Arc;
 
-use ::jobs::JobId;
+use ::jobs::{Job, JobId};
+use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 use policy::Caller;
-use tool_api::CallId;
+use tool_api::{CallId, Outcome};
 
 use super::{ALL_PASS, Gate};
 use crate::approvals::Brought;
 use crate::call_span::CallSpan;
 use crate::checks::RATE;
 use crate::failure::{Failure, Internal, Refusal};
+use crate::jobs::{Keep, Serving};
 use crate::offer::Offered;
 use crate::record_scope::RecordScope;
 use crate::request::Call;
+
+impl Serving for Gate {
+    fn workspace(&self) -> Option<&Arc<str>> {
+        Gate::workspace(self)
+    }
+
+    fn find<'a>(&'a self, caller: &'a Caller, tool: &'a str) -> BoxFuture<'a, Result<Arc<Offered>, Refusal>> {
+        Gate::find(self, caller, tool).boxed()
+    }
+
+    fn take<'a, 'c: 'a>(
+        &'a self,
+        caller: &'a Caller,
+        call: &'a mut Call<'c>,
+        job: &'a JobId,
+        keep: Keep<'a>,
+    ) -> BoxFuture<'a, Result<Job, Failure>> {
+        self.take_as_job(caller, call, job, keep).boxed()
+    }
+
+    fn call<'a>(&'a self, caller: &'a Caller, call: Call<'a>) -> BoxFuture<'a, Result<Outcome, Failure>> {
+        Gate::call(self, caller, call).boxed()
+    }
+}
 
 impl Gate {
     /// Judges a call by what is in force now, and has it kept as the job of this id. It is judged again when it starts, where
@@ -21,13 +48,13 @@ impl Gate {
     ///
     /// # Errors
     /// It is refused, or cannot be kept.
-    pub(crate) async fn take<T>(
+    async fn take_as_job(
         &self,
         caller: &Caller,
         call: &mut Call<'_>,
         job: &JobId,
-        keep: impl AsyncFnOnce(Arc<Offered>) -> Result<T, Refusal>,
-    ) -> Result<T, Failure> {
+        keep: Keep<'_>,
+    ) -> Result<Job, Failure> {
         if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
             CallSpan::turned_away(&self.telemetry, RATE, &refusal);
             return Err(refusal.into());
@@ -53,7 +80,7 @@ impl Gate {
             verdict?;
             keep(candidate.offered).await.map_err(Failure::from)
         };
-        let taken: Result<T, Failure> = taken.await;
+        let taken: Result<Job, Failure> = taken.await;
         match taken {
             Ok(taken) => {
                 record.accepted();
