@@ -65,7 +65,8 @@ impl Banner {
             },
             offer: {
                 let connecting = names(true);
-                let built_in = built_in(&settings.tools, settings.budgets, !connecting.is_empty());
+                let has_others = !connecting.is_empty() || !settings.manifests.tools.is_empty();
+                let built_in = built_in(&settings.tools, settings.budgets, has_others);
                 offer(built_in, &connecting, &names(false))
             },
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
@@ -103,9 +104,9 @@ To connect an agent, run or paste:
     )
 }
 
-/// How many tools of our own are listed. Those that read results on wait for servers, which have long ones.
-fn built_in(sets: &[Set], budgets: Budgets, has_servers: bool) -> usize {
-    let sets = sets.iter().copied().filter(|set| has_servers || *set != Set::Results);
+/// How many tools of our own are listed. Those that read artifacts wait for tools of others, which make them.
+fn built_in(sets: &[Set], budgets: Budgets, has_others: bool) -> usize {
+    let sets = sets.iter().copied().filter(|set| has_others || *set != Set::Artifacts);
     tools::all(&sets.collect::<Vec<_>>(), budgets).len()
 }
 
@@ -236,8 +237,9 @@ mod tests {
 
     #[test]
     fn the_offer_in_a_few_words() {
-        for (has_servers, expected) in [(false, 3), (true, 4)] {
-            assert_eq!(built_in(&Set::ALL, Budgets::default(), has_servers), expected);
+        let sets = [Set::Workspace, Set::Artifacts];
+        for (has_others, expected) in [(false, 3), (true, 5)] {
+            assert_eq!(built_in(&sets, Budgets::default(), has_others), expected);
         }
         assert_eq!(offer(3, &[], &[]), "3 built in");
         assert_eq!(offer(0, &[], &["a".into()]), "0 built in; disabled: a");
