@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tool_api::{ArgumentsFault, CallId, Sandboxed, ToolError};
 
 use crate::clock::time;
-use crate::dry_run::PlanFault;
-use crate::repeats::RequestFault;
+use crate::plan_fault::PlanFault;
+use crate::request_fault::RequestFault;
 use crate::schema::Violation;
 use crate::seal::StateFault;
 

@@ -28,6 +28,7 @@ mod redaction;
 mod refusal_limit;
 mod repeats;
 mod request;
+mod request_fault;
 mod result;
 mod result_limit;
 mod round_trip;
@@ -55,8 +56,9 @@ pub use checks::{
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
 pub use meta::meta_keys;
-pub use repeats::{ANSWER_BYTES_MAX, REMEMBERED_MS, REQUEST_ID_BYTES_MAX, RequestFault};
+pub use repeats::{ANSWER_BYTES_MAX, REMEMBERED_MS, REQUEST_ID_BYTES_MAX};
 pub use request::{Call, HeaderCheck, OfJob};
+pub use request_fault::RequestFault;
 pub use result::RESULT_BYTES_MAX;
 pub use result_limit::{NoLimit, ResultLimit, TOKEN_BYTES};
 pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};

@@ -18,6 +18,7 @@ use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::kept_result;
 use crate::key_ring::{Ages, KEY_ID_BYTES, KeyRing};
+use crate::request_fault::RequestFault;
 
 /// Longest request id, in bytes.
 pub const REQUEST_ID_BYTES_MAX: usize = 128;
@@ -41,46 +42,6 @@ const AGES: Ages = Ages { seals_ms: REMEMBERED_MS, opens_ms: 2 * REMEMBERED_MS }
 const RUNNING: u8 = 0;
 const ANSWERED: u8 = 1;
 const NOT_KEPT: u8 = 2;
-
-/// Why a call with a request id does not run.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RequestFault {
-    /// The id was another call's.
-    #[error("another call has had this request id within a day; send an id of its own with each call")]
-    Conflict,
-    /// The same call runs.
-    #[error("the call of this request id is still running; ask again later")]
-    InProgress,
-    /// The same call began, and its end is not known here.
-    #[error(
-        "the call of this request id was begun, and nobody here knows what came of it: another process runs it, or ended \
-         before it did. It is not run again; see what it has done, and send it with another id if it is to run"
-    )]
-    Interrupted,
-    /// The same call has ended, and its answer is not there.
-    #[error(
-        "the call of this request id has ended, and its answer was too long to be kept; it is not run again"
-    )]
-    NotKept,
-    /// It cannot be noted, and what cannot be noted does not run.
-    #[error(
-        "the request id cannot be kept, so the call does not run: {0}; try again later, or without an id"
-    )]
-    Unavailable(String),
-}
-
-impl RequestFault {
-    /// The stable code.
-    pub fn code(&self) -> &'static str {
-        match self {
-            RequestFault::Conflict => "request_conflict",
-            RequestFault::InProgress => "in_progress",
-            RequestFault::Interrupted => "interrupted",
-            RequestFault::NotKept => "answer_not_kept",
-            RequestFault::Unavailable(_) => "requests_unavailable",
-        }
-    }
-}
 
 /// Remembers request ids.
 pub(crate) struct Repeats {

@@ -10,6 +10,7 @@ mod artifacts;
 mod channel;
 mod cors;
 mod detached;
+mod door;
 mod endpoint;
 mod event_log;
 mod events;
@@ -54,6 +55,7 @@ pub use crate::config::MCP_PATH as PATH;
 use crate::identity::Identity;
 use crate::{Administration, Config, Server, Workspaces, accept};
 use answer::{Answer, Answered};
+use door::Door;
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind, check};
 use named::Named;
@@ -67,18 +69,6 @@ const DRAIN_MAX: Duration = Duration::from_secs(1);
 
 /// Operations of the administration at a time: some go through all of the audit log.
 const OPERATIONS_AT_ONCE_MAX: usize = 2;
-
-/// Where requests come in.
-struct Door {
-    /// The default workspace, and what is there once for all.
-    endpoint: Arc<Endpoint>,
-    /// The others.
-    named: Named,
-    administration: Arc<dyn Administration>,
-    operations: Arc<Semaphore>,
-    /// The start.
-    since: Instant,
-}
 
 /// Serves those whom `identity` knows until `shutdown` resolves, then lets open requests finish for a moment: `server` at
 /// [`PATH`], and behind it `workspaces` by their names, and what `administration` does.

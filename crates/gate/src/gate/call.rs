@@ -37,7 +37,7 @@ use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
 use crate::redaction;
-use crate::repeats::{Known, Ticket};
+use crate::repeats::Ticket;
 use crate::request::Call;
 use crate::result;
 use crate::ruleset::Ruleset;
@@ -126,11 +126,11 @@ impl Gate {
         let found = self.find_target(caller, call, ruleset).await?;
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
-        if call.request_id.is_some() && call.input.is_none() {
-            match Box::pin(self.known(caller, call, record)).await? {
-                Known::Answer(answer) => return Ok(Admission::Repeat(answer)),
-                Known::Nothing(new) => *ticket = Some(new),
-            }
+        if call.request_id.is_some()
+            && call.input.is_none()
+            && let Some(answer) = Box::pin(self.known(caller, call, (ticket, record))).await?
+        {
+            return Ok(Admission::Repeat(answer));
         }
         self.check_headers(id, call, &found, &arguments.bytes()).await?;
         let (found, arguments) = match found.offered.definition().listing.stands_for() {
@@ -181,13 +181,10 @@ impl Gate {
             Box::pin(self.begin(ticket, record)).await?;
         }
 
-        let own = candidate.content.meta.as_ref();
-        let meta = record.onward(meta::onward(call.meta.take(), own, is_asked));
+        let meta = record.onward(meta::onward(call.meta.take(), candidate.content.meta.as_ref(), is_asked));
         let Candidate {
             caller, offered, target, action, origin, content, judgement, original: changed, ..
         } = candidate;
-        let rewritten = changed.map(|_| content.arguments.bytes());
-        let arguments = original;
         Ok(Admission::Run(Box::new(Admitted {
             identity: Identity {
                 id,
@@ -196,8 +193,8 @@ impl Gate {
                 action,
                 target,
                 origin,
-                arguments,
-                rewritten,
+                arguments: original,
+                rewritten: changed.map(|_| content.arguments.bytes()),
                 approval,
             },
             key: found.key,

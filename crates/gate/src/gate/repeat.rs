@@ -8,28 +8,35 @@ use super::Gate;
 use crate::failure::{Failure, Refusal};
 use crate::meta::Meta;
 use crate::record_scope::RecordScope;
-use crate::repeats::{Known, RequestFault, Ticket};
+use crate::repeats::{Known, Ticket};
 use crate::request::Call;
+use crate::request_fault::RequestFault;
 
 /// What the record says of a call that has run before.
 const STEP: &str = "repeat";
 
 impl Gate {
-    /// What is known of a call that bears a request id.
+    /// What came of a call that bears a request id, if it has run before; or else its ticket.
     pub(super) async fn known(
         &self,
         caller: &Caller,
         call: &Call<'_>,
-        record: &mut RecordScope<'_>,
-    ) -> Result<Known, Failure> {
+        (ticket, record): (&mut Option<Box<Ticket>>, &mut RecordScope<'_>),
+    ) -> Result<Option<Box<Result<Outcome, Failure>>>, Failure> {
         let id = call.request_id.as_deref().unwrap_or_default();
         let workspace = self.files.path().to_string_lossy();
         let known = self.repeats.look_up((caller, &workspace), id, hash_of(call, record)).await;
         let known = known.map_err(|fault| refused(fault, record))?;
-        if let Known::Answer(_) = known {
-            record.verdict(STEP, Ok(()));
+        match known {
+            Known::Nothing(new) => {
+                *ticket = Some(new);
+                Ok(None)
+            }
+            Known::Answer(answer) => {
+                record.verdict(STEP, Ok(()));
+                Ok(Some(answer))
+            }
         }
-        Ok(known)
     }
 
     /// Does `work` once for a request id, such as taking a call as a job, and gives the word that came of it, be it done now

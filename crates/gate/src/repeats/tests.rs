@@ -1,3 +1,5 @@
+//! What a caller is told who sends a call again, from one process or several.
+
 use std::cell::Cell;
 
 use bytes::Bytes;

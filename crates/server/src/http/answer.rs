@@ -29,6 +29,14 @@ pub(super) fn json(status: StatusCode, frame: Vec<u8>) -> Answer {
     whole(status, JSON, frame)
 }
 
+/// An answer that is another one each time.
+pub(super) fn fresh(value: &impl serde::Serialize) -> Answer {
+    let text = serde_json::to_vec(value).expect("answers have text for keys");
+    let mut answer = json(StatusCode::OK, text);
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer
+}
+
 /// A JSON-RPC error about the request as a whole.
 pub(super) fn error(status: StatusCode, id: Option<&Id>, error: &WireError) -> Answer {
     let mut frame = Vec::new();

@@ -5,9 +5,12 @@
 //! workspace has the name of a route.
 
 mod audit;
+mod auditors;
 mod health;
 mod invoke;
+mod invoked;
 mod jobs;
+mod operations;
 mod posted;
 mod query;
 mod rules;
@@ -18,22 +21,17 @@ mod verdict;
 
 use gate::Caller;
 use hyper::body::Incoming;
-use hyper::header::HeaderValue;
 use hyper::{Method, Request, StatusCode};
-use serde_json::Value;
 
-use super::answer::{self, Answer, Answered};
-use super::problem::Problem;
-use super::{Door, PATH, head};
-use crate::administration::{OperationFault, OperationFaultKind};
+use super::answer::{self, Answered};
+use super::door::Door;
+use super::head;
+use crate::config::MCP_PATH;
 use crate::workspaces::check_workspace_name;
 use jobs::Act;
 
 /// The description of all routes (OpenAPI 3.1).
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
-
-/// Lets a caller see the records of all, and how calls are judged.
-const AUDIT_SCOPE: &str = "audit:read";
 
 /// What stands at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +103,7 @@ impl<'p> Route<'p> {
 
 /// What a path stands for; nothing if it is none of ours.
 pub(super) fn place(path: &str) -> Option<Place<'_>> {
-    let path = path.strip_prefix(PATH)?.strip_prefix('/')?;
+    let path = path.strip_prefix(MCP_PATH)?.strip_prefix('/')?;
     if let Some(route) = Route::of(path) {
         return Some(Place { workspace: None, route });
     }
@@ -145,65 +143,6 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Validate, &Method::POST) => validate::handle(door, endpoint, &caller, body).await,
         _ => Ok(answer::not_allowed(route.methods())),
     }
-}
-
-/// Has an operation done where it may wait for the disk.
-async fn perform(
-    door: &Door,
-    operation: &'static str,
-    input: Value,
-    caller: &Caller,
-) -> Result<Value, Problem> {
-    let (administration, caller) = (door.administration.clone(), caller.clone());
-    on_disk(door, move || administration.perform(operation, input, &caller))
-        .await?
-        .map_err(|fault| problem(&fault))
-}
-
-/// Does what waits for the disk on another thread, a few at a time.
-async fn on_disk<T: Send + 'static>(
-    door: &Door,
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let ending = || Problem::new(StatusCode::SERVICE_UNAVAILABLE, "the program is ending; try again");
-    let turn = door.operations.clone().acquire_owned().await.map_err(|_| ending())?;
-    let done = tokio::task::spawn_blocking(move || {
-        let done = work();
-        drop(turn);
-        done
-    });
-    done.await.map_err(|_| ending())
-}
-
-fn problem(fault: &OperationFault) -> Problem {
-    let status = match fault.kind {
-        OperationFaultKind::Misused => StatusCode::BAD_REQUEST,
-        OperationFaultKind::Unknown => StatusCode::NOT_FOUND,
-        OperationFaultKind::Refused => StatusCode::FORBIDDEN,
-        OperationFaultKind::Failed => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    Problem::new(status, fault.message.clone()).with_code(fault.code.clone())
-}
-
-/// Refuses what is for those who look after others' calls.
-fn check_may_audit(caller: &Caller, what: &str) -> Result<(), Problem> {
-    match caller.scopes().contains(AUDIT_SCOPE) {
-        true => Ok(()),
-        false => Err(scope_denied(what)),
-    }
-}
-
-fn scope_denied(what: &str) -> Problem {
-    let why = format!("{what} takes the scope {AUDIT_SCOPE}, which owners, maintainers and auditors have");
-    Problem::new(StatusCode::FORBIDDEN, why).with_code("scope_denied")
-}
-
-/// An answer that is another one each time.
-fn fresh(value: &impl serde::Serialize) -> Answer {
-    let text = serde_json::to_vec(value).expect("answers have text for keys");
-    let mut answer = answer::json(StatusCode::OK, text);
-    answer.headers_mut().insert(hyper::header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer
 }
 
 #[cfg(test)]

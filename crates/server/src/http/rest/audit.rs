@@ -5,11 +5,12 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::Door;
-use super::super::answer::Answered;
+use super::super::answer::{Answered, fresh};
+use super::super::door::Door;
 use super::super::problem::Problem;
+use super::auditors::{AUDIT_SCOPE, scope_denied};
+use super::operations::perform;
 use super::query::Query;
-use super::{AUDIT_SCOPE, fresh, perform, scope_denied};
 
 /// Most records in one page.
 const PAGE_MAX: u64 = 1_000;

@@ -3,10 +3,9 @@
 use gate::Caller;
 use serde_json::json;
 
-use super::super::Door;
-use super::super::answer::Answered;
+use super::super::answer::{Answered, fresh};
+use super::super::door::Door;
 use super::super::endpoint::Endpoint;
-use super::fresh;
 use super::query::Query;
 use crate::OURSELVES;
 

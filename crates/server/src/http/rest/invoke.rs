@@ -11,23 +11,24 @@ use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
 use gate::jobs::Wants;
 use gate::{
-    Call, Caller, Client, Earnest, Failure, Listener, Outcome, REQUEST_ID_BYTES_MAX, Refusal, approvals,
+    Call, Caller, Client, Earnest, Failure, Listener, REQUEST_ID_BYTES_MAX, Refusal, approvals,
 };
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use wire::{HTTP_BODY_BYTES_MAX, Revision};
+use wire::HTTP_BODY_BYTES_MAX;
 
-use super::super::answer::{self, Answer, Answered};
+use super::super::answer::{self, Answered};
 use super::super::detached::Detached;
 use super::super::endpoint::Endpoint;
 use super::super::head::TakesEvents;
 use super::super::problem::Problem;
+use super::invoked::{Invoked, Metadata, result_of};
 use super::posted;
 use super::verdict::{self, Word};
 use super::{jobs, streamed};
-use crate::{Server, outcome_json};
+use crate::Server;
 
 /// How a body looks.
 const SAMPLE: &str = r#"{"tool_id":"workspace_read","arguments":{"path":"a.txt"}}"#;
@@ -61,30 +62,6 @@ enum Mode {
     Async,
     /// The answer is a stream of events: what the call tells while it runs, and what came of it.
     Stream,
-}
-
-/// What is answered.
-#[derive(Serialize)]
-pub(super) struct Invoked {
-    request_id: Arc<str>,
-    status: Word,
-    /// As `toolcrib tools call --json` prints it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<Box<RawValue>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<Problem>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    job_id: Option<String>,
-    metadata: Metadata,
-}
-
-/// What is told of the call besides.
-#[derive(Serialize)]
-struct Metadata {
-    tool_id: String,
-    started_at: String,
-    completed_at: String,
-    duration_ms: u64,
 }
 
 /// Answers an invocation.
@@ -229,12 +206,6 @@ async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
     }
 }
 
-/// The result object of a call, for programs.
-pub(super) fn result_of(outcome: &Outcome) -> Option<Box<RawValue>> {
-    let text = outcome_json(Revision::LATEST_LEGACY, outcome);
-    RawValue::from_string(String::from_utf8(text).ok()?).ok()
-}
-
 fn checked(id: String) -> Result<String, Problem> {
     match (1..=REQUEST_ID_BYTES_MAX).contains(&id.len()) {
         true => Ok(id),
@@ -266,19 +237,4 @@ fn into_bytes(value: Box<RawValue>) -> Bytes {
 fn now() -> String {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     approvals::time(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
-}
-
-impl Invoked {
-    /// As JSON text.
-    pub(super) fn text(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("texts, numbers and JSON are JSON")
-    }
-
-    fn answer(&self) -> Answer {
-        let done = if self.job_id.is_some() { StatusCode::ACCEPTED } else { StatusCode::OK };
-        let status = self.error.as_ref().map_or(done, Problem::status);
-        let mut answer = answer::json(status, self.text());
-        self.error.iter().for_each(|problem| problem.mark(&mut answer));
-        answer
-    }
 }

@@ -13,14 +13,15 @@ use serde_json::{Value, json};
 use wire::http::LAST_EVENT_ID;
 use wire::param_headers::HeaderText;
 
-use super::super::answer::{self, Answer, Answered};
+use super::super::answer::{self, Answer, Answered, fresh};
 use super::super::endpoint::Endpoint;
 use super::super::events::events as body;
 use super::super::head;
 use super::super::problem::Problem;
-use super::invoke::result_of;
+use super::auditors::{AUDIT_SCOPE, scope_denied};
+use super::invoked::result_of;
 use super::query::Query;
-use super::{AUDIT_SCOPE, fresh, scope_denied, streamed, verdict};
+use super::{streamed, verdict};
 
 /// Most jobs in one page.
 const PAGE_MAX: u64 = 200;

@@ -4,11 +4,12 @@ use gate::Caller;
 use hyper::body::Incoming;
 use serde_json::Value;
 
-use super::super::Door;
-use super::super::answer::Answered;
+use super::super::answer::{Answered, fresh};
+use super::super::door::Door;
 use super::super::endpoint::Endpoint;
+use super::auditors::check_may_audit;
+use super::operations::perform;
 use super::posted::{self, BODY_BYTES_MAX};
-use super::{check_may_audit, fresh, perform};
 
 /// How a body looks.
 const SAMPLE: &str = r#"{"tool":"workspace_read","arguments":{"path":".env"}}"#;

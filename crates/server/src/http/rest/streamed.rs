@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 use super::super::answer::{self, Answer};
 use super::super::events::events;
-use super::invoke::Invoked;
+use super::invoked::Invoked;
 
 /// Events that may wait for a slow reader.
 const WAITING_MAX: usize = 64;

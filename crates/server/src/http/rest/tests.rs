@@ -1,3 +1,5 @@
+//! Paths, and that what is described is what is there.
+
 use std::collections::BTreeSet;
 
 use serde_json::json;

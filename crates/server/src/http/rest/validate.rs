@@ -7,12 +7,13 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::super::Door;
-use super::super::answer::Answered;
+use super::super::answer::{Answered, fresh};
+use super::super::door::Door;
 use super::super::endpoint::Endpoint;
 use super::super::problem::Problem;
+use super::operations::on_disk;
 use super::posted::{self, BODY_BYTES_MAX};
-use super::{fresh, on_disk, verdict};
+use super::verdict;
 
 /// How a body looks.
 const SAMPLE: &str = r#"{"tool_id":"workspace_read","arguments":{"path":"a.txt"}} or {"manifest":{…}}"#;

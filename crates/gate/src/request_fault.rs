@@ -1,0 +1,41 @@
+//! `RequestFault`: why a call with a request id does not run.
+
+/// Why a call with a request id does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestFault {
+    /// The id was another call's.
+    #[error("another call has had this request id within a day; send an id of its own with each call")]
+    Conflict,
+    /// The same call runs.
+    #[error("the call of this request id is still running; ask again later")]
+    InProgress,
+    /// The same call began, and its end is not known here.
+    #[error(
+        "the call of this request id was begun, and nobody here knows what came of it: another process runs it, or ended \
+         before it did. It is not run again; see what it has done, and send it with another id if it is to run"
+    )]
+    Interrupted,
+    /// The same call has ended, and its answer is not there.
+    #[error(
+        "the call of this request id has ended, and its answer was too long to be kept; it is not run again"
+    )]
+    NotKept,
+    /// It cannot be noted, and what cannot be noted does not run.
+    #[error(
+        "the request id cannot be kept, so the call does not run: {0}; try again later, or without an id"
+    )]
+    Unavailable(String),
+}
+
+impl RequestFault {
+    /// The stable code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            RequestFault::Conflict => "request_conflict",
+            RequestFault::InProgress => "in_progress",
+            RequestFault::Interrupted => "interrupted",
+            RequestFault::NotKept => "answer_not_kept",
+            RequestFault::Unavailable(_) => "requests_unavailable",
+        }
+    }
+}
