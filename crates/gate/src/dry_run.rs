@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use audit::Hash;
 use policy::Caller;
-use sandbox::confine::{Change, Changes, Content, What};
+use sandbox::confine::Changes;
+use sandbox::{Change, Content, What};
 use serde::{Deserialize, Serialize};
 use store::{Content as CellContent, Kind, Store, StoreError, replace};
 use tool_api::{Block, Effect, Need, Outcome, Payload, Planned};
@@ -14,6 +15,7 @@ use tool_api::{Block, Effect, Need, Outcome, Payload, Planned};
 use crate::admitted::Identity;
 use crate::failure::{Failure, Refusal};
 use crate::offer::Offered;
+use crate::plan_fault::PlanFault;
 
 /// The longest diff that a result holds, in bytes.
 const DIFF_BYTES_MAX: usize = 64 * 1024;
@@ -87,35 +89,6 @@ struct PlannedFile {
 pub(crate) struct Plans {
     store: Arc<dyn Store>,
     clock: fn() -> i64,
-}
-
-/// Why a plan is not followed.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum PlanFault {
-    /// None of this hash is known.
-    #[error(
-        "there is no dry run of this call with this `plan_hash`, or it is older than an hour; make one first"
-    )]
-    Unknown,
-    /// The files are others by now.
-    #[error(
-        "`{0}` has changed since the dry run, so what was shown is not what would happen; make another one"
-    )]
-    Outdated(String),
-    /// They cannot be looked up, and what cannot be checked is not done.
-    #[error("the dry runs that were made cannot be looked up, so this call is not made: {0}")]
-    Unavailable(String),
-}
-
-impl PlanFault {
-    /// The stable code.
-    pub fn code(&self) -> &'static str {
-        match self {
-            PlanFault::Unknown => "unknown_plan",
-            PlanFault::Outdated(_) => "plan_outdated",
-            PlanFault::Unavailable(_) => "plans_unavailable",
-        }
-    }
 }
 
 impl Plans {
@@ -206,7 +179,7 @@ pub(crate) fn call_hash_of(caller: &Caller, offered: &Offered, arguments: &[u8])
 }
 
 fn plan_hash(call: Hash, changes: &Changes) -> Hash {
-    let content = |content: &Option<sandbox::confine::Content>| {
+    let content = |content: &Option<Content>| {
         content.as_ref().map(|it| format!("{:o} {}", it.mode, it.sha256)).unwrap_or_default()
     };
     let of = |change: &Change| {

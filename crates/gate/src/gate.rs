@@ -1,10 +1,12 @@
 //! The gate itself: what it is made of, and what others may ask it. A call's way through it is in `gate/call.rs`.
 
+mod admitting;
 mod artifact;
 mod call;
 mod dry_run;
 mod in_place;
 mod in_run;
+mod jobs_of;
 mod repeat;
 
 use std::sync::Arc;

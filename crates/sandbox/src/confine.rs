@@ -38,7 +38,7 @@ mod trial;
 mod wide;
 mod workspace;
 
-pub use aside::{Aside, Change, Changes, Content, What};
+pub use aside::{Aside, Changes};
 pub use beyond::{NotBeyond, beyond};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};

@@ -5,6 +5,7 @@
 //! asks here. Whether something *may* be done is decided elsewhere, before these functions are called.
 
 mod browser;
+mod change;
 pub mod confine;
 pub mod egress;
 mod files;
@@ -19,6 +20,7 @@ pub mod text_file;
 mod words;
 
 pub use browser::{BrowserError, open_browser};
+pub use change::{Change, Content, What};
 pub use files::{
     Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
     ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX, Writable, Written,

@@ -4,7 +4,8 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sandbox::confine::{Aside, Change, Changes};
+use sandbox::Change;
+use sandbox::confine::{Aside, Changes};
 
 /// Takes the changes of one call. A tool that changes files itself tells what it would change; programs write aside.
 #[derive(Debug, Default)]

@@ -46,8 +46,9 @@ pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
 pub use sandboxed::Sandboxed;
 pub use secrets::Secrets;
 // What a tool meets when it uses `Context::process`.
+pub use sandbox::Change;
 pub use sandbox::Exit;
-pub use sandbox::confine::{Change, Limit};
+pub use sandbox::confine::Limit;
 // And `Context::files`.
 pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
 pub use tool::{AnyTool, Tool, builtin};

@@ -17,13 +17,11 @@ use std::sync::Arc;
 use audit::Hash;
 use bytes::Bytes;
 use policy::Caller;
-use tool_api::{
-    Arguments, ArgumentsFault, CallId, Client, DryRun, JOB_RESULT, JOB_WAIT, Listener, Need, Origin, Outcome,
-    ToolError,
-};
+use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
 
 use super::Gate;
-use crate::admitted::{Admitted, Identity, Ran};
+use super::admitting::{Identified, admitted};
+use crate::admitted::{Admitted, Ran};
 use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
@@ -32,7 +30,6 @@ use crate::dry_run::Earnest;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::find::{self, Found};
 use crate::hands::Hands;
-use crate::jobs::OfCaller;
 use crate::large::INLINE_BYTES_MAX;
 use crate::meta::{self, Meta};
 use crate::record_scope::{PASS, RecordScope};
@@ -182,29 +179,8 @@ impl Gate {
         }
 
         let meta = record.onward(meta::onward(call.meta.take(), candidate.content.meta.as_ref(), is_asked));
-        let Candidate {
-            caller, offered, target, action, origin, content, judgement, original: changed, ..
-        } = candidate;
-        Ok(Admission::Run(Box::new(Admitted {
-            identity: Identity {
-                id,
-                caller,
-                offered,
-                action,
-                target,
-                origin,
-                arguments: original,
-                rewritten: changed.map(|_| content.arguments.bytes()),
-                approval,
-            },
-            key: found.key,
-            arguments: content.arguments,
-            meta,
-            input: brought.input,
-            decision: judgement.decision,
-            obeyed: judgement.obeyed,
-            on_result: judgement.on_result,
-        })))
+        let (arguments, input) = (Identified { id, original, approval }, brought.input);
+        Ok(Admission::Run(admitted(candidate, arguments, (found.key, meta, input))))
     }
 
     async fn run(
@@ -251,14 +227,6 @@ impl Gate {
         // Its server may have been started for this call.
         record.lives_in(offered.tool().sandboxed());
         ran
-    }
-
-    /// The jobs of the caller, for the few tools that wait for them.
-    fn jobs_of(&self, identity: &Identity) -> Option<Arc<dyn tool_api::Jobs>> {
-        let definition = identity.offered.definition();
-        let waits = matches!(definition.name.as_str(), JOB_WAIT | JOB_RESULT);
-        let jobs = self.jobs().filter(|_| waits && definition.origin == Origin::BuiltIn)?;
-        Some(Arc::new(OfCaller { jobs: jobs.clone(), caller: identity.caller.clone() }))
     }
 
     async fn finish(

@@ -11,8 +11,9 @@ use tool_api::{CallId, Change, DryRun, Outcome};
 use super::Gate;
 use crate::admitted::Ran;
 use crate::candidate::Candidate;
-use crate::dry_run::{self, Earnest, Found, PlanFault};
+use crate::dry_run::{self, Earnest, Found};
 use crate::failure::{Failure, Internal, Refusal};
+use crate::plan_fault::PlanFault;
 
 impl Gate {
     /// Lets a call pass that can be made as it wants to be.

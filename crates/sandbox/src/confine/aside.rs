@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::order::{ASIDE, OrderedMount};
-pub use changes::{Change, Changes, Content, What};
+pub use changes::Changes;
 
 /// What lies over the workspace.
 pub(super) const UPPER: &str = "upper";

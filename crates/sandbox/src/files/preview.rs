@@ -6,7 +6,7 @@ use super::error::FileError;
 use super::inside::Inside;
 use super::root::Root;
 use super::write::{Expect, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE};
-use crate::confine::{Change, Content, What};
+use crate::change::{Change, Content, What};
 
 impl Root {
     /// What [`Root::write`] would do with the same words, even if that is nothing, through a handle that may write. It

@@ -93,7 +93,10 @@ async fn an_invocation_is_one_call_and_says_how_it_ended() {
         (json!({ "tool_id": "echo", "arguments": "hi" }), "400 error invalid_arguments"),
         (json!({ "tool_id": "juggle" }), "404 error tool_not_found"),
         (json!({ "tool_id": "fail", "arguments": { "text": "a" } }), "422 error tool_failed"),
-        (json!({ "tool_id": "echo", "dry_run": true }), "400 error dry_run_unsupported"),
+        (
+            json!({ "tool_id": "echo", "arguments": { "text": "hi" }, "dry_run": true }),
+            "400 error dry_run_unsupported",
+        ),
         (json!({ "tool_id": "echo", "request_id": "" }), "400 - bad_request"),
         (json!({ "tool_id": "echo", "request_id": "x".repeat(129) }), "400 - bad_request"),
         (json!({ "tool_id": "echo", "mode": "later" }), "400 - bad_request"),

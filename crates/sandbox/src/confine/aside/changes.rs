@@ -7,7 +7,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use data_encoding::HEXLOWER;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fgetxattr, openat, openat2, readlinkat,
     statat,
@@ -15,11 +14,10 @@ use rustix::fs::{
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
+use crate::change::{Change, Content, SHOWN_BYTES_MAX, What, hex};
+
 /// Most changes that are told of one run; a build makes more, and nobody reads them.
 pub(super) const CHANGES_MAX: usize = 1_000;
-
-/// The longest file whose content is kept to be shown, in bytes.
-const SHOWN_BYTES_MAX: u64 = 1024 * 1024;
 
 /// All that is kept to be shown, in bytes.
 const SHOWN_IN_ALL_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -43,66 +41,6 @@ pub struct Changes {
     pub all: Vec<Change>,
     /// True if there are more than are told.
     pub is_cut: bool,
-}
-
-/// One file that would have changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// Below the workspace.
-    pub path: PathBuf,
-    /// What would have become of it.
-    pub what: What,
-    /// It as it is.
-    pub before: Option<Content>,
-    /// It as it would have been.
-    pub after: Option<Content>,
-}
-
-/// What becomes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
-    /// It is new.
-    Added,
-    /// Its content, its kind or its mode is another.
-    Changed,
-    /// It is gone.
-    Removed,
-}
-
-impl What {
-    /// In one word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            What::Added => "added",
-            What::Changed => "changed",
-            What::Removed => "removed",
-        }
-    }
-}
-
-/// What is in a file; of a link, where it leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// Whether it may be run, is a link, and the like: type and mode as the system has them.
-    pub mode: u32,
-    /// Its SHA-256, in hexadecimal digits; of a pipe or a device that of nothing.
-    pub sha256: String,
-    /// Itself, unless it is too long to be shown.
-    pub shown: Option<Vec<u8>>,
-}
-
-impl Content {
-    /// Of a file with this mode.
-    pub fn of_file(mode: u32, bytes: Vec<u8>) -> Content {
-        let mode = FileType::RegularFile.as_raw_mode() | (mode & 0o7777);
-        let sha256 = hex(Sha256::new_with_prefix(&bytes));
-        let shown = (bytes.len() as u64 <= SHOWN_BYTES_MAX).then_some(bytes);
-        Content { mode, sha256, shown }
-    }
-
-    fn is_same(&self, other: &Content) -> bool {
-        self.mode == other.mode && self.sha256 == other.sha256
-    }
 }
 
 impl Change {
@@ -261,10 +199,6 @@ impl Walk {
         self.shown_bytes += shown.len();
         Ok((hex(hash), is_short.then_some(shown)))
     }
-}
-
-fn hex(hash: Sha256) -> String {
-    HEXLOWER.encode(&hash.finalize())
 }
 
 /// An entry of a folder.

@@ -8,7 +8,8 @@ use std::time::Duration;
 use rustix::fs::FileType;
 use similar::{Algorithm, TextDiff};
 
-use super::changes::{CHANGES_MAX, Change, Changes, Content};
+use super::changes::{CHANGES_MAX, Changes};
+use crate::change::{Change, Content};
 
 /// Two long files that have nothing in common are shown as they are instead of being searched for longer.
 const TIME_MAX: Duration = Duration::from_millis(500);

@@ -10,9 +10,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
 use gate::jobs::Wants;
-use gate::{
-    Call, Caller, Client, Earnest, Failure, Listener, REQUEST_ID_BYTES_MAX, Refusal, approvals,
-};
+use gate::{Call, Caller, Client, Earnest, Failure, Listener, REQUEST_ID_BYTES_MAX, Refusal, approvals};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use serde::Deserialize;
