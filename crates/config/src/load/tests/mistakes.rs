@@ -19,7 +19,7 @@ env = { A = { envv = "TOKEN" } }
 level = "inof"
 "#,
         expect![[r#"
-            toolcrib.toml:2:1: unknown key `colour` in the file; its keys are approvals, artifacts, audit, experimental, identity, limits, log, mcp, policy, redaction, rules, sandbox, secrets, server, state, telemetry, tools, workspace, workspaces
+            toolcrib.toml:2:1: unknown key `colour` in the file; its keys are approvals, artifacts, audit, experimental, identity, jobs, limits, log, mcp, policy, redaction, rules, sandbox, secrets, server, state, telemetry, tools, workspace, workspaces
             toolcrib.toml:4:1: unknown key `bnd` in [server]; did you mean `bind`?
             toolcrib.toml:7:3: unknown key `per_secnd` in [limits.rate]; did you mean `per_second`?
             toolcrib.toml:9:1: unknown key `comand` in [mcp.git]; did you mean `command`?

@@ -1,5 +1,6 @@
 //! Paths, and that what is described is what is there.
 
+use serde_json::Value;
 use std::collections::BTreeSet;
 
 use serde_json::json;

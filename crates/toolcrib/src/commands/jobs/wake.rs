@@ -9,6 +9,7 @@ use gate::jobs::Job;
 use terminal::{Trouble, print, runtime};
 
 use crate::cli::Cli;
+use crate::commands::load::load;
 use crate::commands::start::{Asking, Log, start};
 
 /// Does `work`, which takes a job, and has the user's process run it.
@@ -31,7 +32,8 @@ pub(in crate::commands) fn submitted<E>(
 
 /// Has the process of this folder look for jobs, if the job is of this folder.
 pub(super) fn wake(cli: &Cli, job: &Job) -> Result<(), Trouble> {
-    let loaded = start(cli, Log::Quiet, Asking::Nobody)?;
+    // The command has begun its log already.
+    let loaded = load(cli)?;
     if *job.workspace == *loaded.settings.workspace.to_string_lossy() {
         runtime::run(call_process(cli, &loaded))?;
     }
