@@ -27,6 +27,7 @@ mod named;
 mod outbound;
 mod post;
 mod problem;
+mod response;
 mod rest;
 mod sessions;
 mod streams;

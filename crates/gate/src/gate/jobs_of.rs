@@ -1,8 +1,9 @@
-//! The hand of the few tools that wait for jobs.
+//! Which calls may be jobs here, who can wait for one, and the hand of the few tools that do.
 
 use std::sync::Arc;
 
-use tool_api::{JOB_RESULT, JOB_WAIT, Origin};
+use policy::Caller;
+use tool_api::{Definition, JOB_RESULT, JOB_WAIT, Origin};
 
 use super::Gate;
 use crate::admitted::Identity;
@@ -15,5 +16,17 @@ impl Gate {
         let waits = matches!(definition.name.as_str(), JOB_WAIT | JOB_RESULT);
         let jobs = self.jobs().filter(|_| waits && definition.origin == Origin::BuiltIn)?;
         Some(Arc::new(OfCaller { jobs: jobs.clone(), caller: identity.caller.clone() }))
+    }
+
+    /// Whether a call of this tool may be a job here.
+    pub fn may_be_job(&self, definition: &Definition) -> bool {
+        self.jobs().is_some_and(|jobs| jobs.may_become(definition.name.as_str()))
+    }
+
+    /// Whether a caller that knows no tasks can wait for a job of theirs.
+    pub fn may_wait_for_jobs(&self, caller: &Caller) -> bool {
+        let offer = self.catalog().offer();
+        let waits = offer.get(JOB_WAIT).filter(|tool| tool.definition().origin == Origin::BuiltIn);
+        waits.is_some_and(|tool| self.may_see(caller, tool))
     }
 }

@@ -4,13 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
 use policy::Caller;
-use tool_api::{Definition, JOB_RESULT, JOB_WAIT, JobSeen, Origin, Outcome, ToolError};
+use tool_api::{JOB_RESULT, JOB_WAIT, JobSeen, Outcome, ToolError};
 
 use super::{Job, Jobs};
 use crate::failure::Failure;
-use crate::gate::Gate;
-use futures_util::future::BoxFuture;
 
 impl Jobs {
     /// Whether a call of this tool may be a job. Waiting for one is none.
@@ -31,20 +30,6 @@ impl Jobs {
     /// How long a client waits for a call before it goes on as a job; nothing if it waits for the end.
     pub fn patience(&self) -> Option<Duration> {
         self.config().after.map(|after| after.0)
-    }
-}
-
-impl Gate {
-    /// Whether a call of this tool may be a job here.
-    pub fn may_be_job(&self, definition: &Definition) -> bool {
-        self.jobs().is_some_and(|jobs| jobs.may_become(definition.name.as_str()))
-    }
-
-    /// Whether a caller that knows no tasks can wait for a job of theirs.
-    pub fn may_wait_for_jobs(&self, caller: &Caller) -> bool {
-        let offer = self.catalog().offer();
-        let waits = offer.get(JOB_WAIT).filter(|tool| tool.definition().origin == Origin::BuiltIn);
-        waits.is_some_and(|tool| self.may_see(caller, tool))
     }
 }
 

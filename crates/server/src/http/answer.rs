@@ -1,6 +1,5 @@
 //! HTTP answers in the few forms this endpoint gives.
 
-use bytes::Bytes;
 use http_body_util::{Either, Full};
 use hyper::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
@@ -9,20 +8,10 @@ use wire::{Id, WireError, write};
 
 use super::events::Events;
 use super::problem::Problem;
-
-/// An answer of this endpoint: whole, or events as they come.
-pub(super) type Answer = Response<Either<Full<Bytes>, Events>>;
+pub(super) use super::response::{Answer, whole};
 
 /// An answer, or one that refuses what was asked.
 pub(super) type Answered = Result<Answer, Box<Answer>>;
-
-/// Bytes of this media type.
-pub(super) fn whole(status: StatusCode, kind: &'static str, bytes: impl Into<Bytes>) -> Answer {
-    let mut answer = Response::new(Either::Left(Full::new(bytes.into())));
-    *answer.status_mut() = status;
-    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
-    answer
-}
 
 /// One JSON-RPC message.
 pub(super) fn json(status: StatusCode, frame: Vec<u8>) -> Answer {

@@ -7,7 +7,7 @@ use hyper::header::{HeaderValue, RETRY_AFTER};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::answer::{self, Answer};
+use super::response::{Answer, whole};
 
 /// The media type.
 const KIND: &str = "application/problem+json";
@@ -86,7 +86,7 @@ impl Problem {
     /// As an answer.
     pub(super) fn answer(&self) -> Answer {
         let text = serde_json::to_vec(self).expect("texts and numbers are JSON");
-        let mut answer = answer::whole(self.status, KIND, text);
+        let mut answer = whole(self.status, KIND, text);
         self.mark(&mut answer);
         answer
     }
