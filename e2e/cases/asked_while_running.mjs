@@ -76,7 +76,8 @@ const asked = (port) =>
 /** What the record of the newest call says of its host at this port; it is written once the call is answered. */
 const recorded = (port) =>
   eventually(`a record with ${HOST}:${port}`, async () => {
-    const [host] = (await json("audit", "tail", "-n", "1")).hosts ?? [];
+    const { stdout } = await expectExit(0, ["audit", "tail", "-n", "1", "--json"], options);
+    const [host] = (stdout.trim() && JSON.parse(stdout).hosts) || [];
     return host?.host === `${HOST}:${port}` && host;
   });
 /** The call waits while `answer` is given. */

@@ -21,7 +21,14 @@ const manifest = {
   description: "Replaces one word by another in every text, and removes drafts.",
   scopes: ["write_workspace"],
   effect: "executes",
-  command: ["sh", "-c", 'cat >/dev/null; sed -i "s/$1/$2/" *.txt && rm -f draft && printf \'{{"done":true}}\'', "sh", "{old}", "{new}"],
+  command: [
+    "sh",
+    "-c",
+    'cat >/dev/null; sed -i "s/$1/$2/" *.txt && rm -f draft && printf \'{{"done":true}}\'',
+    "sh",
+    "{old}",
+    "{new}",
+  ],
   inputs: {
     type: "object",
     properties: { old: { type: "string" }, new: { type: "string" } },
@@ -55,7 +62,11 @@ await run({
     checkSame("another call's plan changes nothing", "one\n", text("a.txt"));
     await call(0, "workspace_write", write, "--plan", plan_hash);
     checkSame("the file", "two\n", text("a.txt"));
-    checkHolds("a plan that is outdated", (await call(3, "workspace_write", write, "--plan", plan_hash)).stderr, "`a.txt` has changed");
+    checkHolds(
+      "a plan that is outdated",
+      (await call(3, "workspace_write", write, "--plan", plan_hash)).stderr,
+      "`a.txt` has changed",
+    );
   },
 
   "what a program would change is shown, and done by its plan": async () => {
@@ -69,7 +80,11 @@ await run({
     check(existsSync(at("draft")), "the draft is there");
     const { plan_hash } = await planned("tidy_up", words);
     writeFileSync(at("b.txt"), "the cat and more\n");
-    checkHolds("a file has changed", (await call(3, "tidy_up", words, "--plan", plan_hash)).stderr, "`b.txt` has changed");
+    checkHolds(
+      "a file has changed",
+      (await call(3, "tidy_up", words, "--plan", plan_hash)).stderr,
+      "`b.txt` has changed",
+    );
     check(existsSync(at("draft")), "nothing was done");
     const again = await planned("tidy_up", words);
     await call(0, "tidy_up", words, "--plan", again.plan_hash);
@@ -80,15 +95,29 @@ await run({
 
   "what changes nothing has no dry run": async () => {
     checkHolds("why", (await call(3, "workspace_read", { path: "a.txt" }, "--dry-run")).stderr, "there is no dry run");
-    checkHolds("an unknown plan", (await call(3, "tidy_up", { old: "a", new: "b" }, "--plan", "0")).stderr, "plan_hash");
+    checkHolds(
+      "an unknown plan",
+      (await call(3, "tidy_up", { old: "a", new: "b" }, "--plan", "0")).stderr,
+      "plan_hash",
+    );
   },
 
   "the audit log tells them apart": async () => {
-    const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
-    const records = JSON.parse(stdout).records ?? JSON.parse(stdout);
+    await call(0, "workspace_read", { path: "a.txt" });
+    const { stdout } = await expectExit(0, ["audit", "tail", "-n", "100", "--json"], options);
+    const records = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
     const dry = records.filter((record) => record.dry_run === "true");
     check(dry.length >= 5, "dry runs", dry.length);
-    check(records.some((record) => record.dry_run?.length === 64), "a call that follows a plan");
-    check(records.some((record) => record.dry_run === undefined), "any other");
+    check(
+      records.some((record) => record.dry_run?.length === 64),
+      "a call that follows a plan",
+    );
+    check(
+      records.some((record) => record.dry_run === undefined),
+      "any other",
+    );
   },
 });

@@ -11,7 +11,10 @@ import { expectExit, runToEnd } from "../support/toolcrib.mjs";
 
 const EXAMPLES = path.join(CHECKOUT, "examples", "tools");
 const MODULES = path.dirname(packageFile("jest", "."));
-const CARGO = realpathSync(execFileSync("rustup", ["which", "cargo"], { encoding: "utf8" }).trim());
+// Whoever runs the cases by Cargo says which one it is.
+const CARGO = realpathSync(
+  process.env.CARGO ?? execFileSync("rustup", ["which", "cargo"], { encoding: "utf8" }).trim(),
+);
 const RUFF = path.join(path.dirname(PYTHON), "ruff");
 
 const home = path.join(FOLDER, "home");

@@ -15,7 +15,7 @@ const RELATED = "io.modelcontextprotocol/related-task";
 const ENDED = ["completed", "failed", "cancelled"];
 const KNOWING = { [META.capabilities]: { elicitation: {}, extensions: { [TASKS]: {} } } };
 const AS_JOB = { "toolcrib/job": true };
-const SETS = '[tools]\noffer = ["workspace", "results", "jobs"]\n';
+const SETS = '[tools]\noffer = ["workspace", "artifacts", "jobs"]\n';
 
 const withoutTasks = async () => {
   const port = await freePort();
@@ -102,7 +102,11 @@ parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
   const again = await tasks.getTaskResult(taskId, schema);
   checkSame("whose it is", { taskId }, again._meta[RELATED]);
   const { tasks: all } = await tasks.listTasks();
-  check(all.some((task) => task.taskId === taskId && task.status === "completed"), "it in the list", all);
+  check(
+    all.some((task) => task.taskId === taskId && task.status === "completed"),
+    "it in the list",
+    all,
+  );
   const waiting = tasks.callToolStream({ ...args, arguments: { seconds: 600 } }, schema, { task: {} });
   const created = (await waiting.next()).value.task;
   checkSame("its end", "cancelled", (await tasks.cancelTask(created.taskId)).status);

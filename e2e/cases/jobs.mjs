@@ -30,7 +30,12 @@ const put = (id, script, more = {}) =>
       scopes: ["read_workspace"],
       effect: "writes",
       command: ["sh", "-c", script, "sh", "{word}"],
-      inputs: { type: "object", properties: { word: { type: "string" } }, required: ["word"], additionalProperties: false },
+      inputs: {
+        type: "object",
+        properties: { word: { type: "string" } },
+        required: ["word"],
+        additionalProperties: false,
+      },
       timeout_seconds: 600,
       ...more,
     }),
@@ -99,7 +104,8 @@ await run({
   "a job that runs is cancelled with its programs, twice as well as once": async () => {
     const job = await take("slow");
     await eventually("its programs to run", () => sleeping().length === 2);
-    for (let time = 0; time < 2; time += 1) checkSame("its state", "cancelled", (await json(0, "jobs", "cancel", job.id)).state);
+    for (let time = 0; time < 2; time += 1)
+      checkSame("its state", "cancelled", (await json(0, "jobs", "cancel", job.id)).state);
     await eventually("its programs to end", () => sleeping().length === 0);
     const waited = await runToEnd(["jobs", "wait", job.id], options);
     checkSame("the exit code", 1, waited.code);

@@ -165,11 +165,12 @@ await run({
     const telling = listing("telling", { tools: [tool("one")], instructions: "Use one before all else." });
     const config = configure({ upstreams: { telling: telling.table } });
     await expectExit(0, ["mcp", "test", "--config", config.file]);
-    const checkTold = ({ instructions, capabilities }) => {
+    const core = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
+    const checkTold = ({ instructions, capabilities }, tasks = core) => {
       const ours = ["a person's word", "[REDACTED:NAME]", "relative to the workspace"];
       checkHolds("the instructions", instructions ?? "none", ...ours, "telling_NAME", "Use one before all else.");
       const changes = { listChanged: true };
-      checkSame("the capabilities", { tools: changes, resources: changes }, capabilities);
+      checkSame("the capabilities", { tools: changes, resources: changes, ...tasks }, capabilities);
     };
     for (const spell of [["stdio", ALONE], ["stdio"]]) {
       const wire = await openWire(config, { revision: undefined, spell });
@@ -178,7 +179,8 @@ await run({
     }
     stopAtEnd(config);
     const wire = await openWire(config, { revision: undefined });
-    checkTold((await speakStdio(wire)("server/discover")).message.result);
+    const extension = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+    checkTold((await speakStdio(wire)("server/discover")).message.result, extension);
     await wire.end();
     const { url } = await serve(config);
     checkTold((await openSession(url)).result);

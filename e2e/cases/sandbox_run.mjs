@@ -68,7 +68,11 @@ for host, port in (("localhost", ${at}), ("example.org", 443)):
   },
 
   "a dry run changes nothing and says what would change": async () => {
-    const { stdout, stderr } = await shell(0, "echo said; sed -i s/milk/bread/ notes.md; echo x > new.txt", "--dry-run");
+    const { stdout, stderr } = await shell(
+      0,
+      "echo said; sed -i s/milk/bread/ notes.md; echo x > new.txt",
+      "--dry-run",
+    );
     checkSame("what the program says", "said\n", stderr);
     checkHolds("the change", stdout, "-remember the milk\n+remember the bread\n");
     checkHolds("the new file", stdout, "new file mode 100644\n--- /dev/null\n+++ b/new.txt\n");
