@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_api::{Block, Outcome, Payload, Protocol, ToolError};
+use tool_api::{Outcome, Payload, Protocol, ToolError};
 
 use crate::failure::{Failure, Refusal, Ruling};
+use crate::kept_block::KeptBlock;
 
 #[derive(Serialize, Deserialize)]
 enum Kept {
@@ -40,14 +39,6 @@ enum Kept {
         rule: Arc<str>,
         why: Arc<str>,
     },
-}
-
-#[derive(Serialize, Deserialize)]
-enum KeptBlock {
-    Text(String),
-    Image { mime: String, base64: String },
-    Audio { mime: String, base64: String },
-    Blob { uri: String, mime: String, base64: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -114,7 +105,7 @@ impl Kept {
         let outcome = |payload, is_error| Ok(Outcome { is_error, ..Outcome::of(payload) });
         Some(match self {
             Kept::Ours { blocks, structured, is_error } => {
-                let blocks = blocks.into_iter().map(KeptBlock::block).collect::<Option<_>>()?;
+                let blocks = blocks.into_iter().map(KeptBlock::opened).collect::<Option<_>>()?;
                 outcome(Payload::Ours { blocks, structured: structured.map(Bytes::from) }, is_error)
             }
             Kept::Relayed { result, structured, is_error } => {
@@ -137,39 +128,10 @@ impl Kept {
     }
 }
 
-impl KeptBlock {
-    fn of(block: &Block) -> KeptBlock {
-        let encoded = |bytes: &Vec<u8>| STANDARD.encode(bytes);
-        match block {
-            Block::Text(text) => KeptBlock::Text(text.clone()),
-            Block::Image { mime, bytes } => {
-                KeptBlock::Image { mime: mime.to_string(), base64: encoded(bytes) }
-            }
-            Block::Audio { mime, bytes } => {
-                KeptBlock::Audio { mime: mime.to_string(), base64: encoded(bytes) }
-            }
-            Block::Blob { uri, mime, bytes } => {
-                KeptBlock::Blob { uri: uri.clone(), mime: mime.to_string(), base64: encoded(bytes) }
-            }
-        }
-    }
-
-    fn block(self) -> Option<Block> {
-        let decoded = |base64: String| STANDARD.decode(base64).ok();
-        Some(match self {
-            KeptBlock::Text(text) => Block::Text(text),
-            KeptBlock::Image { mime, base64 } => Block::Image { mime: mime.into(), bytes: decoded(base64)? },
-            KeptBlock::Audio { mime, base64 } => Block::Audio { mime: mime.into(), bytes: decoded(base64)? },
-            KeptBlock::Blob { uri, mime, base64 } => {
-                Block::Blob { uri, mime: mime.into(), bytes: decoded(base64)? }
-            }
-        })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use tool_api::Block;
 
     use super::*;
 

@@ -17,6 +17,7 @@ mod find;
 mod gate;
 mod hands;
 pub mod jobs;
+mod kept_block;
 mod kept_result;
 mod key_ring;
 pub mod keys;

@@ -1,15 +1,12 @@
 //! What came of a job, as it is kept.
 
-use std::borrow::Cow;
-
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_api::{Block, Outcome, Payload, Protocol, ToolError};
+use tool_api::{Outcome, Payload, Protocol, ToolError};
 
 use crate::failure::{Failure, Refusal};
+use crate::kept_block::KeptBlock;
 
 /// Why a job has no result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
@@ -113,15 +110,6 @@ enum KeptPayload {
     InputRequired { requests: Option<String>, state: Option<String> },
 }
 
-#[derive(Clone, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum KeptBlock {
-    Text(String),
-    Image { mime: String, base64: String },
-    Audio { mime: String, base64: String },
-    Blob { uri: String, mime: String, base64: String },
-}
-
 impl KeptResult {
     pub(super) fn bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a result has text for keys")
@@ -179,39 +167,6 @@ impl KeptOutcome {
             },
         };
         Ok(Outcome { is_error: self.is_error, ..Outcome::of(payload) })
-    }
-}
-
-impl KeptBlock {
-    fn of(block: &Block) -> KeptBlock {
-        match block {
-            Block::Text(text) => KeptBlock::Text(text.clone()),
-            Block::Image { mime, bytes } => {
-                KeptBlock::Image { mime: mime.to_string(), base64: STANDARD.encode(bytes) }
-            }
-            Block::Audio { mime, bytes } => {
-                KeptBlock::Audio { mime: mime.to_string(), base64: STANDARD.encode(bytes) }
-            }
-            Block::Blob { uri, mime, bytes } => {
-                KeptBlock::Blob { uri: uri.clone(), mime: mime.to_string(), base64: STANDARD.encode(bytes) }
-            }
-        }
-    }
-
-    fn opened(self) -> Option<Block> {
-        let bytes = |base64: &str| STANDARD.decode(base64).ok();
-        Some(match self {
-            KeptBlock::Text(text) => Block::Text(text),
-            KeptBlock::Image { mime, base64 } => {
-                Block::Image { mime: Cow::Owned(mime), bytes: bytes(&base64)? }
-            }
-            KeptBlock::Audio { mime, base64 } => {
-                Block::Audio { mime: Cow::Owned(mime), bytes: bytes(&base64)? }
-            }
-            KeptBlock::Blob { uri, mime, base64 } => {
-                Block::Blob { uri, mime: Cow::Owned(mime), bytes: bytes(&base64)? }
-            }
-        })
     }
 }
 
