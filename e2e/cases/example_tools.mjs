@@ -1,20 +1,16 @@
 // The tools of `examples/tools`, with the real programs that they run, on a project with faults in it: each example of each
 // manifest gives what its fixture says, in the sandbox, and a dry run changes nothing.
 
-import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
-import { CHECKOUT, FOLDER, NODE, PYTHON, packageFile } from "../support/environment.mjs";
+import { CHECKOUT, cargo, FOLDER, NODE, PYTHON, packageFile } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
 import { expectExit, runToEnd } from "../support/toolcrib.mjs";
 
 const EXAMPLES = path.join(CHECKOUT, "examples", "tools");
 const MODULES = path.dirname(packageFile("jest", "."));
-// Whoever runs the cases by Cargo says which one it is.
-const CARGO = realpathSync(
-  process.env.CARGO ?? execFileSync("rustup", ["which", "cargo"], { encoding: "utf8" }).trim(),
-);
+const CARGO = realpathSync(cargo());
 const RUFF = path.join(path.dirname(PYTHON), "ruff");
 
 const home = path.join(FOLDER, "home");

@@ -2,6 +2,7 @@
 // installed packages, the interpreters and a fresh folder. Everything else asks here, so no case
 // knows where anything lies.
 
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -25,6 +26,11 @@ export const PYTHON = fromRunner("TOOLCRIB_E2E_PYTHON", ".cache/python/bin/pytho
 
 /** The client on the Rust SDK. */
 export const RUST_CLIENT = path.resolve(fromRunner("TOOLCRIB_E2E_RUST_CLIENT", ".cache/rust-client/debug/rmcp-client"));
+
+/** The compiler's own Cargo and no front that chooses one: in a case's home none is chosen. */
+export const cargo = () =>
+  process.env.TOOLCRIB_E2E_CARGO ??
+  path.join(execFileSync("rustc", ["--print", "sysroot"], { cwd: CHECKOUT, encoding: "utf8" }).trim(), "bin", "cargo");
 
 /** A fresh folder of this case's own; real, since paths are compared as text. */
 export const FOLDER = realpathSync(process.env.TOOLCRIB_E2E_TMP ?? mkdtempSync(path.join(tmpdir(), "toolcrib-e2e-")));

@@ -39,6 +39,8 @@ pub struct Kit {
     pub python: PathBuf,
     /// The client on the Rust SDK.
     pub rust_client: PathBuf,
+    /// The pinned compiler's own Cargo, which asks no front which one it is.
+    pub cargo: PathBuf,
 }
 
 /// The two conformance suites, each the script to run with Node.
@@ -80,7 +82,7 @@ pub fn kit(checkout: &Checkout) -> anyhow::Result<Kit> {
         let rust_client = rust_client(checkout)?;
         let (node, npm) = scripts.join().expect("installing packages does not panic")?;
         let python = python.join().expect("installing packages does not panic")?;
-        Ok(Kit { node, npm, python, rust_client })
+        Ok(Kit { node, npm, python, rust_client, cargo: cargo_tools::cargo(checkout)? })
     })
 }
 

@@ -121,6 +121,7 @@ impl Case {
             .env("TOOLCRIB_E2E_NODE", &kit.node.program)
             .env("TOOLCRIB_E2E_PYTHON", &kit.python)
             .env("TOOLCRIB_E2E_RUST_CLIENT", &kit.rust_client)
+            .env("TOOLCRIB_E2E_CARGO", &kit.cargo)
             .env("TOOLCRIB_E2E_TMP", work);
         if let Some(extended) = &given.extended {
             command
@@ -154,6 +155,7 @@ mod tests {
             npm: "/npm".into(),
             python: if extended.is_some() { "/bin/false" } else { "/bin/sh" }.into(),
             rust_client: "/rust-client".into(),
+            cargo: "/cargo".into(),
         };
         let given = Given { program: "/bin/true".into(), kit, extended, length: Length::Short };
         let case = Case::of(&path).expect("a script");
@@ -174,7 +176,7 @@ mod tests {
 test "$PWD" = "$TOOLCRIB_E2E_TMP"; test -z "$(ls -A)"
 test "$TOOLCRIB_BIN" = /bin/true; test "$TOOLCRIB_E2E_NPM" = /npm
 test -x "$TOOLCRIB_E2E_NODE"; test -x "$TOOLCRIB_E2E_PYTHON"
-test "$TOOLCRIB_E2E_RUST_CLIENT" = /rust-client
+test "$TOOLCRIB_E2E_RUST_CLIENT" = /rust-client; test "$TOOLCRIB_E2E_CARGO" = /cargo
 test -d "$HOME"; test -z "${CARGO_HOME:-}${USER:-}""#;
         assert_eq!(run(script, LONG), Ok(()));
     }

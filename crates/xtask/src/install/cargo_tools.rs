@@ -1,5 +1,6 @@
 //! Cargo's own extensions: the components of the toolchain, and programs built from their sources.
 
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
@@ -27,6 +28,12 @@ pub(super) fn components() -> anyhow::Result<()> {
         })?;
     }
     Ok(())
+}
+
+/// The Cargo beside the compiler that the checkout pins.
+pub(super) fn cargo(checkout: &Checkout) -> anyhow::Result<PathBuf> {
+    let sysroot = step::capture(&mut checkout.command("rustc", &["--print", "sysroot"]))?;
+    Ok(Path::new(sysroot.trim()).join("bin").join("cargo"))
 }
 
 /// The program to start for a tool: the machine's own where it serves, else one built into `.cache/tools`.
