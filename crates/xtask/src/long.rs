@@ -7,6 +7,7 @@ use crate::{e2e, fuzz, mutants, package, sandbox, toolchain};
 const STEPS: &[Step] = &[
     case("killed", |checkout| e2e::long(checkout, "killed")),
     case("crashing_neighbour", |checkout| e2e::long(checkout, "crashing_neighbour")),
+    case("crash_loop", |checkout| e2e::long(checkout, "crash_loop")),
     case("fronts", |checkout| e2e::long(checkout, "fronts")),
     Step {
         name: "sandbox",
