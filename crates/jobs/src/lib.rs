@@ -7,6 +7,7 @@ mod event;
 mod id;
 mod job;
 mod limits;
+mod of_caller;
 mod queue;
 mod retry;
 mod state;

@@ -1,10 +1,12 @@
 //! The order in which jobs begin: fair between callers, fair between a caller's tools, the urgent ones of each first, and no
 //! more at once than there may be. A plain structure; it starts nothing.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::id::JobId;
+use crate::of_caller::{OfCaller, Place};
 
 /// How many may run at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,108 +32,117 @@ pub struct Waiting {
     pub priority: i8,
 }
 
-/// The jobs of one process that wait or run.
+/// The jobs of one process that wait or run. What it costs to find the next one does not grow with how many wait.
 #[derive(Debug, Default)]
 pub struct Queue {
-    /// In the order in which they came.
-    waiting: Vec<Waiting>,
-    running: BTreeMap<JobId, (Arc<str>, Arc<str>)>,
+    jobs: HashMap<JobId, Known>,
+    of_caller: HashMap<Arc<str>, OfCaller>,
     /// Callers, the one whose turn was longest ago first.
-    callers: VecDeque<Arc<str>>,
-    /// The same for the tools of each.
-    tools: VecDeque<(Arc<str>, Arc<str>)>,
+    turns: VecDeque<Arc<str>>,
+    /// How many jobs of each tool run.
+    of_tool: HashMap<Arc<str>, usize>,
+    running: usize,
+    /// How many jobs came so far.
+    came: u64,
+}
+
+/// A job that waits or runs.
+#[derive(Debug)]
+struct Known {
+    caller: Arc<str>,
+    tool: Arc<str>,
+    /// Where it waits; nothing if it runs.
+    place: Option<Place>,
 }
 
 impl Queue {
     /// Has a job wait behind those that are as urgent. One that waits or runs already stays where it is.
     pub fn push(&mut self, job: Waiting) {
-        if self.running.contains_key(&job.id) || self.waiting.iter().any(|waiting| waiting.id == job.id) {
+        let Waiting { id, caller, tool, priority } = job;
+        if self.jobs.contains_key(&id) {
             return;
         }
-        if !self.callers.contains(&job.caller) {
-            self.callers.push_back(job.caller.clone());
-        }
-        let tool = (job.caller.clone(), job.tool.clone());
-        if !self.tools.contains(&tool) {
-            self.tools.push_back(tool);
-        }
-        self.waiting.push(job);
+        let place = (Reverse(priority), self.came);
+        self.came += 1;
+        self.of(&caller).push(&tool, place, id.clone());
+        self.jobs.insert(id, Known { caller, tool, place: Some(place) });
     }
 
     /// The job that begins next, which runs from now on; nothing if none may.
-    pub fn next(&mut self, limits: Limits) -> Option<Waiting> {
-        if self.running.len() >= limits.running {
+    pub fn next(&mut self, limits: Limits) -> Option<JobId> {
+        if self.running >= limits.running {
             return None;
         }
-        let caller = self.callers.iter().find(|caller| self.next_of(caller, limits).is_some())?.clone();
-        let at = self.next_of(&caller, limits)?;
-        let job = self.waiting.remove(at);
-        turned(&mut self.callers, &job.caller);
-        turned(&mut self.tools, &(job.caller.clone(), job.tool.clone()));
-        self.running.insert(job.id.clone(), (job.caller.clone(), job.tool.clone()));
-        Some(job)
-    }
-
-    /// Where the next job of a caller waits: the most urgent one, among these one of the tool whose turn was longest ago,
-    /// among these the first.
-    fn next_of(&self, caller: &Arc<str>, limits: Limits) -> Option<usize> {
-        let of_caller = self.running.values().filter(|(of, _)| of == caller).count();
-        if of_caller >= limits.per_caller {
-            return None;
-        }
-        let is_free =
-            |tool: &Arc<str>| self.running.values().filter(|(_, of)| of == tool).count() < limits.per_tool;
-        let turn =
-            |job: &Waiting| self.tools.iter().position(|(of, tool)| *of == job.caller && *tool == job.tool);
-        let ready =
-            self.waiting.iter().enumerate().filter(|(_, job)| job.caller == *caller && is_free(&job.tool));
-        // Of those alike, the first.
-        ready.min_by_key(|(_, job)| (-i16::from(job.priority), turn(job))).map(|(at, _)| at)
+        let is_free = |tool: &str| self.of_tool.get(tool).is_none_or(|running| *running < limits.per_tool);
+        let (turn, line) = self.turns.iter().enumerate().find_map(|(turn, caller)| {
+            let of = self.of_caller.get(caller).filter(|of| of.running < limits.per_caller)?;
+            Some((turn, of.next(is_free)?))
+        })?;
+        let caller = self.turns.remove(turn)?;
+        self.turns.push_back(caller.clone());
+        let (tool, id) = self.of_caller.get_mut(&caller)?.take(line)?;
+        self.begins(id.clone(), caller, tool);
+        Some(id)
     }
 
     /// Takes a job out, whether it waited or ran; false if it did neither.
     pub fn remove(&mut self, id: &JobId) -> bool {
-        let was_running = self.running.remove(id);
-        let at = self.waiting.iter().position(|job| job.id == *id);
-        let waited = at.map(|at| self.waiting.remove(at));
-        let gone = was_running.as_ref().map(|(caller, _)| caller).or(waited.as_ref().map(|job| &job.caller));
-        let Some(caller) = gone else { return false };
-        let is_left = self.waiting.iter().any(|job| job.caller == *caller)
-            || self.running.values().any(|(of, _)| of == caller);
-        if !is_left {
-            self.callers.retain(|of| of != caller);
-            self.tools.retain(|(of, _)| of != caller);
+        let Some(Known { caller, tool, place }) = self.jobs.remove(id) else { return false };
+        let of = self.of(&caller);
+        match place {
+            Some(place) => of.remove(&tool, place),
+            None => of.running -= 1,
+        }
+        if of.is_done() {
+            self.of_caller.remove(&caller);
+            self.turns.retain(|of| *of != caller);
+        }
+        if place.is_none() {
+            self.running -= 1;
+            if let Some(running) = self.of_tool.get_mut(&tool) {
+                *running -= 1;
+            }
+            self.of_tool.retain(|_, running| *running > 0);
         }
         true
     }
 
     /// Notes a job that runs already, whatever the limits say.
     pub fn runs(&mut self, job: Waiting) {
-        self.running.insert(job.id, (job.caller, job.tool));
+        self.remove(&job.id);
+        self.of(&job.caller);
+        self.begins(job.id, job.caller, job.tool);
     }
 
     /// How many wait.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.jobs.len() - self.running
     }
 
     /// How many run.
     pub fn running(&self) -> usize {
-        self.running.len()
+        self.running
     }
-}
 
-/// Moves the one whose turn it was behind all others.
-fn turned<T: PartialEq>(order: &mut VecDeque<T>, one: &T) {
-    if let Some(at) = order.iter().position(|other| other == one)
-        && let Some(one) = order.remove(at)
-    {
-        order.push_back(one);
+    fn begins(&mut self, id: JobId, caller: Arc<str>, tool: Arc<str>) {
+        self.of(&caller).running += 1;
+        *self.of_tool.entry(tool.clone()).or_default() += 1;
+        self.running += 1;
+        self.jobs.insert(id, Known { caller, tool, place: None });
+    }
+
+    fn of(&mut self, caller: &Arc<str>) -> &mut OfCaller {
+        self.of_caller.entry(caller.clone()).or_insert_with(|| {
+            self.turns.push_back(caller.clone());
+            OfCaller::default()
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     const ONE_AT_A_TIME: Limits = Limits { running: 1, per_caller: 9, per_tool: 9 };
@@ -156,18 +167,20 @@ mod tests {
         let (mut queue, numbers) = queue(jobs);
         let mut order = Vec::new();
         while let Some(job) = queue.next(limits) {
-            order.push(numbers[&job.id]);
-            assert!(queue.remove(&job.id));
+            order.push(numbers[&job]);
+            assert!(queue.remove(&job));
         }
         assert_eq!(order, expected, "{jobs}");
-        assert!(queue.callers.is_empty() && queue.tools.is_empty(), "nobody is remembered for nothing");
+        let Queue { jobs: left, of_caller, turns, of_tool, running, .. } = queue;
+        let is_empty = left.is_empty() && of_caller.is_empty() && turns.is_empty() && of_tool.is_empty();
+        assert!(is_empty && running == 0, "nobody is remembered for nothing");
     }
 
     /// Those that begin if none ends.
     #[track_caller]
     fn check_at_once(jobs: &str, limits: Limits, expected: &[usize]) {
         let (mut queue, numbers) = queue(jobs);
-        let begun = std::iter::from_fn(|| queue.next(limits)).map(|job| numbers[&job.id]);
+        let begun = std::iter::from_fn(|| queue.next(limits)).map(|job| numbers[&job]);
         assert_eq!(begun.collect::<Vec<_>>(), expected, "{jobs}");
         assert_eq!(queue.running(), expected.len());
     }
@@ -203,14 +216,33 @@ mod tests {
     #[test]
     fn one_that_waits_or_runs_is_not_there_twice() {
         let (mut queue, _) = queue("a/x");
-        let job = queue.waiting[0].clone();
+        let id = JobId::parse(&format!("{:032x}", 1)).expect("an id");
+        let job = Waiting { id: id.clone(), caller: "a".into(), tool: "x".into(), priority: 0 };
         queue.push(job.clone());
         assert_eq!(queue.waiting(), 1);
-        assert_eq!(queue.next(ONE_AT_A_TIME), Some(job.clone()));
+        assert_eq!(queue.next(ONE_AT_A_TIME), Some(id.clone()));
         queue.push(job.clone());
         assert_eq!((queue.waiting(), queue.running()), (0, 1));
-        assert!(queue.remove(&job.id) && !queue.remove(&job.id));
-        queue.runs(job);
-        assert_eq!(queue.running(), 1);
+        assert!(queue.remove(&id) && !queue.remove(&id));
+        for _ in 0..2 {
+            queue.runs(job.clone());
+            assert_eq!((queue.waiting(), queue.running()), (0, 1));
+        }
+        assert!(queue.remove(&id) && queue.running() == 0);
+    }
+
+    #[test]
+    fn a_job_that_waited_is_taken_out_and_the_rest_keeps_its_order() {
+        let (mut queue, numbers) = queue("a/x a/x a/y+3 b/x");
+        let id =
+            |nth: usize| numbers.iter().find(|(_, of)| **of == nth).map(|(id, _)| id.clone()).expect("a job");
+        assert!(queue.remove(&id(1)) && queue.remove(&id(4)));
+        let order: Vec<usize> = std::iter::from_fn(|| {
+            let job = queue.next(ONE_AT_A_TIME)?;
+            queue.remove(&job);
+            Some(numbers[&job])
+        })
+        .collect();
+        assert_eq!(order, [3, 2]);
     }
 }

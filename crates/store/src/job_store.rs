@@ -12,6 +12,9 @@ pub const JOB_PAGE_MAX: usize = 200;
 /// Most events of one page.
 pub const EVENT_PAGE_MAX: usize = 1_000;
 
+/// Most jobs that are forgotten at once: nothing else is written meanwhile.
+pub const EXPIRE_MAX: usize = 2_000;
+
 /// The longest description of a job, in bytes.
 pub const JOB_ABOUT_BYTES_MAX: usize = 16 * 1024;
 
@@ -132,6 +135,8 @@ pub struct JobChange {
     pub hold: Hold,
     /// What happened besides.
     pub events: Vec<EventRow>,
+    /// Whether a crash of the machine may take the change back: nobody waits for the disk then.
+    pub may_be_lost: bool,
 }
 
 /// What becomes of who holds a job.
@@ -219,7 +224,7 @@ pub trait JobStore: Send + Sync {
     fn lease(&self, place: &str, states: &[&str], limit: usize) -> Reply<'_, Vec<JobRow>>;
 
     /// Forgets jobs that have ended by then, and of each owner the oldest of those that are over, so that no more than so
-    /// many stay, with no more than so many bytes of results. How many it forgot.
+    /// many stay, with no more than so many bytes of results. How many it forgot, no more than [`EXPIRE_MAX`].
     fn expire(&self, by_ms: i64, kept: Kept) -> Reply<'_, u64>;
 
     /// Forgets a job that is over; false if there is none.

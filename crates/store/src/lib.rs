@@ -26,7 +26,7 @@ pub use definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTR
 pub use error::StoreError;
 pub use folder::{create_private, create_whole, found};
 pub use job_store::{
-    Body, EVENT_BYTES_MAX, EVENT_PAGE_MAX, Enqueued, EventRow, Hold, Holder, JOB_ABOUT_BYTES_MAX,
+    Body, EVENT_BYTES_MAX, EVENT_PAGE_MAX, EXPIRE_MAX, Enqueued, EventRow, Hold, Holder, JOB_ABOUT_BYTES_MAX,
     JOB_BODY_BYTES_MAX, JOB_PAGE_MAX, JobChange, JobQuery, JobRow, JobStore, Kept, NewJob, Room,
 };
 pub use lost::Lost;

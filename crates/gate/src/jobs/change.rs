@@ -67,6 +67,7 @@ impl Jobs {
             hold: with.hold,
             events,
             about: job.about(),
+            may_be_lost: with.may_be_lost,
         };
         Ok(self.store().change(change).await?.map(|version| (job, version)))
     }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ::jobs::{AGE_MAX, Job, JobId, KEPT_BYTES_PER_CALLER, KEPT_PER_CALLER, State};
-use store::{JOB_PAGE_MAX, JobRow, Kept, StoreError};
+use store::{EXPIRE_MAX, JOB_PAGE_MAX, JobRow, Kept, StoreError};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -74,9 +74,20 @@ impl Jobs {
             self.take_over().await;
         }
         if nth.is_multiple_of(RARELY) {
-            let kept = Kept { jobs: KEPT_PER_CALLER, bytes: KEPT_BYTES_PER_CALLER };
-            if let Err(error) = self.store().expire(self.now_ms(), kept).await {
-                tracing::warn!(%error, "jobs that are over are not forgotten yet");
+            self.forget_what_is_over().await;
+        }
+    }
+
+    async fn forget_what_is_over(&self) {
+        let kept = Kept { jobs: KEPT_PER_CALLER, bytes: KEPT_BYTES_PER_CALLER };
+        loop {
+            match self.store().expire(self.now_ms(), kept).await {
+                Ok(forgotten) if forgotten < EXPIRE_MAX as u64 => return,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "jobs that are over are not forgotten yet");
+                    return;
+                }
             }
         }
     }

@@ -47,6 +47,8 @@ pub(super) struct With {
     pub(super) result: Option<KeptResult>,
     pub(super) hold: Hold,
     pub(super) events: Vec<Event>,
+    /// Whether a crash of the machine may take the change back.
+    pub(super) may_be_lost: bool,
 }
 
 impl Live {

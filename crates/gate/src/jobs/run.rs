@@ -29,9 +29,9 @@ impl Jobs {
                     return;
                 }
                 let Some(next) = inner.queue.next(limits) else { return };
-                let live = inner.live.get(&next.id).cloned();
+                let live = inner.live.get(&next).cloned();
                 if live.is_none() {
-                    inner.queue.remove(&next.id);
+                    inner.queue.remove(&next);
                 }
                 live
             };
@@ -84,8 +84,11 @@ impl Jobs {
             return Err(Refusal::Outdated(kept.tool).into());
         }
         let now_ms = self.now_ms();
-        let attempt = live.job().await.attempt + 1;
-        let with = With { events: vec![Event::Started { attempt }], ..With::default() };
+        let job = live.job().await;
+        let attempt = job.attempt + 1;
+        // What may be done twice begins anew anyway, should it be forgotten that it has begun.
+        let events = vec![Event::Started { attempt }];
+        let with = With { events, may_be_lost: job.idempotent, ..With::default() };
         let begun = self.alter(live, State::Running, with, |job| {
             job.attempt = attempt;
             job.started_at_ms = Some(now_ms);

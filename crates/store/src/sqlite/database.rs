@@ -16,6 +16,9 @@ use crate::sentinel::Sentinel;
 /// How often to try again where SQLite does not wait by itself.
 const BUSY_RETRY: Duration = Duration::from_millis(10);
 
+/// Most statements that are kept ready: more than there are different ones.
+const STATEMENTS_MAX: usize = 64;
+
 /// One connection: SQLite has one writer, and our reads are rare.
 pub(super) struct Database {
     dir: PathBuf,
@@ -50,6 +53,7 @@ impl Database {
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
         let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         // Before anything is changed: another version's database is left exactly as it is.
         let found = schema::version(&connection).map_err(explain)?;
         if found != 0 && found != schema::VERSION {

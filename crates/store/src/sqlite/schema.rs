@@ -3,6 +3,8 @@
 use rusqlite::{Connection, Error, TransactionBehavior};
 
 /// The tables of a database that is begun now. AUTOINCREMENT: a version never comes again, even if its cell was removed.
+/// What is long comes last in a row, since whoever reads a column reads past all before it. Triggers count the jobs that
+/// are under way, so that a new one costs the same however many there are; such a job is never deleted.
 const TABLES: &str = "
     CREATE TABLE definitions (
         upstream      TEXT    NOT NULL,
@@ -51,12 +53,12 @@ const TABLES: &str = "
         holder     TEXT,
         wish       TEXT,
         ends_at_ms INTEGER,
+        bytes      INTEGER NOT NULL,
         about      BLOB    NOT NULL,
         call       BLOB    NOT NULL,
-        result     BLOB,
-        bytes      INTEGER NOT NULL
+        result     BLOB
     ) STRICT;
-    CREATE INDEX jobs_under_way ON jobs (owner) WHERE ends_at_ms IS NULL;
+    CREATE INDEX jobs_to_take ON jobs (place, number) WHERE holder IS NULL AND ends_at_ms IS NULL;
     CREATE INDEX jobs_by_owner ON jobs (owner, number);
     CREATE INDEX jobs_held ON jobs (holder) WHERE holder IS NOT NULL;
     CREATE INDEX jobs_by_end ON jobs (ends_at_ms) WHERE ends_at_ms IS NOT NULL;
@@ -67,11 +69,26 @@ const TABLES: &str = "
         body   BLOB    NOT NULL,
         PRIMARY KEY (job, number)
     ) STRICT, WITHOUT ROWID;
+    CREATE TABLE jobs_under_way (
+        owner TEXT    NOT NULL PRIMARY KEY,
+        count INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER job_came AFTER INSERT ON jobs WHEN new.ends_at_ms IS NULL BEGIN
+        INSERT INTO jobs_under_way VALUES (new.owner, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+    END;
+    CREATE TRIGGER job_ended AFTER UPDATE OF ends_at_ms ON jobs
+        WHEN old.ends_at_ms IS NULL AND new.ends_at_ms IS NOT NULL BEGIN
+        UPDATE jobs_under_way SET count = count - 1 WHERE owner = old.owner;
+        DELETE FROM jobs_under_way WHERE owner = old.owner AND count = 0;
+    END;
+    CREATE TRIGGER job_went AFTER DELETE ON jobs BEGIN
+        DELETE FROM job_events WHERE job = old.id;
+    END;
 ";
 
 /// The one version that this program can use. No release has made a database of an earlier one; the first change after a
 /// release brings what takes a database from here to there.
-pub(super) const VERSION: i64 = 5;
+pub(super) const VERSION: i64 = 6;
 
 /// The version of a database; 0 for one that was just created.
 pub(super) fn version(connection: &Connection) -> Result<i64, Error> {

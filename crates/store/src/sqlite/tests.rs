@@ -128,7 +128,7 @@ fn a_newer_database_is_refused_and_left_alone() {
     let error = anchor(&SqliteStore::at(dir.path()), "x").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the state database toolcrib.db has version 6, this program knows 5; \
+        "the state database toolcrib.db has version 7, this program knows 6; \
          use the newer toolcrib, or another state.dir"
     );
     assert_eq!(fs::read(&path).unwrap(), before);

@@ -137,11 +137,12 @@ fn together(connection: &Connection, wants: Wants, batch: &mut [Box<dyn Work>]) 
     connection.pragma_update(None, "synchronous", if wants == Wants::Sync { "full" } else { "normal" })?;
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     for work in batch {
-        transaction.execute_batch("SAVEPOINT piece")?;
+        let say = |sql| transaction.prepare_cached(sql)?.execute([]);
+        say("SAVEPOINT piece")?;
         if !work.run(&transaction) {
-            transaction.execute_batch("ROLLBACK TO piece")?;
+            say("ROLLBACK TO piece")?;
         }
-        transaction.execute_batch("RELEASE piece")?;
+        say("RELEASE piece")?;
     }
     Ok(transaction.commit()?)
 }

@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::error::StoreError;
 use crate::job_store::{
-    Body, EVENT_PAGE_MAX, Enqueued, EventRow, Hold, Holder, JOB_PAGE_MAX, JobChange, JobQuery, JobRow, Kept,
-    NewJob, Room,
+    Body, EVENT_PAGE_MAX, EXPIRE_MAX, Enqueued, EventRow, Hold, Holder, JOB_PAGE_MAX, JobChange, JobQuery,
+    JobRow, Kept, NewJob, Room,
 };
 
 const COLUMNS: &str = "id, number, version, owner, place, tool, state, holder, wish, ends_at_ms, about";
@@ -17,19 +17,19 @@ pub(super) fn enqueue(
     job: &NewJob,
     room: Room,
 ) -> Result<Enqueued, StoreError> {
-    let sql = "SELECT count(*) FROM jobs WHERE ends_at_ms IS NULL AND owner = ?1";
-    let of_owner: i64 = connection.prepare(sql)?.query_row([&job.owner], |row| row.get(0))?;
+    let sql = "SELECT coalesce(sum(count), 0), coalesce(sum(count) FILTER (WHERE owner = ?1), 0) FROM jobs_under_way";
+    let counts =
+        connection.prepare_cached(sql)?.query_row([&job.owner], |row| Ok((row.get(0)?, row.get(1)?)));
+    let (in_all, of_owner): (i64, i64) = counts?;
     if of_owner >= room.of_owner as i64 {
         return Ok(Enqueued::OwnerFull);
     }
-    let sql = "SELECT count(*) FROM jobs WHERE ends_at_ms IS NULL";
-    let in_all: i64 = connection.prepare(sql)?.query_row([], |row| row.get(0))?;
     if in_all >= room.in_all as i64 {
         return Ok(Enqueued::Full);
     }
     let holder = job.is_held.then_some(ours);
     connection
-        .prepare(
+        .prepare_cached(
             "INSERT INTO jobs (id, owner, place, tool, state, holder, about, call, bytes) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         )?
@@ -62,7 +62,7 @@ pub(super) fn change(
     };
     let more = change.call.as_ref().map_or(0, Vec::len) + change.result.as_ref().map_or(0, Vec::len);
     let changed = connection
-        .prepare(
+        .prepare_cached(
             "UPDATE jobs SET version = version + 1, state = ?3, about = ?4, call = coalesce(?5, call), \
              result = coalesce(?6, result), ends_at_ms = ?7, holder = CASE WHEN ?8 THEN ?9 ELSE holder END, \
              wish = CASE WHEN ?7 IS NULL THEN wish ELSE NULL END, bytes = bytes + ?10 \
@@ -93,13 +93,13 @@ pub(super) fn append(connection: &Connection, id: &str, events: &[EventRow]) -> 
         return Ok(());
     }
     let sql = "INSERT OR IGNORE INTO job_events (job, number, at_ms, body) VALUES (?1, ?2, ?3, ?4)";
-    let mut statement = connection.prepare(sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     for EventRow { number, at_ms, body } in events {
         statement.execute(params![id, number.cast_signed(), at_ms, body])?;
     }
     let bytes: usize = events.iter().map(|event| event.body.len()).sum();
     let sql = "UPDATE jobs SET bytes = bytes + ?2 WHERE id = ?1";
-    connection.prepare(sql)?.execute(params![id, bytes as i64])?;
+    connection.prepare_cached(sql)?.execute(params![id, bytes as i64])?;
     Ok(())
 }
 
@@ -111,7 +111,7 @@ pub(super) fn append_held(
     about: Option<&[u8]>,
 ) -> Result<(), StoreError> {
     let sql = "UPDATE jobs SET about = coalesce(?3, about) WHERE id = ?1 AND holder = ?2";
-    if connection.prepare(sql)?.execute(params![id, ours, about])? == 1 {
+    if connection.prepare_cached(sql)?.execute(params![id, ours, about])? == 1 {
         append(connection, id, events)?;
     }
     Ok(())
@@ -119,19 +119,19 @@ pub(super) fn append_held(
 
 pub(super) fn wish(connection: &Connection, id: &str, wish: Option<&str>) -> Result<bool, StoreError> {
     let sql = "UPDATE jobs SET wish = ?2 WHERE id = ?1 AND ends_at_ms IS NULL";
-    Ok(connection.prepare(sql)?.execute(params![id, wish])? == 1)
+    Ok(connection.prepare_cached(sql)?.execute(params![id, wish])? == 1)
 }
 
 pub(super) fn wishes(connection: &Connection, ours: &str) -> Result<Vec<(String, String)>, StoreError> {
     let sql = "SELECT id, wish FROM jobs WHERE wish IS NOT NULL AND holder = ?1";
-    let mut statement = connection.prepare(sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let wishes = statement.query_map([ours], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(wishes.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn job(connection: &Connection, ours: &str, id: &str) -> Result<Option<JobRow>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM jobs WHERE id = ?1");
-    Ok(connection.prepare(&sql)?.query_row([id], |row| stored(row, ours)).optional()?)
+    Ok(connection.prepare_cached(&sql)?.query_row([id], |row| stored(row, ours)).optional()?)
 }
 
 pub(super) fn jobs(connection: &Connection, ours: &str, query: &JobQuery) -> Result<Vec<JobRow>, StoreError> {
@@ -157,13 +157,13 @@ pub(super) fn jobs(connection: &Connection, ours: &str, query: &JobQuery) -> Res
     }
     sql.push_str(" ORDER BY number DESC LIMIT ?");
     values.push((query.limit.min(JOB_PAGE_MAX) as i64).into());
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let jobs = statement.query_map(params_from_iter(values), |row| stored(row, ours))?;
     Ok(jobs.collect::<Result<_, _>>()?)
 }
 
 pub(super) fn tally(connection: &Connection) -> Result<Vec<(String, u64)>, StoreError> {
-    let mut statement = connection.prepare("SELECT state, count(*) FROM jobs GROUP BY state")?;
+    let mut statement = connection.prepare_cached("SELECT state, count(*) FROM jobs GROUP BY state")?;
     let counts = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?.cast_unsigned())))?;
     Ok(counts.collect::<Result<_, _>>()?)
 }
@@ -173,7 +173,7 @@ pub(super) fn body(connection: &Connection, id: &str, body: Body) -> Result<Opti
         Body::Call => "SELECT call FROM jobs WHERE id = ?1",
         Body::Result => "SELECT result FROM jobs WHERE id = ?1",
     };
-    Ok(connection.prepare(sql)?.query_row([id], |row| row.get(0)).optional()?.flatten())
+    Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0)).optional()?.flatten())
 }
 
 pub(super) fn events(
@@ -184,7 +184,7 @@ pub(super) fn events(
 ) -> Result<Vec<EventRow>, StoreError> {
     let sql =
         "SELECT number, at_ms, body FROM job_events WHERE job = ?1 AND number > ?2 ORDER BY number LIMIT ?3";
-    let mut statement = connection.prepare(sql)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let limit = limit.min(EVENT_PAGE_MAX) as i64;
     let events = statement.query_map(params![id, after.cast_signed(), limit], |row| {
         Ok(EventRow { number: row.get::<_, i64>(0)?.cast_unsigned(), at_ms: row.get(1)?, body: row.get(2)? })
@@ -197,12 +197,13 @@ pub(super) fn release_ended(
     connection: &Connection,
     has_ended: impl Fn(&str) -> bool,
 ) -> Result<u64, StoreError> {
-    let mut statement = connection.prepare("SELECT DISTINCT holder FROM jobs WHERE holder IS NOT NULL")?;
+    let mut statement =
+        connection.prepare_cached("SELECT DISTINCT holder FROM jobs WHERE holder IS NOT NULL")?;
     let holders: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
     let mut released = 0;
     for holder in holders.iter().filter(|holder| has_ended(holder)) {
         let sql = "UPDATE jobs SET holder = NULL WHERE holder = ?1";
-        released += connection.prepare(sql)?.execute([holder])? as u64;
+        released += connection.prepare_cached(sql)?.execute([holder])? as u64;
     }
     Ok(released)
 }
@@ -219,7 +220,7 @@ pub(super) fn lease(
         "UPDATE jobs SET holder = ? WHERE number IN (SELECT number FROM jobs WHERE place = ? AND holder IS NULL \
          AND ends_at_ms IS NULL AND state IN ({among}?) ORDER BY number LIMIT ?) RETURNING {COLUMNS}"
     );
-    let mut statement = connection.prepare(&sql)?;
+    let mut statement = connection.prepare_cached(&sql)?;
     let mut values: Vec<Value> = vec![ours.to_owned().into(), place.to_owned().into()];
     values.extend(states.iter().map(|state| Value::from(state.clone())));
     values.push((limit.min(JOB_PAGE_MAX) as i64).into());
@@ -232,25 +233,17 @@ pub(super) fn lease(
 
 pub(super) fn expire(connection: &Connection, by_ms: i64, kept: Kept) -> Result<u64, StoreError> {
     // The newest of each owner stay, as many as fit.
-    let sql = "DELETE FROM jobs WHERE ends_at_ms <= ?1 OR number IN (SELECT number FROM (SELECT number, \
-               row_number() OVER newest AS nth, sum(bytes) OVER newest AS total FROM jobs WHERE ends_at_ms \
-               IS NOT NULL WINDOW newest AS (PARTITION BY owner ORDER BY number DESC)) WHERE nth > ?2 OR \
-               total > ?3)";
-    let values = params![by_ms, kept.jobs as i64, kept.bytes.cast_signed()];
-    let forgotten = connection.prepare(sql)?.execute(values)?;
-    if forgotten > 0 {
-        connection.execute("DELETE FROM job_events WHERE job NOT IN (SELECT id FROM jobs)", [])?;
-    }
-    Ok(forgotten as u64)
+    let sql = "DELETE FROM jobs WHERE number IN (SELECT number FROM (SELECT number, ends_at_ms, row_number() OVER \
+               newest AS nth, sum(bytes) OVER newest AS total FROM jobs WHERE ends_at_ms IS NOT NULL \
+               WINDOW newest AS (PARTITION BY owner ORDER BY number DESC)) \
+               WHERE ends_at_ms <= ?1 OR nth > ?2 OR total > ?3 LIMIT ?4)";
+    let values = params![by_ms, kept.jobs as i64, kept.bytes.cast_signed(), EXPIRE_MAX as i64];
+    Ok(connection.prepare_cached(sql)?.execute(values)? as u64)
 }
 
 pub(super) fn forget(connection: &Connection, id: &str) -> Result<bool, StoreError> {
     let sql = "DELETE FROM jobs WHERE id = ?1 AND ends_at_ms IS NOT NULL";
-    let is_there = connection.prepare(sql)?.execute([id])? == 1;
-    if is_there {
-        connection.prepare("DELETE FROM job_events WHERE job = ?1")?.execute([id])?;
-    }
-    Ok(is_there)
+    Ok(connection.prepare_cached(sql)?.execute([id])? == 1)
 }
 
 fn stored(row: &Row<'_>, ours: &str) -> rusqlite::Result<JobRow> {

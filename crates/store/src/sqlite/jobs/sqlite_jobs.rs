@@ -63,6 +63,7 @@ impl SqliteJobs {
     /// The same by this process as a holder.
     fn held<T: Send + 'static>(
         &self,
+        wants: Wants,
         limits: Result<(), StoreError>,
         work: impl FnOnce(&Connection, &str) -> Result<T, StoreError> + Send + 'static,
     ) -> Reply<'static, T> {
@@ -70,7 +71,7 @@ impl SqliteJobs {
             return Box::pin(async { Err(error) });
         }
         let (dir, own) = (self.dir.clone(), self.holder.clone());
-        self.run(Wants::Sync, move |connection, _| {
+        self.run(wants, move |connection, _| {
             let own = match own.get() {
                 Some(own) => own,
                 None => {
@@ -93,17 +94,18 @@ impl JobStore for SqliteJobs {
         let limits = within("the description of a job", job.about.len(), JOB_ABOUT_BYTES_MAX)
             .and_then(|()| within("a call", job.call.len(), JOB_BODY_BYTES_MAX))
             .and_then(|()| check_events(&job.events));
-        self.held(limits, move |connection, ours| rows::enqueue(connection, ours, &job, room))
+        self.held(Wants::Sync, limits, move |connection, ours| rows::enqueue(connection, ours, &job, room))
     }
 
     fn change(&self, change: JobChange) -> Reply<'_, Option<u64>> {
+        let wants = if change.may_be_lost { Wants::Write } else { Wants::Sync };
         let bodies = [&change.call, &change.result].into_iter().flatten();
         let limits = within("the description of a job", change.about.len(), JOB_ABOUT_BYTES_MAX)
             .and_then(|()| {
                 bodies.map(Vec::len).try_for_each(|bytes| within("a result", bytes, JOB_BODY_BYTES_MAX))
             })
             .and_then(|()| check_events(&change.events));
-        self.held(limits, move |connection, ours| rows::change(connection, ours, &change))
+        self.held(wants, limits, move |connection, ours| rows::change(connection, ours, &change))
     }
 
     fn append(&self, id: &str, events: Vec<EventRow>, about: Option<Vec<u8>>) -> Reply<'_, ()> {
@@ -162,7 +164,9 @@ impl JobStore for SqliteJobs {
         }
         let place = place.to_owned();
         let states = states.iter().map(|&state| state.to_owned()).collect::<Vec<_>>();
-        self.held(Ok(()), move |connection, ours| rows::lease(connection, ours, &place, &states, limit))
+        self.held(Wants::Sync, Ok(()), move |connection, ours| {
+            rows::lease(connection, ours, &place, &states, limit)
+        })
     }
 
     fn expire(&self, by_ms: i64, kept: Kept) -> Reply<'_, u64> {
