@@ -70,6 +70,14 @@ impl Request {
         Self { after_id: after_id.into_bytes(), expected: self.expected.clone() }
     }
 
+    /// The same call as a job. Only for requests whose parameters end it.
+    pub(crate) fn as_job(&self) -> Self {
+        let call = std::str::from_utf8(&self.after_id).expect("requests are UTF-8");
+        let params = call.strip_suffix("}}").expect("the parameters end the request");
+        let after_id = format!(r#"{params},"_meta":{{"toolcrib/job":true}}}}}}"#);
+        Self { after_id: after_id.into_bytes(), expected: Expected::Text("job_id".into()) }
+    }
+
     /// The same bytes, for a program that sends them back.
     pub(crate) fn echoed(&self) -> Self {
         Self { after_id: self.after_id.clone(), expected: Expected::Echo }

@@ -5,6 +5,7 @@ mod front;
 mod http;
 mod in_flight;
 mod instructions;
+mod jobs;
 mod memory;
 mod processes;
 mod proxying;
@@ -40,6 +41,7 @@ pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "http", about: "one and 64 connections over HTTP", run: http::run },
     Phase { name: "proxy", about: "a call through a gateway to the leanest upstream", run: proxying::run },
     Phase { name: "beside", about: "pings beside another client's 31 MiB results", run: beside::run },
+    Phase { name: "jobs", about: "calls as jobs: acknowledged, begun, ended", run: jobs::run },
     Phase { name: "start", about: "from spawn to the answer to initialize", run: start::run },
     Phase { name: "front", about: "calls and starts through a front", run: front::run },
     Phase { name: "memory", about: "resident memory at rest and with 1,000 sessions", run: memory::run },

@@ -202,6 +202,16 @@ impl Programs {
         ))
     }
 
+    /// The product over HTTP, with room for as many jobs as there may be.
+    pub(crate) fn toolcrib_jobs(&self, port: u16) -> anyhow::Result<Launch> {
+        let config = PathBuf::from(self.config(port, Upstream::Stdio { tools: 0 })?);
+        let mut text = std::fs::read_to_string(&config)?;
+        text.push_str("[tools]\noffer = [\"workspace\", \"jobs\"]\n[jobs]\nper_caller = 10000\n");
+        std::fs::write(&config, text)?;
+        let words = ["serve".into(), ALONE.into(), "--config".into(), config.into()];
+        Ok(self.launch("toolcrib", self.toolcrib()?, words))
+    }
+
     /// A bare program.
     pub(crate) fn bare(&self, line: &[&str]) -> Launch {
         self.launch("bare", Path::new(line[0]), line[1..].iter().map(OsString::from))

@@ -1,5 +1,7 @@
 //! The leanest MCP server: answers made of constant bytes around the raw `id` and `message` of the request.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use crate::json_members::member;
 
 /// A description that brings each synthetic tool to about 440 bytes, the usual size in public servers.
@@ -19,7 +21,7 @@ impl McpAnswers {
     /// Offers `echo` and `synthetic_tools` more.
     pub fn new(synthetic_tools: u16) -> Self {
         let mut tools = String::from(
-            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},"annotations":{"readOnlyHint":true}},{"name":"blob","description":"Returns 31 MiB of text.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
+            r#"{"tools":[{"name":"echo","description":"Returns the message.","inputSchema":{"type":"object","properties":{"message":{"type":"string"}},"required":["message"]},"annotations":{"readOnlyHint":true}},{"name":"blob","description":"Returns 31 MiB of text.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},{"name":"now","description":"Returns the time in nanoseconds since 1970.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}"#,
         );
         for number in 0..synthetic_tools {
             tools.push_str(&synthetic_tool(number));
@@ -35,7 +37,8 @@ impl McpAnswers {
         output.extend_from_slice(id);
         match method {
             br#""ping""# => output.extend_from_slice(br#","result":{}"#),
-            br#""tools/call""# if names_blob(request) => blob(output),
+            br#""tools/call""# if names(request, br#""blob""#) => blob(output),
+            br#""tools/call""# if names(request, br#""now""#) => now(output),
             br#""tools/call""# => call(request, output),
             br#""tools/list""# => {
                 output.extend_from_slice(br#","result":"#);
@@ -77,9 +80,16 @@ fn call(request: &[u8], output: &mut Vec<u8>) {
     }
 }
 
-/// Whether a call is of the tool whose result is large.
-fn names_blob(request: &[u8]) -> bool {
-    member(request, b"params").and_then(|params| member(params, b"name")) == Some(br#""blob""#)
+/// Whether a call is of the tool of this name, which is in quotes.
+fn names(request: &[u8], name: &[u8]) -> bool {
+    member(request, b"params").and_then(|params| member(params, b"name")) == Some(name)
+}
+
+/// The time at which a call got here.
+fn now(output: &mut Vec<u8>) {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let text = format!(r#","result":{{"content":[{{"type":"text","text":"{}"}}]}}"#, since.as_nanos());
+    output.extend_from_slice(text.as_bytes());
 }
 
 /// A text of [`BLOB_BYTES`] in words, so that whoever looks for something in it has to look at all of it.

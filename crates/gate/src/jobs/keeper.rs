@@ -165,11 +165,18 @@ impl Jobs {
         };
         let states = [State::Queued.as_str(), State::WaitingApproval.as_str()];
         for workspace in served {
-            for row in self.store().lease(&workspace, &states, JOB_PAGE_MAX).await? {
-                self.resume_left(&row).await?;
-            }
+            while self.lease_page(&workspace, &states).await? {}
         }
         Ok(())
+    }
+
+    /// Takes a page of what waits in a workspace; whether there may be more.
+    async fn lease_page(self: &Arc<Self>, workspace: &str, states: &[&str]) -> Result<bool, StoreError> {
+        let page = self.store().lease(workspace, states, JOB_PAGE_MAX).await?;
+        for row in &page {
+            self.resume_left(row).await?;
+        }
+        Ok(page.len() == JOB_PAGE_MAX)
     }
 
     /// Goes on with a job that this process has just taken.
