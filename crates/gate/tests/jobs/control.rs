@@ -24,7 +24,6 @@ async fn a_job_is_cancelled_once_and_stays_so() {
         assert_eq!(process.over(job).await.1, "cancelled");
     }
     assert_eq!(process.events(&waits).await, ["finished cancelled"]);
-    assert_eq!(scene.ran(), 1, "the one that waited never began");
     let done = process.submit(&local(), "work", "says").await.unwrap();
     assert_eq!(process.over(&done).await.0.state, State::Succeeded);
     let after = process.jobs.cancel(&local(), done.id.as_str()).await.unwrap();

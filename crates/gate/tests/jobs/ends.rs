@@ -76,7 +76,45 @@ async fn only_what_may_be_done_twice_is_tried_again() {
     assert_eq!(process.events(&job).await, ["started 1", "queued", "started 2", "finished succeeded"]);
     let job = process.submit_with(&local(), "work", "fails", wants).await.unwrap();
     let (over, said) = process.over(&job).await;
-    assert_eq!((over.state, over.attempt, said.as_str()), (State::Failed, 1, "broken"));
+    assert_eq!((over.state, over.attempt, over.retries), (State::Failed, 1, 0));
+    assert_eq!(said, "broken");
+}
+
+#[tokio::test]
+async fn what_comes_too_often_is_not_taken() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let mut refused = Vec::new();
+    // Ten may come at once, and one more each second.
+    for _ in 0..40 {
+        if let Err(failure) = process.submit(&local(), "look", "says").await {
+            refused.push(failure.code().to_owned());
+        }
+    }
+    assert!(refused.len() > 10, "{refused:?}");
+    assert!(refused.iter().all(|code| code == "rate_limited"), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_to_keep_fails_the_job_and_says_so() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "says much").await.unwrap();
+    let (over, code) = process.over(&job).await;
+    assert_eq!((over.state, code.as_str()), (State::Failed, "result_too_large"));
+}
+
+#[tokio::test]
+async fn nobody_has_a_job_kept_for_longer_than_all_are() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let keep = Duration::from_secs(60);
+    process.jobs.govern(Config { keep, ..Config::default() });
+    for (asked, expected) in [(None, keep), (Some(keep / 2), keep / 2), (Some(keep * 2), keep)] {
+        let wants = Wants { ttl: asked, ..Wants::default() };
+        let job = process.submit_with(&local(), "look", "says", wants).await.unwrap();
+        assert_eq!(u128::from(job.ttl_ms), expected.as_millis(), "{asked:?}");
+    }
 }
 
 #[tokio::test]

@@ -119,3 +119,27 @@ fn a_command_leaves_a_job_to_whoever_serves_the_workspace() {
         assert_eq!(process.over(&job).await.0.state, State::Succeeded);
     });
 }
+
+#[test]
+fn all_that_waited_is_taken_over_at_once_however_much_it_is() {
+    let scene = Scene::new();
+    in_a_process_that_dies(&scene, async |process| {
+        process.jobs.govern(Config { running: 0, per_caller: 500, ..Config::default() });
+        let callers: Vec<_> = (0..50).map(|nth| holder(&format!("key:{nth}"), "k")).collect();
+        for nth in 0..450 {
+            process.submit(&callers[nth / 9], "look", "says").await.unwrap();
+        }
+    });
+    in_the_next(async {
+        let process = scene.idle();
+        process.jobs.govern(Config { running: 0, ..Config::default() });
+        process.jobs.serve(&process.gate);
+        let all = async {
+            while process.jobs.under_way() < 450 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        // Sooner than the next look at what others have left.
+        tokio::time::timeout(Duration::from_secs(4), all).await.unwrap();
+    });
+}

@@ -13,13 +13,17 @@ pub(crate) use gate::{
     Outcome, Parts, Payload, Progress, Proof, RateConfig, Redactor, Role, Ruleset, Scopes, ToolError, Via,
 };
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
+pub(crate) use tokio::sync::Notify;
 pub(crate) use tool_api::{AnyTool, Arguments, Context};
+
+/// The longest result that is kept, in bytes.
+const RESULT_BYTES_MAX: usize = ::jobs::RESULT_BYTES_MAX;
 
 /// The longest that a test waits for what must happen.
 pub(crate) const SOON: Duration = Duration::from_secs(20);
 
 /// What a tool of the tests does, by its arguments.
-struct Sample(Definition, Arc<AtomicU32>);
+struct Sample(Definition, Arc<AtomicU32>, Arc<Notify>);
 
 impl AnyTool for Sample {
     fn definition(&self) -> &Definition {
@@ -28,6 +32,7 @@ impl AnyTool for Sample {
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         let nth = self.1.fetch_add(1, Ordering::SeqCst) + 1;
+        let let_go = self.2.clone();
         async move {
             let does = arguments.value()["does"].as_str().unwrap_or("says").to_owned();
             let text = |text: String| Payload::Ours { blocks: vec![Block::Text(text)], structured: None };
@@ -43,6 +48,11 @@ impl AnyTool for Sample {
                     cx.cancel.cancelled().await;
                     return Err(ToolError::cancelled());
                 }
+                "holds" => tokio::select! {
+                    () = let_go.notified() => text("let go".to_owned()),
+                    () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
+                },
+                "says much" => text("x".repeat(RESULT_BYTES_MAX + 1)),
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
                 "asks" if input.state.is_none() => {
@@ -61,6 +71,10 @@ pub(crate) struct Scene {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) ran: Arc<AtomicU32>,
     pub(crate) is_known: Arc<AtomicBool>,
+    /// Whether the next process has another definition of `work`.
+    pub(crate) is_another: AtomicBool,
+    /// Ends a call that `holds`.
+    pub(crate) let_go: Arc<Notify>,
 }
 
 /// One process.
@@ -73,7 +87,13 @@ pub(crate) struct Process {
 impl Scene {
     pub(crate) fn new() -> Scene {
         let is_known = Arc::new(AtomicBool::new(true));
-        Scene { folder: tempfile::tempdir().unwrap(), ran: Arc::default(), is_known }
+        Scene {
+            folder: tempfile::tempdir().unwrap(),
+            ran: Arc::default(),
+            is_known,
+            is_another: AtomicBool::new(false),
+            let_go: Arc::default(),
+        }
     }
 
     /// A process that serves the workspace. Must be called on a runtime.
@@ -90,7 +110,11 @@ impl Scene {
         let catalog = Catalog::new(Vec::new());
         let sample = |name: &str, effect| -> Arc<dyn AnyTool> {
             let definition = crate::definition::definition(Some("u"), name, effect);
-            Arc::new(Sample(definition, self.ran.clone()))
+            Arc::new(Sample(definition, self.ran.clone(), self.let_go.clone()))
+        };
+        let works = match self.is_another.load(Ordering::SeqCst) {
+            true => Effect::Executes,
+            false => Effect::Writes,
         };
         let destroys = Definition {
             marked_destructive: true,
@@ -98,8 +122,8 @@ impl Scene {
         };
         let tools = vec![
             sample("look", Effect::Reads),
-            sample("work", Effect::Writes),
-            Arc::new(Sample(destroys, self.ran.clone())) as Arc<dyn AnyTool>,
+            sample("work", works),
+            Arc::new(Sample(destroys, self.ran.clone(), self.let_go.clone())) as Arc<dyn AnyTool>,
         ];
         catalog.replace("u", tools, Features::default());
         let approvals = Approvals::new(store.clone());

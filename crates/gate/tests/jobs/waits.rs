@@ -38,6 +38,9 @@ async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
     assert_eq!(process.jobs.answer(&local(), id, &answer).await.unwrap_err().code(), "job_state");
     let events = process.events(&job).await;
     assert_eq!(events, ["started 1", "input", "queued", "started 2", "finished succeeded"]);
+    // The same call again asks again: what was answered belongs to this one.
+    let again = process.jobs.again(&process.gate, &local(), id).await.unwrap();
+    assert_eq!(process.over(&again).await.0.state, State::InputRequired);
 }
 
 #[tokio::test]
@@ -55,6 +58,28 @@ async fn a_revoked_key_ends_its_jobs_whether_they_wait_or_run() {
         assert_eq!((over.state, code.as_str()), (State::Failed, "key_revoked"));
     }
     assert_eq!(scene.ran(), 1);
+}
+
+#[test]
+fn what_has_changed_while_a_job_waited_is_seen_before_it_begins() {
+    for (caller, change, expected) in [
+        (
+            holder("key:a", "k1"),
+            &|scene: &Scene| scene.is_known.store(false, Ordering::SeqCst),
+            "key_revoked",
+        ),
+        (local(), &|scene: &Scene| scene.is_another.store(true, Ordering::SeqCst), "approval_outdated"),
+    ] as [(Caller, &dyn Fn(&Scene), &str); 2]
+    {
+        let scene = Scene::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let (over, code) = runtime.block_on(async {
+            let job = scene.idle().submit(&caller, "work", "says").await.unwrap();
+            change(&scene);
+            scene.process().over(&job).await
+        });
+        assert_eq!((over.state, code.as_str(), scene.ran()), (State::Failed, expected, 0));
+    }
 }
 
 #[tokio::test]
@@ -79,6 +104,13 @@ async fn a_call_that_takes_too_long_goes_on_as_a_job() {
         (events.first().unwrap().as_str(), events.last().unwrap().as_str()),
         ("started 1", "finished cancelled")
     );
+    // It is not given up with its request.
+    let Answered::Job(job) = jobs.call(gate, &caller, call("holds"), patience, Wants::default()).await else {
+        panic!("it holds")
+    };
+    scene.let_go.notify_one();
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, said.as_str()), (State::Succeeded, "let go"));
     // Whoever goes away before that takes the call along.
     let ran = scene.ran();
     let gone = jobs.call(gate, &caller, call("waits"), SOON, Wants::default());

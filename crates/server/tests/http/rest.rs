@@ -97,6 +97,7 @@ async fn an_invocation_is_one_call_and_says_how_it_ended() {
             json!({ "tool_id": "echo", "arguments": { "text": "hi" }, "dry_run": true }),
             "400 error dry_run_unsupported",
         ),
+        (json!({ "tool_id": "echo", "dry_run": true, "plan_hash": "x" }), "400 - bad_request"),
         (json!({ "tool_id": "echo", "request_id": "" }), "400 - bad_request"),
         (json!({ "tool_id": "echo", "request_id": "x".repeat(129) }), "400 - bad_request"),
         (json!({ "tool_id": "echo", "mode": "later" }), "400 - bad_request"),
@@ -227,6 +228,10 @@ async fn a_job_is_taken_once_looked_at_and_followed() {
     assert_eq!(count(bearer(get("/mcp/jobs?status=failed"), &agent)).await, Some(0));
     assert_eq!(count(bearer(get("/mcp/jobs"), &other)).await, Some(0));
     assert_eq!(count(get("/mcp/jobs")).await, Some(1), "the owner sees all");
+    assert_eq!(brief(&door.ask(&Request::new("POST", &at("/cancel"))).await), "200 - -", "and acts on all");
+    let changed =
+        json!({ "request_id": "j1", "tool_id": "steps", "arguments": { "text": "b" }, "mode": "async" });
+    assert_eq!(brief(&door.ask(&bearer(invoke(&changed), &agent)).await), "409 error request_conflict");
     let refused = json!({ "request_id": "j2", "tool_id": "juggle", "mode": "async" });
     assert_eq!(brief(&door.ask(&bearer(invoke(&refused), &agent)).await), "404 error tool_not_found");
     door.close().await;

@@ -112,6 +112,9 @@ mod tests {
             told.progress(Progress::Step { done: done as f64, total: None, message: None });
         }
         told.progress(Progress::Relayed(Bytes::from_static(b"not JSON")));
+        let (relays, mut relayed) = channel();
+        relays.progress(Progress::Relayed(Bytes::from_static(br#"{"progressToken":"t","progress":1}"#)));
+        assert_eq!(relayed.0.try_recv().unwrap(), "event: progress\ndata: {\"progress\":1}\n\n");
         let mut events = Vec::new();
         while let Ok(event) = heard.0.try_recv() {
             events.push(event);
