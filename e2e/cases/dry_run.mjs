@@ -6,13 +6,16 @@ import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { FOLDER } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
+import { clientApart, expectAtATerminal } from "../support/person.mjs";
+import { connect } from "../support/sdk_clients.mjs";
 import { expectExit } from "../support/toolcrib.mjs";
 
 const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
 const workspace = path.join(home, "work");
 for (const folder of [path.join(own, "tools"), workspace]) mkdirSync(folder, { recursive: true });
-writeFileSync(path.join(own, "toolcrib.toml"), "[limits.rate]\nper_second = 0\n");
+const settings = "[limits.rate]\nper_second = 0\n[approvals]\nwait = \"0s\"\n";
+writeFileSync(path.join(own, "toolcrib.toml"), settings);
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
 
 const manifest = {
@@ -100,6 +103,56 @@ await run({
       (await call(3, "tidy_up", { old: "a", new: "b" }, "--plan", "0")).stderr,
       "plan_hash",
     );
+  },
+
+  "a person sees what a call would change, and then it is done": async () => {
+    writeFileSync(
+      path.join(own, "toolcrib.toml"),
+      `${settings}[[policy.rules]]\nid = "shown"\neffect = "ask"\ntools = ["tidy_up", "workspace_read"]\ndry_run_first = true\n`,
+    );
+    writeFileSync(at("c.txt"), "red\n");
+    const words = { old: "red", new: "blue" };
+    const client = await connect("v1", { ...clientApart(), ...options });
+    const asked = async () => {
+      const refused = await client.call("tidy_up", words);
+      checkSame("the code", "approval_required", refused._meta?.["toolcrib/error"]?.code);
+      const { approvals } = JSON.parse((await expectExit(0, ["approvals", "list", "--json"], options)).stdout);
+      checkSame("one question", 1, approvals.length);
+      return approvals[0];
+    };
+    const first = await asked();
+    checkHolds("the diff", first.would_change.diff, "--- a/c.txt\n+++ b/c.txt\n@@ -1 +1 @@\n-red\n+blue\n");
+    checkHolds(
+      "what a person is shown",
+      (await expectExit(0, ["approvals", "show", first.id], options)).stdout,
+      "dry run      it would change 1 file\n    diff --git a/c.txt b/c.txt\n",
+      "\n    -red\n    +blue\n",
+    );
+    const answer = (code, id, ...flags) => expectAtATerminal(code, ["approvals", "approve", id, ...flags], [], options);
+    checkHolds("for good", (await answer(2, first.id, "--always")).stdout, "it is allowed once");
+    await answer(0, first.id);
+    writeFileSync(at("c.txt"), "red and green\n");
+    const second = await asked();
+    check(second.id !== first.id, "a question about what it would change now", [first, second]);
+    checkSame("the file", "red and green\n", text("c.txt"));
+    await answer(0, second.id);
+    const done = await client.call("tidy_up", words);
+    check(!done.isError, "the call to run", done);
+    checkSame("the file", "blue and green\n", text("c.txt"));
+    checkHolds(
+      "a tool that has no dry run",
+      (await call(3, "workspace_read", { path: "c.txt" })).stderr,
+      "`workspace_read` has no dry run",
+      "rule shown",
+    );
+    const explained = await expectExit(0, ["policy", "explain", "tidy_up"], options);
+    checkHolds("why", explained.stdout, "ask by shown", "it is made dry first");
+    checkHolds(
+      "why not",
+      (await expectExit(0, ["policy", "explain", "workspace_read"], options)).stdout,
+      "the tool has no dry run",
+    );
+    writeFileSync(path.join(own, "toolcrib.toml"), settings);
   },
 
   "the audit log tells them apart": async () => {

@@ -6,11 +6,14 @@ import { spawn } from "node:child_process";
 import { FOLDER, PROGRAM } from "./environment.mjs";
 import { atEnd, check, within } from "./check.mjs";
 
-/** How a client starts the program that is not the case itself: a shell, whose child the program is. */
+/**
+ * How a client starts the program that is not the case itself: a shell, whose child the program is. Without a configuration
+ * it is the one of its home folder.
+ */
 export const clientApart = (config) => ({
   command: "sh",
   // Pipes of the shell's own: the case's end of its streams would say that the case is the client.
-  args: ["-c", 'cat | "$@" | cat', "client", PROGRAM, "stdio", "--standalone", "--config", config.file],
+  args: ["-c", 'cat | "$@" | cat', "client", PROGRAM, "stdio", "--standalone", ...(config ? ["--config", config.file] : [])],
 });
 
 const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
@@ -55,8 +58,8 @@ export const atATerminal = async (args, typed = [], { limit_ms, ...options } = {
 };
 
 /** The same; checks its exit code. */
-export const expectAtATerminal = async (code, args, typed) => {
-  const came = await atATerminal(args, typed);
+export const expectAtATerminal = async (code, args, typed, options) => {
+  const came = await atATerminal(args, typed, options);
   check(came.code === code, `\`toolcrib ${args.join(" ")}\` to exit with ${code} at a terminal`, came);
   return came;
 };

@@ -25,6 +25,7 @@ mod reset;
 mod step;
 mod waiting;
 mod wish;
+mod would_change;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -53,6 +54,7 @@ pub use record::{is_wish, time};
 pub use report::{AnswerReport, ApprovalReport, GrantReport};
 pub(crate) use step::{Asking, STEP, Settled};
 pub(crate) use wish::{Wish, Wishing};
+pub use would_change::WouldChange;
 
 /// How often a waiting call looks whether another process has written an answer.
 pub const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -139,6 +141,11 @@ impl Approvals {
     /// The standing permission that answers what is asked, if there is one. Blocks on the disk.
     fn granted(&self, caller: &Caller, call: &ExactCall) -> Result<Option<Grant>, StoreError> {
         if self.is_known(caller)? { self.store.granted(call) } else { Ok(None) }
+    }
+
+    /// What people were shown of such calls, each with its approval; the latest first. Blocks on the disk.
+    pub(crate) fn shown(&self, call: &ExactCall) -> Result<Vec<(Arc<str>, WouldChange)>, StoreError> {
+        self.store.shown(call)
     }
 
     /// How things stand for a call. Blocks on the disk.

@@ -78,6 +78,8 @@ pub(crate) struct Consent {
     pub(crate) lasts: Option<Duration>,
     /// What a plain yes is good for.
     pub(crate) covers: Covers,
+    /// Whether a person is shown what the call would change.
+    pub(crate) dry_run_first: bool,
 }
 
 impl Candidate {

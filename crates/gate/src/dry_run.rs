@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use audit::Hash;
 use policy::Caller;
@@ -10,7 +11,7 @@ use sandbox::confine::Changes;
 use sandbox::{Change, Content, What};
 use serde::{Deserialize, Serialize};
 use store::{Content as CellContent, Kind, Store, StoreError, replace};
-use tool_api::{Block, Effect, Need, Outcome, Payload, Planned};
+use tool_api::{Block, Definition, Effect, Need, Outcome, Payload, Planned};
 
 use crate::admitted::Identity;
 use crate::failure::{Failure, Refusal};
@@ -20,8 +21,8 @@ use crate::plan_fault::PlanFault;
 /// The longest diff that a result holds, in bytes.
 const DIFF_BYTES_MAX: usize = 64 * 1024;
 
-/// How long a plan can be followed, in milliseconds.
-const PLAN_LASTS_MS: i64 = 60 * 60 * 1000;
+/// How long a plan can be followed.
+pub(crate) const PLAN_LASTS: Duration = Duration::from_secs(60 * 60);
 
 /// How a call wants to be made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,8 +58,7 @@ impl Earnest {
 
 /// Whether dry runs of a tool are possible: of those that change files by themselves or by programs, which do not live
 /// elsewhere.
-pub(crate) fn is_possible(offered: &Offered) -> bool {
-    let definition = offered.definition();
+pub fn has_dry_run(definition: &Definition) -> bool {
     let needs = definition.listing.needs();
     let writes = definition.effect == Effect::Writes && needs.is_empty();
     definition.upstream().is_none()
@@ -121,7 +121,7 @@ impl Plans {
         }
         let before = |change: &Change| change.before.as_ref().map(|it| (it.mode, it.sha256.clone()));
         let file = |change: &Change| PlannedFile { path: change.path.clone(), before: before(change) };
-        let ends_at_ms = now_ms.saturating_add(PLAN_LASTS_MS);
+        let ends_at_ms = now_ms.saturating_add(PLAN_LASTS.as_millis() as i64);
         let plan = Plan { call: call.to_string(), ends_at_ms, files: changes.all.iter().map(file).collect() };
         let value = serde_json::to_vec(&plan).map_err(|error| StoreError::Database(Box::new(error)))?;
         let content = CellContent { value, ends_at_ms: Some(ends_at_ms), ..CellContent::default() };
@@ -160,9 +160,9 @@ impl Found {
         };
         let Payload::Ours { mut blocks, structured } = outcome.payload else { return outcome };
         blocks.push(Block::Text(text));
+        let is_cut = changes.is_cut;
         let of = |change: &Change| (change.path.to_string_lossy().into_owned(), change.what.as_str());
-        let planned =
-            Planned { plan_hash, changes: changes.all.iter().map(of).collect(), is_cut: changes.is_cut };
+        let planned = Planned { plan_hash, changes: changes.all.iter().map(of).collect(), is_cut, diff };
         Outcome { payload: Payload::Ours { blocks, structured }, planned: Some(Box::new(planned)), ..outcome }
     }
 }

@@ -44,7 +44,7 @@ mod tokens;
 
 pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
-pub use dry_run::Earnest;
+pub use dry_run::{Earnest, has_dry_run};
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{ARTIFACTS, Collision, Offer, Offered, Shown, Source, Versions};
 pub use plan_fault::PlanFault;

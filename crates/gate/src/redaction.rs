@@ -21,6 +21,7 @@ pub(crate) fn strike(
             outcome.payload = striking.payload(outcome.payload);
             if let Some(planned) = &mut outcome.planned {
                 planned.changes.iter_mut().for_each(|(path, _)| striking.text(path));
+                striking.text(&mut planned.diff);
             }
             Ok(outcome)
         }

@@ -143,11 +143,15 @@ pub struct Decided {
     pub rule: String,
     /// The reason, completing "the tool …"; empty for a permission.
     pub why: String,
+    /// Whether the call is made dry first, so that the question shows what it would change.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run_first: bool,
 }
 
 impl From<&Decision> for Decided {
     fn from(decision: &Decision) -> Decided {
-        let Decision { verdict, rule, why, .. } = decision;
-        Decided { effect: *verdict, rule: rule.to_string(), why: why.to_string() }
+        let Decision { verdict, rule, why, obligations } = decision;
+        let (rule, why) = (rule.to_string(), why.to_string());
+        Decided { effect: *verdict, rule, why, dry_run_first: obligations.dry_run_first }
     }
 }

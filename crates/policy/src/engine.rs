@@ -52,6 +52,8 @@ pub struct Obligations {
     pub approval_lasts: Option<Duration>,
     /// What one permission is good for.
     pub approval_covers: Covers,
+    /// Whether a question shows what the call would change, which is found out before.
+    pub dry_run_first: bool,
     /// How long the call may take at most, whatever its tool allows.
     pub timeout_max: Option<Duration>,
     /// How its arguments are put down in the audit log; none for the configured way.

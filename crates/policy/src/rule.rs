@@ -9,7 +9,7 @@ use units::Span;
 
 use crate::caller::Caller;
 use crate::condition::{Condition, Conditions};
-use crate::engine::{Decision, Obligations, Verdict};
+use crate::engine::{Covers, Decision, Obligations, Verdict};
 use crate::facts::{self, Effect, Facts};
 use crate::names::{self, BUILT_IN, Named, Names};
 use crate::role::{Role, Roles};
@@ -280,9 +280,14 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
         ("approvers", !written.approvers.is_empty()),
         ("approval_lasts", written.approval_lasts.is_some()),
         ("approval_covers", written.approval_covers.is_some()),
+        ("dry_run_first", written.dry_run_first),
     ];
     for (key, _) in approval.into_iter().filter(|(_, is_set)| *is_set && written.effect != Verdict::Ask) {
         bad(&[key], format!("only a rule that asks has `{key}`"));
+    }
+    if written.dry_run_first && written.approval_covers == Some(Covers::Session) {
+        let why = "with `dry_run_first` a person sees what each call would change: leave one of them out";
+        bad(&["approval_covers"], why.to_owned());
     }
     if written.timeout_max.is_some() && written.effect == Verdict::Deny {
         bad(&["timeout_max"], "a rule that denies has no `timeout_max`: nothing runs".to_owned());
@@ -303,6 +308,7 @@ fn obligations(written: &RuleConfig, bad: &mut impl FnMut(&[&str], String)) -> O
         approvers: written.approvers.iter().map(|word| Role::from(*word)).collect(),
         approval_lasts,
         approval_covers: written.approval_covers.unwrap_or_default(),
+        dry_run_first: written.dry_run_first,
         timeout_max,
         arguments: written.arguments,
     }

@@ -73,6 +73,10 @@ pub struct RuleConfig {
     /// caller in this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval_covers: Option<Covers>,
+    /// Whether the call is made dry first, so that the question shows what it would change; it then runs as long as those files
+    /// are as they were. Each call is asked about by itself, and one of a tool that has no dry run is refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub dry_run_first: bool,
     /// How long the call may take at most, such as `"30s"`, whatever its tool allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_max: Option<String>,

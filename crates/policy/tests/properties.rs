@@ -203,7 +203,7 @@ fn more_callers_than_are_remembered_are_decided_alike() {
 #[test]
 fn obligations_belong_to_the_rule_that_decides() {
     let policy = policy(
-        "[[rules]]\nid='x'\neffect='ask'\ntools=['t']\napprovers=['owner']\napproval_lasts='10m'\ntimeout_max='5s'\n\
+        "[[rules]]\nid='x'\neffect='ask'\ntools=['t']\napprovers=['owner']\napproval_lasts='10m'\ndry_run_first=true\ntimeout_max='5s'\n\
          arguments='hash'\nwhy='goes to production'",
     );
     let caller = Caller::local_user(Via::Stdio);
@@ -222,6 +222,7 @@ fn obligations_belong_to_the_rule_that_decides() {
                     600s,
                 ),
                 approval_covers: Call,
+                dry_run_first: true,
                 timeout_max: Some(
                     5s,
                 ),

@@ -23,6 +23,8 @@ pub struct Planned {
     pub changes: Vec<(String, &'static str)>,
     /// True if there are more.
     pub is_cut: bool,
+    /// The same as a unified diff, which the result says in words; cut if it is long.
+    pub diff: String,
 }
 
 impl DryRun {

@@ -38,6 +38,8 @@ pub struct Explained {
     pub caller: CallerReport,
     /// The decision; nothing if it depends on the arguments.
     pub decision: Option<Decided>,
+    /// Whether the tool has a dry run, which a rule may want first.
+    pub has_dry_run: bool,
     /// Who asks a person, whatever is allowed.
     pub asks: Vec<Decided>,
     /// Whether the caller is shown the tool.
@@ -88,6 +90,7 @@ impl Operation for Explain {
             effect: definition.effect.name().to_owned(),
             caller: CallerReport::of(&caller),
             decision: explained.decision.as_ref().map(Decided::from),
+            has_dry_run: gate::has_dry_run(definition),
             asks: obeyed.iter().map(asking).collect(),
             shown: explained.is_visible && missing.is_empty(),
             missing_scopes: missing,
@@ -111,7 +114,7 @@ impl CallerReport {
 /// The question about a file that others obey.
 fn asking(file: &ObeyedFile) -> Decided {
     let (rule, why) = (gate::obeyed_rule(file).to_string(), format!("writes {file}"));
-    Decided { effect: Verdict::Ask, rule, why }
+    Decided { effect: Verdict::Ask, rule, why, dry_run_first: false }
 }
 
 /// What would have a file that others obey written without a question.

@@ -106,6 +106,9 @@ impl Approvals {
             let approval = store.approval(id)?.ok_or_else(unknown)?.record;
             may_answer(&approval, by, through)?;
             is_open(&approval, store.now_ms())?;
+            if approval.is_for_once() && *scope != Scope::Once {
+                return Err(AnswerFault::OnceOnly(approval.id));
+            }
             self.check_code(code)?;
             if *scope == Scope::Once && approval.covers_session() {
                 *scope = Scope::Session;
@@ -230,6 +233,16 @@ impl Approvals {
     /// If the store cannot be used: the question then ends by itself, in time.
     pub fn withdraw(&self, id: &str) -> Result<(), AnswerFault> {
         self.end(id, &[State::Pending])?;
+        self.tell();
+        Ok(())
+    }
+
+    /// Ends a question, or a permission that was not used, since its call would do something else by now. Blocks on the disk.
+    ///
+    /// # Errors
+    /// If the store cannot be used.
+    pub(crate) fn outdated(&self, id: &str) -> Result<(), AnswerFault> {
+        self.end(id, &[State::Pending, State::Approved])?;
         self.tell();
         Ok(())
     }

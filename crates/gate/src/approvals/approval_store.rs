@@ -8,6 +8,7 @@ use store::{Cell, Change, Content, Kind, Query, Store, StoreError, every, wait};
 
 use super::call::ExactCall;
 use super::record::{Answered, Approval, Bound, Grant, State, Through, new_id};
+use super::would_change::WouldChange;
 use crate::clock::Clock;
 
 /// Most open questions of one caller. A person who is asked more at once only clicks.
@@ -160,6 +161,20 @@ impl ApprovalStore {
         let now_ms = self.now_ms();
         let mut granted = granted.into_iter().map(|kept| kept.record);
         Ok(granted.find(|grant| call.is_granted_by(grant, &self.process, now_ms)))
+    }
+
+    /// What people were shown that such a call would change and may still answer, or have answered; the latest first.
+    pub(super) fn shown(&self, call: &ExactCall) -> Result<Vec<(Arc<str>, WouldChange)>, StoreError> {
+        let now_ms = self.now_ms();
+        let same = Query { topic: Some(call.question.call_sha256.to_string()), ..Query::all(Kind::Approval) };
+        let mut mine: Vec<Approval> = self.find(&same)?.into_iter().map(|kept| kept.record).collect();
+        mine.retain(|it| match it.status(now_ms) {
+            State::Pending | State::Approved => true,
+            State::Denied => now_ms < it.expires_at_ms,
+            State::Used | State::Expired => false,
+        });
+        let shown = |it: Approval| Some((it.id, it.would_change?));
+        Ok(mine.into_iter().rev().filter_map(shown).collect())
     }
 
     /// How things stand for a call, which waits for the question `known` if it has asked before. Asks if nobody has;

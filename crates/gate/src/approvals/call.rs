@@ -12,6 +12,7 @@ use super::canonical::Canonical;
 use super::config::Config;
 use super::presence::Asker;
 use super::record::{Acted, Approval, Asked, Bound, Grant, Member, State};
+use super::would_change::WouldChange;
 use crate::candidate::{Candidate, Consent, Content};
 
 /// How much of the arguments a person is shown, in bytes, unless they have too many members. The hash binds all of them.
@@ -95,6 +96,7 @@ impl ExactCall {
             is_cut: whole.is_some(),
             beside,
             members: members(&canonical, clean),
+            would_change: None,
             questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
             askers: askers.to_vec(),
             process: Arc::default(),
@@ -111,6 +113,17 @@ impl ExactCall {
         ExactCall { question, whole, lasts: lasts.unwrap_or(config.lasts) }
     }
 
+    /// The same, asked about with what it would change. The plan can be followed for so long at most.
+    pub(crate) fn showing(mut self, would_change: WouldChange, lasts_max: Duration) -> ExactCall {
+        self.question.would_change = Some(would_change);
+        ExactCall { lasts: self.lasts.min(lasts_max), ..self }
+    }
+
+    /// The plan that it follows once it is allowed, if a rule wants one.
+    pub(crate) fn plan(&self) -> Option<&Arc<str>> {
+        self.question.would_change.as_ref().map(|it| &it.plan_hash)
+    }
+
     /// Whether a standing permission answers all that is asked about this call.
     pub(super) fn is_granted_by(&self, grant: &Grant, process: &str, now_ms: i64) -> bool {
         let is_here = match &grant.bound {
@@ -123,6 +136,7 @@ impl ExactCall {
         };
         let question = &self.question;
         is_here
+            && !question.is_for_once()
             && grant.caller == question.caller
             && grant.key == question.key
             && grant.tool == question.tool
@@ -142,7 +156,10 @@ impl ExactCall {
         let is_there = |asked: &Asked| {
             approval.questions.iter().any(|kept| kept.rule == asked.rule && kept.roles == asked.roles)
         };
-        approval.call_sha256 == self.question.call_sha256 && self.question.questions.iter().all(is_there)
+        let plan = |approval: &Approval| approval.would_change.as_ref().map(|it| it.plan_hash.clone());
+        approval.call_sha256 == self.question.call_sha256
+            && plan(approval) == plan(&self.question)
+            && self.question.questions.iter().all(is_there)
     }
 
     fn has(&self, wanted: &Member) -> bool {

@@ -42,7 +42,7 @@ impl Carried {
         Carried { id, by, through, call: exact.question.call_sha256, rules }
     }
 
-    pub(super) fn covers(&self, exact: &ExactCall) -> bool {
+    pub(crate) fn covers(&self, exact: &ExactCall) -> bool {
         self.call == exact.question.call_sha256
             && exact.question.questions.iter().all(|asked| self.rules.contains(&asked.rule))
     }

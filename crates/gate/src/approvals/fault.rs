@@ -73,6 +73,11 @@ pub enum AnswerFault {
         /// What there is.
         members: Vec<String>,
     },
+    /// What another call would change nobody has seen.
+    #[error(
+        "approval {0} shows what this one call would change, so it is allowed once: a rule wants the same for each call"
+    )]
+    OnceOnly(Arc<str>),
     /// There are too many standing permissions.
     #[error(
         "approval {0} is approved for this call, but there are {GRANTS_MAX} grants already, so none was added; revoke \
@@ -102,6 +107,7 @@ impl AnswerFault {
             AnswerFault::Answered { .. } => "already_answered",
             AnswerFault::Expired { .. } => "approval_expired",
             AnswerFault::NoMember { .. } => "no_such_member",
+            AnswerFault::OnceOnly(_) => "once_only",
             AnswerFault::TooManyGrants(_) => "too_many_grants",
             AnswerFault::Store(_) => "store_unavailable",
         }

@@ -31,8 +31,13 @@ fn answers(what: &str) -> [(&'static str, String); 4] {
 /// The `inputRequests` object that asks.
 pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     let answers = answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter();
-    // Where every yes is good for the session, nobody is offered less.
-    let offered = answers.skip(usize::from(approval.covers_session()));
+    // Where every yes is good for the session, nobody is offered less; where one is good for this call, nobody more.
+    let fits = |(name, _): &(&str, String)| match *name {
+        "once" => !approval.covers_session(),
+        "session" | "always" => !approval.is_for_once(),
+        _ => true,
+    };
+    let offered = answers.filter(fits);
     let (words, names): (Vec<_>, Vec<_>) = offered.unzip();
     let server = approval.upstream.as_deref().map(|name| format!("\nserver: {name}")).unwrap_or_default();
     let target = approval.target.as_ref();
@@ -46,11 +51,12 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
         String::new()
     };
     let beside = approval.beside.as_ref().map(|meta| format!("\n_meta: {}", meta.shown)).unwrap_or_default();
+    let would_change = approval.would_change.as_ref().map(|it| it.in_form(&approval.id)).unwrap_or_default();
     // Clients fold what is long: Claude Code shows three lines, so what is allowed stands in the first two.
     let wish = approval.target.as_ref().filter(|target| target.is_wish());
     let subject = wish.map_or("call", |wish: &Acted| &wish.kind);
     let message = format!(
-        "Allow this {subject}? {}.{target}\narguments: {}{cut}{server}{beside}\nApproval {}; ends at {}.",
+        "Allow this {subject}? {}.{target}\narguments: {}{cut}{server}{beside}{would_change}\nApproval {}; ends at {}.",
         approval.why(),
         approval.arguments,
         approval.id,

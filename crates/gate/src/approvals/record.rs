@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::presence::Asker;
+use super::would_change::WouldChange;
 pub use crate::clock::time;
 
 /// Letters and digits that nobody takes for one another.
@@ -54,6 +55,9 @@ pub struct Approval {
     pub beside: Option<Member>,
     /// What a standing permission can be bound to, by JSON Pointer; the whole is at the empty one.
     pub members: Vec<Member>,
+    /// What it would change, if a rule wants that shown: what the answer is good for, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_change: Option<WouldChange>,
     /// What was asked, by which rules.
     pub questions: Vec<Asked>,
     /// The processes that the call came from, as far as the system told; none of them, and nothing below them, answers.
@@ -300,6 +304,11 @@ impl Approval {
             self.questions.iter().map(|asked| format!("{} (rule {})", asked.why, asked.rule)).collect();
         let covers = if self.covers_session() { "; a yes is good for this session" } else { "" };
         format!("`{}` {}{covers}", self.tool, reasons.join(", and "))
+    }
+
+    /// Whether its answer is good for this call alone, whoever gives it: what another one would change nobody has seen.
+    pub fn is_for_once(&self) -> bool {
+        self.would_change.is_some()
     }
 
     /// Whether a plain yes is good for every call of the tool in the session: all that is asked says so.

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::record::{Acted, Approval, Asked, Bound, Grant, Member, State, Through};
+use super::would_change::WouldChange;
 
 /// A question, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -38,6 +39,9 @@ pub struct ApprovalReport {
     pub arguments_cut: bool,
     /// What is sent beside the arguments.
     pub meta: Option<String>,
+    /// What it would change, if a rule wants that shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub would_change: Option<WouldChange>,
     /// The hash of the exact call.
     pub call_sha256: String,
     /// The hash of the definition that it would be admitted by.
@@ -135,6 +139,7 @@ impl Approval {
             arguments_bytes: self.arguments_bytes,
             arguments_cut: self.is_cut,
             meta: self.beside.as_ref().map(|beside: &Member| beside.shown.clone()),
+            would_change: self.would_change.clone(),
             call_sha256: self.call_sha256.to_string(),
             definition_sha256: self.definition_sha256.to_string(),
             questions: self.questions.clone(),

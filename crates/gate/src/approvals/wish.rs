@@ -141,6 +141,7 @@ impl Wishing {
             is_cut: arguments.whole.is_some(),
             beside: None,
             members: Vec::new(),
+            would_change: None,
             questions: vec![asked],
             askers: self.askers.to_vec(),
             process: Arc::default(),

@@ -40,6 +40,7 @@ pub(crate) fn judge_again(
         candidate.judgement.consents.iter().any(|known| {
             known.rule == asked.rule
                 && known.approvers == asked.approvers
+                && known.dry_run_first >= asked.dry_run_first
                 && (roles_are_same || !asked.approvers.is_empty())
         })
     };

@@ -51,6 +51,7 @@ pub(super) fn ask(candidate: &mut Candidate) {
             approvers: Roles::default(),
             lasts: None,
             covers: Covers::Call,
+            dry_run_first: false,
         });
     }
     judgement.obeyed = files;

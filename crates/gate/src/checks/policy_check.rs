@@ -9,6 +9,7 @@ use tool_api::{Action, Definition, Effect, Origin};
 
 use super::obeyed;
 use crate::candidate::{Candidate, Consent};
+use crate::dry_run::has_dry_run;
 use crate::failure::{Refusal, Ruling};
 
 /// Decides about the arguments as they are now, and about the files that they name. What was decided about them before they
@@ -34,14 +35,22 @@ fn decide(candidate: &mut Candidate, engine: &dyn Engine) -> Result<(), Refusal>
         judgement.decision = before;
         return Ok(());
     }
+    let definition = candidate.offered.definition();
+    let has_dry_run = || candidate.action.is_none() && has_dry_run(definition);
     let verdict = match decision.verdict {
         Verdict::Allow => Ok(()),
+        // Nobody can say what it would change, which a person is to see.
+        Verdict::Ask if decision.obligations.dry_run_first && !has_dry_run() => {
+            let why = "has no dry run, and nobody may be asked about it without one".into();
+            let tool = definition.name.to_string();
+            Err(Refusal::Denied(Ruling { tool, rule: decision.rule.clone(), why }))
+        }
         Verdict::Ask => {
             judgement.consents.push(consent(&decision));
             Ok(())
         }
         Verdict::Deny => {
-            let tool = candidate.offered.definition().name.to_string();
+            let tool = definition.name.to_string();
             Err(Refusal::Denied(Ruling { tool, rule: decision.rule.clone(), why: decision.why.clone() }))
         }
     };
@@ -62,6 +71,7 @@ fn consent(decision: &Decision) -> Consent {
         approvers: decision.obligations.approvers,
         lasts: decision.obligations.approval_lasts,
         covers: decision.obligations.approval_covers,
+        dry_run_first: decision.obligations.dry_run_first,
     }
 }
 

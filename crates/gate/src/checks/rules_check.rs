@@ -137,5 +137,6 @@ fn consent(approval: rules::Approval) -> Consent {
     // A role that nobody can hold here must not open the question to more people than were named.
     let is_owners = known.is_empty() && !approval.roles.is_empty();
     let approvers = if is_owners { Role::Owner.into() } else { known };
-    Consent { rule: approval.rule, why: approval.why, approvers, lasts: None, covers: Covers::Call }
+    let (rule, why) = (approval.rule, approval.why);
+    Consent { rule, why, approvers, lasts: None, covers: Covers::Call, dry_run_first: false }
 }

@@ -10,6 +10,7 @@
 //!
 //! The record is open around all of them.
 
+mod dry_first;
 mod take;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use bytes::Bytes;
 use policy::Caller;
 use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
 
+use self::dry_first::First;
 use super::Gate;
 use super::admitting::{Identified, admitted};
 use crate::admitted::{Admitted, Ran};
@@ -59,8 +61,8 @@ const ALL_PASS: [(&str, &str); 5] =
 /// What comes of admission.
 enum Admission {
     Run(Box<Admitted>),
-    /// The client asks its user first.
-    AskClient(Outcome),
+    /// The client asks its user first, or a dry run says that it would fail.
+    Over(Outcome),
     /// It has run before.
     Repeat(Box<Result<Outcome, Failure>>),
 }
@@ -100,7 +102,7 @@ impl Gate {
                     result
                 }
                 Ok(Admission::Repeat(result)) => self.redact(*result, &mut record),
-                Ok(Admission::AskClient(outcome)) => self.redact(Ok(outcome), &mut record),
+                Ok(Admission::Over(outcome)) => self.redact(Ok(outcome), &mut record),
                 Err(failure) => self.redact(Err(failure), &mut record),
             };
             record.close(&result);
@@ -163,7 +165,7 @@ impl Gate {
             (candidate, approved) = Box::pin(approving).await?;
             approval = match approved {
                 Approved::Run(carried) => Some(carried),
-                Approved::AskClient(outcome) => return Ok(Admission::AskClient(outcome)),
+                Approved::Over(outcome) => return Ok(Admission::Over(outcome)),
             };
         }
         record.write_intent(&call.cancel).await?;
@@ -372,12 +374,22 @@ impl Gate {
         &self,
         id: CallId,
         candidate: Candidate,
-        call: &Call<'_>,
+        call: &mut Call<'_>,
         (brought, original): (&mut Brought, &Bytes),
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
     ) -> Result<(Candidate, Approved), Failure> {
-        let (candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
+        let (mut candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
+        let shown = (id, original, &mut *brought);
+        let first = Box::pin(self.dry_first(&mut candidate, exact, call, shown, ruleset, record));
+        let exact = match first.await? {
+            First::Ask(exact) => *exact,
+            First::Failed(outcome) => return Ok((candidate, Approved::Over(outcome))),
+        };
+        if let Some(plan) = exact.plan() {
+            call.earnest = Earnest::Planned(plan.clone());
+            record.earnest(&call.earnest);
+        }
         let of_job = call.job.as_ref().filter(|job| job.was_judged);
         let without_waiting = of_job.map(|_| ruleset.approvals.without_waiting());
         let asking = Asking {
@@ -403,7 +415,7 @@ impl Gate {
                 let asked = self.round_trips.ask(caller, call.target, original, question).await;
                 record.asks(approvals::STEP);
                 let asked = asked.ok_or(Internal { call: id })?;
-                Ok((candidate, Approved::AskClient(asked)))
+                Ok((candidate, Approved::Over(asked)))
             }
             Err(failure) => {
                 if let Failure::Refused(refusal) = &failure {
@@ -463,7 +475,8 @@ impl Gate {
 /// What a person, or the client for one, says of a call.
 enum Approved {
     Run(Carried),
-    AskClient(Outcome),
+    /// The client is asked first, or a dry run says that the call would fail.
+    Over(Outcome),
 }
 
 /// Notes what a check has left for the record.

@@ -12,7 +12,7 @@ pub(super) fn add(out: &mut Vec<u8>, start: usize, planned: Option<&Planned>) {
     let Some(planned) = planned else { return };
     let result = std::str::from_utf8(&out[start..]).ok().and_then(Object::parse);
     let Some(result) = result else { return };
-    let Planned { plan_hash, changes, is_cut } = planned;
+    let Planned { plan_hash, changes, is_cut, diff: _ } = planned;
     let changes: Vec<_> =
         changes.iter().map(|(path, what)| json!({ "path": path, "change": what })).collect();
     let mut value = json!({ "plan_hash": &**plan_hash, "changes": changes });
@@ -35,8 +35,12 @@ mod tests {
 
     #[test]
     fn a_result_says_what_would_change() {
-        let planned =
-            |is_cut| Planned { plan_hash: "ab".into(), changes: vec![("a".into(), "added")], is_cut };
+        let planned = |is_cut| Planned {
+            plan_hash: "ab".into(),
+            changes: vec![("a".into(), "added")],
+            is_cut,
+            diff: String::new(),
+        };
         for (is_cut, expected) in [
             (
                 false,

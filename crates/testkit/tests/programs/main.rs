@@ -9,6 +9,7 @@
 mod asked;
 mod beyond;
 mod declared;
+mod dry_run_first;
 mod dry_runs;
 mod ends;
 mod hosts;

@@ -2,7 +2,7 @@
 //! hides; everything else passes `print` as all that others wrote.
 
 use admin::trust::WaitingDefinition;
-use gate::approvals::{ApprovalReport, GrantReport, Through, is_wish};
+use gate::approvals::{ApprovalReport, GrantReport, Through, WouldChange, is_wish};
 use pins::visible;
 use policy::Covers;
 use terminal::print::Table;
@@ -85,6 +85,9 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
     if approval.questions.iter().all(|asked| asked.covers == Covers::Session) {
         lines.push("a yes        is good for every call of it in this session".to_owned());
     }
+    if let Some(would_change) = &approval.would_change {
+        lines.push(diff(would_change));
+    }
     if let Some(answered) = &approval.answered {
         let note = answered.note.as_deref().map_or(String::new(), |note| format!(": {note}"));
         let (by, at) = (&answered.by, shown_here(answered.at_ms));
@@ -102,6 +105,18 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
         lines.push(format!("used         {}", shown_here(used_at_ms)));
     }
     lines.join("\n")
+}
+
+/// What the call would change. Its lines stand further in than what else is said, so that none of them can pass for that.
+fn diff(would_change: &WouldChange) -> String {
+    let lines = would_change.diff.lines().map(|line| format!("\n    {line}")).collect::<String>();
+    let more = match would_change.lines_cut {
+        0 => String::new(),
+        lines => {
+            format!("\n             ({lines} more lines are not shown; `tools call … --dry-run` shows them)")
+        }
+    };
+    format!("dry run      {}{lines}{more}", would_change.summary())
 }
 
 /// What was done.

@@ -26,7 +26,10 @@ fn question(kind: Option<&str>) -> String {
 }
 
 fn question_of(approval: &Approval) -> String {
-    question(approval.target.as_ref().map(|target| &*target.kind))
+    match approval.is_for_once() {
+        true => "[y] once, [n] deny, [Enter] later:".to_owned(),
+        false => question(approval.target.as_ref().map(|target| &*target.kind)),
+    }
 }
 
 /// A line that comes so soon after a question was shown was typed for another one, or for none.

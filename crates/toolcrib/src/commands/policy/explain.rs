@@ -45,6 +45,12 @@ fn page(explained: &Explained) -> String {
         Some(it) => format!("{} by {}: the tool {}\n", it.effect.as_str(), it.rule, it.why),
         None => "it depends on the arguments; give them as JSON\n".to_owned(),
     };
+    if decision.as_ref().is_some_and(|it| it.dry_run_first) {
+        page += match explained.has_dry_run {
+            true => "it is made dry first, and the question shows what it would change\n",
+            false => "refused: it is to be made dry first, and the tool has no dry run\n",
+        };
+    }
     for asking in &explained.asks {
         page += &format!("ask by {}, whatever is allowed: the tool {}\n", asking.rule, asking.why);
     }
