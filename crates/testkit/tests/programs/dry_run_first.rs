@@ -142,7 +142,7 @@ async fn what_was_seen_is_done_or_a_person_is_asked_anew() {
     // Nobody is left to answer for what would not be done.
     world.write("third\n");
     let third = world.ask(script).await;
-    assert_eq!(world.open().iter().map(|it| it.id.clone()).collect::<Vec<_>>(), [third.id.clone()]);
+    assert_eq!(world.open().iter().map(|it| &it.id).collect::<Vec<_>>(), [&third.id]);
     assert_eq!(world.answer(&second.id, Scope::Once), "approval_expired");
     assert_eq!(world.a_txt(), "third\n");
     assert_eq!(world.answer(&third.id, Scope::Once), "approved");
