@@ -7,6 +7,7 @@ import { importPackage } from "../support/environment.mjs";
 import { connectInMode, connectV1 } from "../support/era_clients.mjs";
 import { freePort, startFixture } from "../support/http_servers.mjs";
 import { speakHttp } from "../support/modern_wire.mjs";
+import { expectAtATerminal } from "../support/person.mjs";
 import { configure, expectExit, serve } from "../support/toolcrib.mjs";
 import { CODE, META } from "../fixtures/matrix/revisions.mjs";
 
@@ -163,6 +164,59 @@ parts["a job is its caller's, and its name outlives the process"] = async () => 
   checkSame("what ran", "failed", left.status);
   checkHolds("why", left.error.message, "the process that ran it ended");
   checkSame("another's", CODE.invalidParams, await codeOf(modernOf(url, { headers: bob }).get(done)));
+};
+
+parts["what a job asks is answered over REST and at the terminal"] = async () => {
+  const config = configure({ upstreams });
+  const { url } = await serve(config);
+  const rest = async (route, body) => {
+    const headers = { "content-type": "application/json" };
+    const sent = body && { method: "POST", headers, body: JSON.stringify(body) };
+    const answer = await fetch(`${url}/${route}`, sent);
+    return { status: answer.status, said: await answer.json() };
+  };
+  const of = (id) => rest(`jobs/${id}`);
+  const until = (id, state) =>
+    eventually(`the job to be ${state}`, async () => {
+      const { said } = await of(id);
+      return said.job.state === state && said;
+    });
+  await eventually("the tool", async () =>
+    (await rest("tools")).said.tools.some(({ name }) => name === "it_multi_input"),
+  );
+  const { said: taken } = await rest("invoke", { tool_id: "it_multi_input", arguments: {}, mode: "async" });
+  const id = taken.job_id;
+  const asked = (await until(id, "input_required")).input_requests;
+  const [first, second] = Object.keys(asked);
+  checkHolds("what it asks", asked[first].params.message, "name?");
+  const accept = (name) => ({ action: "accept", content: { name } });
+  const left = await rest(`jobs/${id}/input`, { input_responses: { [first]: accept("Ann") } });
+  checkSame("what is left", [400, `/${second}`], [left.status, left.said.violations?.[0]?.pointer]);
+  const both = { input_responses: { [first]: accept("Ann"), [second]: accept("Bea") } };
+  checkSame("answered", 200, (await rest(`jobs/${id}/input`, both)).status);
+  checkHolds("its result", JSON.stringify((await until(id, "succeeded")).result), "Ann", "Bea");
+  checkSame("answered twice", 409, (await rest(`jobs/${id}/input`, both)).status);
+  checkSame("no job", 404, (await rest(`jobs/${"0".repeat(32)}/input`, both)).status);
+
+  const words = (...more) => [...more, "--config", config.file];
+  const take = async () => {
+    const { stdout } = await expectExit(0, words("tools", "call", "it_multi_input", "--job", "--json"));
+    const job = JSON.parse(stdout).id;
+    await until(job, "input_required");
+    return job;
+  };
+  const typed = await take();
+  const { stdout: screen } = await expectAtATerminal(0, words("jobs", "answer", typed), [
+    ["name (", "Cleo"],
+    ["name (", "Dora"],
+  ]);
+  checkHolds("what is asked", screen, "the tool asks: The first name?", "the tool asks: The second name?");
+  checkHolds("its result", JSON.stringify((await until(typed, "succeeded")).result), "Cleo", "Dora");
+  const given = await take();
+  checkHolds("without a terminal", (await expectExit(2, words("jobs", "answer", given))).stderr, "as JSON");
+  await expectExit(2, words("jobs", "answer", given, "{}"));
+  await expectExit(0, words("jobs", "answer", given, JSON.stringify(both.input_responses)));
+  checkHolds("its result", JSON.stringify((await until(given, "succeeded")).result), "Ann", "Bea");
 };
 
 await run(parts);

@@ -8,6 +8,7 @@ use gate::Refusal;
 use gate::jobs::{Filter, Job, Jobs, Numbered, State, Whose};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tokio::runtime::Builder;
 
 use crate::by::By;
@@ -36,7 +37,7 @@ pub fn fault(refusal: &Refusal) -> Fault {
     let message = refusal.to_string();
     match refusal {
         Refusal::UnknownJob => Fault::unknown(refusal.code(), message),
-        Refusal::BadCursor => Fault::misused(message),
+        Refusal::BadCursor | Refusal::InvalidArguments { .. } => Fault::misused(message),
         Refusal::NoJobs(_) => Fault::failed(message),
         other => Fault::refused(other.code(), message),
     }
@@ -142,6 +143,27 @@ impl Operation for Wait {
     fn perform(self, part: &JobsPart, _: &By) -> Result<Job, Fault> {
         let within = Duration::from_millis(self.wait_ms.min(WAIT_MS_MAX));
         part.wait(part.jobs.wait(Whose::Anyone, &self.id, within))
+    }
+}
+
+/// Answers all that a job asks, for its client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Answer {
+    /// The job.
+    pub id: String,
+    /// The answers, each by the key of what is asked: MCP's `inputResponses`.
+    pub responses: Map<String, Value>,
+}
+
+impl Operation for Answer {
+    const NAME: &'static str = "jobs.answer";
+    type Part = JobsPart;
+    type Output = Job;
+
+    fn perform(self, part: &JobsPart, _: &By) -> Result<Job, Fault> {
+        let responses = Value::Object(self.responses).to_string().into();
+        part.wait(part.jobs.answer_for_client(Whose::Anyone, &self.id, &responses))
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use ::jobs::{Event, Job, JobId, State};
 use bytes::Bytes;
+use serde_json::{Map, Value};
 use store::{Body, Hold, JOB_PAGE_MAX, JobQuery};
 use tokio::time::{Instant, sleep};
 use tool_api::{CallId, Payload};
@@ -18,7 +19,9 @@ use super::of_process::{Jobs, Whose};
 use super::serving::Serving;
 use super::submit::Wants;
 use super::vault::Sealed;
+use crate::approvals::is_question;
 use crate::failure::{Failure, Internal, Refusal};
+use crate::schema::{VIOLATIONS_MAX, Violation};
 
 /// How long a cancel or a pause waits for what another process, or the tool, is to do.
 const OTHER_WAIT: Duration = Duration::from_secs(2);
@@ -138,6 +141,46 @@ impl Jobs {
         }
         self.take_up(&workspace);
         self.get(whose, id).await
+    }
+
+    /// What a job asks: an `inputRequests` object as JSON text.
+    ///
+    /// # Errors
+    /// It asks nothing; or as [`Jobs::get`].
+    pub async fn asked<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Bytes, Refusal> {
+        let (job, _) = self.found(whose.into(), id).await?;
+        let not_asked = Refusal::JobState { is: job.state.as_str(), cannot: "be answered" };
+        if job.state != State::InputRequired {
+            return Err(not_asked);
+        }
+        let kept = self.kept_result(&job.id).await.map_err(unavailable)?.map(KeptResult::opened);
+        let Some(Ok(outcome)) = kept else { return Err(not_asked) };
+        let Payload::InputRequired { requests, .. } = outcome.payload else { return Err(not_asked) };
+        Ok(requests.unwrap_or_else(|| Bytes::from_static(b"{}")))
+    }
+
+    /// Answers all that a job asks, for its client: `responses` as for [`Jobs::answer`].
+    ///
+    /// # Errors
+    /// Something is left unanswered; or it asks for an approval, which is answered as one; or as [`Jobs::answer`].
+    pub async fn answer_for_client<'a>(
+        self: &Arc<Self>,
+        whose: impl Into<Whose<'a>>,
+        id: &str,
+        responses: &Bytes,
+    ) -> Result<Job, Refusal> {
+        let whose = whose.into();
+        let asked = self.asked(whose, id).await?;
+        if is_question(&asked) {
+            let is = "waiting for an approval, for which its client asks,";
+            return Err(Refusal::JobState { is, cannot: "be answered here" });
+        }
+        let violations = unanswered(&asked, responses);
+        if !violations.is_empty() {
+            let tool = self.get(whose, id).await?.tool;
+            return Err(Refusal::InvalidArguments { tool, violations });
+        }
+        self.answer(whose, id, responses).await
     }
 
     /// Takes the call of a job again, as a new one: for the same caller, who is judged anew.
@@ -283,4 +326,17 @@ impl Jobs {
         let rows = self.store().events(job.id.as_str(), job.last_event, store::EVENT_PAGE_MAX).await?;
         Ok(rows.last().map_or(job.last_event, |event| event.number))
     }
+}
+
+/// What is asked and not answered by an object.
+fn unanswered(asked: &[u8], responses: &[u8]) -> Vec<Violation> {
+    let asked: Map<String, Value> = serde_json::from_slice(asked).unwrap_or_default();
+    let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
+    let is_left = |key: &&String| !responses[key.as_str()].is_object();
+    let violation = |key: &String| Violation {
+        pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+        expected: "an answer, which is an object".to_owned(),
+        found: if responses.get(key).is_some() { "something else" } else { "nothing" }.to_owned(),
+    };
+    asked.keys().filter(is_left).take(VIOLATIONS_MAX).map(violation).collect()
 }

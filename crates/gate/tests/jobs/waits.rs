@@ -44,6 +44,36 @@ async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
+async fn whoever_looks_after_a_job_answers_all_that_it_asks() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "asks").await.unwrap();
+    let (id, stranger) = (job.id.as_str(), holder("key:b", "k"));
+    process.over(&job).await;
+    let asked = process.jobs.asked(&local(), id).await.unwrap();
+    assert_eq!(asked, r#"{"k":{"method":"roots/list"}}"#);
+    let answer = async |whose: Whose<'_>, responses: &'static str| {
+        let answered =
+            process.jobs.answer_for_client(whose, id, &Bytes::from_static(responses.as_bytes())).await;
+        answered.map_or_else(|refusal| refusal.to_string(), |_| "answered".to_owned())
+    };
+    assert!(answer(Whose::Of(&stranger), r#"{"k":{}}"#).await.starts_with("unknown job"));
+    for (responses, found) in [
+        ("{}", "nothing"),
+        (r#"{"other":{}}"#, "nothing"),
+        (r#"{"k":7}"#, "something else"),
+        ("[]", "nothing"),
+    ] {
+        let refused = answer(Whose::Anyone, responses).await;
+        assert!(refused.contains("/k") && refused.contains(found), "{responses}: {refused}");
+    }
+    assert_eq!(answer(Whose::Anyone, r#"{"k":{"roots":[]}}"#).await, "answered");
+    assert_eq!(process.over(&job).await.0.state, State::Succeeded);
+    assert_eq!(process.jobs.asked(&local(), id).await.unwrap_err().code(), "job_state");
+    assert!(answer(Whose::Anyone, r#"{"k":{}}"#).await.contains("cannot be answered"));
+}
+
+#[tokio::test]
 async fn a_revoked_key_ends_its_jobs_whether_they_wait_or_run() {
     let scene = Scene::new();
     let process = scene.process();

@@ -43,6 +43,7 @@ enum Route<'p> {
     /// One job, by its id.
     Job(&'p str),
     JobAct(&'p str, Act),
+    JobInput(&'p str),
     JobEvents(&'p str),
     OpenApi,
     RulesTest,
@@ -76,6 +77,7 @@ impl<'p> Route<'p> {
                 ["tools", name] if !name.is_empty() => Route::Tool(name),
                 ["jobs", id] if !id.is_empty() => Route::Job(id),
                 ["jobs", id, "events"] if !id.is_empty() => Route::JobEvents(id),
+                ["jobs", id, "input"] if !id.is_empty() => Route::JobInput(id),
                 ["jobs", id, act] if !id.is_empty() => Route::JobAct(id, Act::parse(act)?),
                 _ => return None,
             },
@@ -86,7 +88,8 @@ impl<'p> Route<'p> {
     fn is_of_workspaces(self) -> bool {
         match self {
             Route::Health | Route::Invoke | Route::Tools | Route::Tool(_) | Route::Validate => true,
-            Route::Jobs | Route::Job(_) | Route::JobAct(..) | Route::JobEvents(_) => true,
+            Route::Jobs | Route::Job(_) | Route::JobAct(..) | Route::JobInput(_) => true,
+            Route::JobEvents(_) => true,
             Route::Audit | Route::OpenApi | Route::RulesTest => false,
         }
     }
@@ -95,7 +98,7 @@ impl<'p> Route<'p> {
         match self {
             Route::Audit | Route::Health | Route::OpenApi | Route::Tools | Route::Tool(_) => "GET, OPTIONS",
             Route::Jobs | Route::Job(_) | Route::JobEvents(_) => "GET, OPTIONS",
-            Route::Invoke | Route::RulesTest | Route::JobAct(..) => "POST, OPTIONS",
+            Route::Invoke | Route::RulesTest | Route::JobAct(..) | Route::JobInput(_) => "POST, OPTIONS",
             Route::Validate => "GET, POST, OPTIONS",
         }
     }
@@ -134,6 +137,7 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Jobs, &Method::GET) => jobs::list(endpoint, &caller, query, workspace.is_some()).await,
         (Route::Job(id), &Method::GET) => jobs::show(endpoint, &caller, id).await,
         (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, id, act).await,
+        (Route::JobInput(id), &Method::POST) => jobs::answer(endpoint, &caller, id, body).await,
         (Route::JobEvents(id), &Method::GET) => jobs::events(endpoint, caller, id, &head.headers).await,
         (Route::OpenApi, &Method::GET) => Ok(answer::json(StatusCode::OK, OPENAPI.into())),
         (Route::RulesTest, &Method::POST) => rules::test(door, endpoint, &caller, body).await,

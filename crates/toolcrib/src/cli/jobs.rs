@@ -57,6 +57,13 @@ pub(crate) enum Jobs {
         /// Its id.
         id: String,
     },
+    /// Answer what a job asks, at the terminal or by JSON, so that it goes on.
+    Answer {
+        /// Its id.
+        id: String,
+        /// The answers as JSON, each by the key of what is asked, `-` for standard input: MCP's `inputResponses`.
+        responses: Option<String>,
+    },
     /// Make the call of a job that has ended once more, as a new job.
     Again {
         /// Its id.

@@ -15,6 +15,13 @@ pub(super) const FILLS_IN_FORMS: &[u8] = br#"{"elicitation":{"form":{}}}"#;
 /// How often a value is asked for that does not fit.
 const TRIES_MAX: usize = 3;
 
+/// Whether all that is asked are forms, which a person at a terminal fills in.
+pub(super) fn are_all(requests: &Bytes) -> bool {
+    let requests: Map<String, Value> = serde_json::from_slice(requests).unwrap_or_default();
+    let is_form = |it: &Value| it["method"] == "elicitation/create" && it["params"]["mode"] != "url";
+    requests.values().all(is_form)
+}
+
 /// Has what a tool asks answered and gives the `inputResponses`.
 pub(super) async fn answered(requests: &Bytes) -> Result<Bytes, Trouble> {
     let requests: Map<String, Value> = serde_json::from_slice(requests).map_err(Trouble::because)?;
@@ -97,6 +104,18 @@ fn question(name: &str, field: &Value, is_required: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_person_fills_in_forms_alone() {
+        for (requests, expected) in [
+            (r#"{"a":{"method":"elicitation/create","params":{"mode":"form"}}}"#, true),
+            (r#"{"a":{"method":"elicitation/create","params":{}}}"#, true),
+            (r#"{"a":{"method":"elicitation/create","params":{"mode":"url"}}}"#, false),
+            (r#"{"a":{"method":"elicitation/create"},"b":{"method":"roots/list"}}"#, false),
+        ] {
+            assert_eq!(are_all(&Bytes::from_static(requests.as_bytes())), expected, "{requests}");
+        }
+    }
 
     #[test]
     fn a_question_says_what_may_be_typed() {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use admin::jobs as operations;
 use admin::jobs::{JobsPart, fault};
 use admin::{By, Operation as _};
+use bytes::Bytes;
 use daemon::administration;
 use gate::Outcome;
 use gate::jobs::{Job, State, StoredFailure, Whose};
@@ -15,9 +16,10 @@ use serde_json::json;
 use terminal::{Ending, Trouble, print, runtime};
 use units::Span;
 
-use super::gated;
+use super::mcp::ask;
 use super::start::start_nobody;
-use super::tools::outcome_shown;
+use super::tools::{arguments, outcome_shown};
+use super::{forms, gated};
 use crate::cli::{Cli, Jobs};
 pub(super) use shown::taken;
 pub(super) use wake::submitted;
@@ -57,6 +59,16 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
             wake::wake(cli, &job)?;
             one(job)
         }
+        Jobs::Answer { id, responses } => {
+            let responses = match responses {
+                Some(text) => arguments(&text)?,
+                None => asked(&part, &id)?,
+            };
+            let responses = serde_json::from_slice(&responses).map_err(Trouble::because)?;
+            let job = operations::Answer { id, responses }.perform(&part, &by)?;
+            wake::wake(cli, &job)?;
+            one(job)
+        }
         Jobs::Again { .. } => unreachable!("it is done above"),
         Jobs::Purge { id: Some(id), .. } => one(operations::Purge { id }.perform(&part, &by)?),
         Jobs::Purge { id: None, .. } => purge_all(cli, &part),
@@ -68,6 +80,24 @@ fn state(word: &str) -> Result<State, Trouble> {
         let all = State::ALL.map(State::as_str).join(", ");
         Trouble::Misused(format!("`{word}` is no state of a job; there are {all}"))
     })
+}
+
+/// Asks the person at the terminal what a job asks, as a tool does in the middle of a call.
+fn asked(part: &JobsPart, id: &str) -> Result<Bytes, Trouble> {
+    if !ask::is_possible() {
+        let how = "nobody is at a terminal to be asked; give the answers as JSON behind the id";
+        return Err(Trouble::Misused(how.to_owned()));
+    }
+    runtime::run(async {
+        let requests = part.jobs.asked(Whose::Anyone, id).await.map_err(|refusal| fault(&refusal))?;
+        if !forms::are_all(&requests) {
+            let what = String::from_utf8_lossy(&requests).into_owned();
+            let how =
+                format!("this is asked of a program, so give the answers as JSON behind the id: {what}");
+            return Err(Trouble::Misused(how));
+        }
+        forms::answered(&requests).await
+    })?
 }
 
 /// Prints events as they come, one in a line.

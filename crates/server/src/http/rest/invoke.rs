@@ -122,6 +122,9 @@ fn start(
     })
 }
 
+/// What a client declares that can be asked by a form.
+const FILLS_IN_FORMS: &[u8] = br#"{"elicitation":{"form":{}}}"#;
+
 /// What is to be called.
 struct Work {
     request_id: Arc<str>,
@@ -183,7 +186,12 @@ async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
     let (since, gate) = (Since::now(), server.gate());
     let submit = async || -> Result<String, Failure> {
         let jobs = gate.jobs().ok_or_else(|| Refusal::NoJobs("there are none here".to_owned()))?;
-        let job = jobs.submit(gate, &caller, work.call(), Wants::default()).await?;
+        let mut call = work.call();
+        // What its tool asks is answered by another request. One of a person's key would be asked for approvals, too.
+        if !caller.is_person() {
+            call.client.capabilities = Bytes::from_static(FILLS_IN_FORMS);
+        }
+        let job = jobs.submit(gate, &caller, call, Wants::default()).await?;
         Ok(job.id.as_str().to_owned())
     };
     let taken = match &work.given {

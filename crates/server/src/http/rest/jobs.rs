@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use futures_util::stream;
 use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
-use gate::{Caller, Failure, Outcome, Refusal, Role};
+use gate::{Caller, Failure, Outcome, Payload, Refusal, Role};
 use hyper::StatusCode;
+use hyper::body::Incoming;
 use hyper::header::HeaderMap;
+use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use wire::http::LAST_EVENT_ID;
 use wire::param_headers::HeaderText;
 
@@ -20,6 +22,7 @@ use super::super::head;
 use super::super::problem::Problem;
 use super::auditors::{AUDIT_SCOPE, scope_denied};
 use super::invoked::result_of;
+use super::posted::{self, BODY_BYTES_MAX};
 use super::query::Query;
 use super::{streamed, verdict};
 
@@ -102,13 +105,29 @@ pub(super) async fn show(endpoint: &Endpoint, caller: &Caller, id: &str) -> Answ
     Ok(fresh(&told(&job, result)))
 }
 
+/// What is answered: `inputResponses` in MCP.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answers {
+    input_responses: Map<String, Value>,
+}
+
+/// How a body looks.
+const SAMPLE: &str = r#"{"input_responses":{"name":{"action":"accept","content":{"name":"Ann"}}}}"#;
+
+/// Answers all that one asks, so that it goes on.
+pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body: Incoming) -> Answered {
+    let jobs = of(endpoint)?;
+    let Answers { input_responses } = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
+    let responses = Value::Object(input_responses).to_string().into();
+    let job = jobs.answer_for_client(acted_on_by(caller), id, &responses).await.map_err(problem)?;
+    Ok(fresh(&told(&job, None)))
+}
+
 /// Does something with one.
 pub(super) async fn act(endpoint: &Endpoint, caller: &Caller, id: &str, act: Act) -> Answered {
     let (jobs, gate) = (of(endpoint)?, endpoint.server.gate());
-    let whose = match [Role::Owner, Role::Maintainer].into_iter().any(|role| caller.roles().contains(role)) {
-        true => Whose::Anyone,
-        false => Whose::Of(caller),
-    };
+    let whose = acted_on_by(caller);
     let job = match act {
         Act::Cancel => jobs.cancel(whose, id).await.map_err(Failure::from),
         Act::Pause => jobs.pause(whose, id).await.map_err(Failure::from),
@@ -159,6 +178,13 @@ pub(super) async fn events(
     Ok(answer::events(body(pages, QUIET_MAX)))
 }
 
+fn acted_on_by(caller: &Caller) -> Whose<'_> {
+    match [Role::Owner, Role::Maintainer].into_iter().any(|role| caller.roles().contains(role)) {
+        true => Whose::Anyone,
+        false => Whose::Of(caller),
+    }
+}
+
 fn looked_at_by(caller: &Caller) -> Whose<'_> {
     if caller.scopes().contains(AUDIT_SCOPE) { Whose::Anyone } else { Whose::Of(caller) }
 }
@@ -167,11 +193,15 @@ fn problem(refusal: Refusal) -> Problem {
     verdict::of_failure(&refusal.into()).problem()
 }
 
-/// A job, and what came of it if it is over.
+/// A job, and what came of it if it is over, or what it asks.
 fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Value {
     let mut told = json!({ "job": job });
     match result {
         None => {}
+        Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => {
+            let requests = requests.and_then(|requests| serde_json::from_slice(&requests).ok());
+            told["input_requests"] = requests.unwrap_or_else(|| json!({}));
+        }
         Some(Ok(outcome)) => {
             let raw: Option<Box<RawValue>> = result_of(&outcome);
             told["result"] = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();

@@ -15,6 +15,7 @@ use wire::Revision;
 use super::show::found;
 use crate::cli::Cli;
 use crate::commands::caller::caller;
+use crate::commands::forms::FILLS_IN_FORMS;
 use crate::commands::gated::{block, carry, failed, told};
 use crate::commands::jobs::{submitted, taken as taken_as};
 use crate::commands::troubles::unknown_tool;
@@ -101,7 +102,10 @@ pub(super) fn as_job(cli: &Cli, name: &str, given: Given) -> Result<Ending, Trou
         let arguments = given.fitting(crib, name).await?;
         // So that its servers have said what they have.
         found(crib, name).await?;
-        let call = Call::tool(name, Some(arguments));
+        // What its tool asks is answered by `jobs answer`.
+        let capabilities = Bytes::from_static(FILLS_IN_FORMS);
+        let client = Client { capabilities, ..Client::default() };
+        let call = Call { client, ..Call::tool(name, Some(arguments)) };
         let job = crib.shared.jobs.submit(&crib.gate, &caller(), call, Wants::default()).await;
         Ok(job.map_err(|failure| (failure, crib.shared.state.clone())))
     })?;
