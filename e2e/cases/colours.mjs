@@ -53,6 +53,22 @@ const parts = {
     check(!(piped.stdout + piped.stderr).includes("\u001b"), "no colours in a pipe", piped);
   },
 
+  "a bar says how far a call is, in one line, where a line can begin anew": async () => {
+    const tool = "everything_trigger-long-running-operation";
+    const call = ["tools", "call", tool, "duration=0.2", "steps=4", "--stream"];
+    const half = `${"\u2588".repeat(12)}`;
+    const shown = await seen(call);
+    checkHolds("the bar", shown, `\u001b[K${GREEN}${half}${END}${"\u00b7".repeat(12)} 50 %`, "Long running operation completed");
+    check(shown.lastIndexOf("\u001b[K") > shown.lastIndexOf("%"), "no bar in the end", shown);
+    const plain = await seen(call, { NO_COLOR: "1" });
+    checkHolds("without colours", plain, `\u001b[K${half}${"\u00b7".repeat(12)} 50 %`);
+    for (const words of [call, [...call, "--json"]])
+      checkHolds("in lines", await seen(words, { TERM: "dumb" }), "\u2026 2 of 4");
+    const { stderr } = await expectExit(0, [...call, "--config", config.file], { env: environment() });
+    checkHolds("for programs", stderr, "\u2026 2 of 4\n");
+    check(!stderr.includes("\u001b"), "no bar for programs", stderr);
+  },
+
   "nobody else brings any": async () => {
     const shown = await seen(["mcp", "list"]);
     checkHolds("the list", shown, `${BOLD}NAME${END}`, "\ufffd[31mred");

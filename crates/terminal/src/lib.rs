@@ -1,6 +1,7 @@
 //! What the program says to whoever started it, and hears from them: results and remarks, the log, signals, exit codes,
 //! and what is typed unseen.
 
+pub mod bar;
 mod ending;
 pub mod log;
 pub mod open_files;

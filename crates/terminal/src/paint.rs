@@ -170,6 +170,12 @@ pub(crate) fn is_on(stream: &impl IsTerminal) -> bool {
     !IS_FOR_PROGRAMS.load(Ordering::Relaxed) && stream.is_terminal() && environment_allows()
 }
 
+/// Whether the terminal can begin a line anew, by its name.
+#[expect(clippy::disallowed_methods, reason = "what a terminal can is told by this alone")]
+pub(crate) fn can_move() -> bool {
+    !IS_FOR_PROGRAMS.load(Ordering::Relaxed) && allows(None, std::env::var_os("TERM").as_deref())
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "what a terminal can and a person wants is told by these two alone"

@@ -10,6 +10,7 @@ use redact::Redactor;
 use sandbox::is_hidden;
 use serde::Serialize;
 
+use crate::bar::{self, Step};
 use crate::ending::{Ending, Trouble};
 use crate::paint::{self, Painted, Style, Words};
 
@@ -112,6 +113,7 @@ fn to_stdout(text: &str) -> io::Result<()> {
 }
 
 fn write_out(text: &str) -> io::Result<()> {
+    bar::clear();
     let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
     HAS_PRINTED.store(true, Ordering::Relaxed);
@@ -148,6 +150,12 @@ pub fn banner(text: &str) {
     }
 }
 
+/// Shows the person at the terminal how far something has come, in the place of what was shown of that before.
+pub fn progress(step: &Step<'_>) {
+    let message = step.message.map(|message| harmless(&clean(message)));
+    bar::draw(&Step { message: message.as_deref(), ..*step });
+}
+
 /// Asks the person at the terminal, who answers behind it; otherwise as [`remark`].
 pub fn question(text: &str) {
     to_stderr(&clean(text), " ");
@@ -163,6 +171,7 @@ fn to_stderr(text: &str, end: &str) {
 }
 
 fn write_err(text: &str) {
+    bar::clear();
     // With stderr gone there is nobody to tell or ask, and the answers will end.
     let _ = io::stderr().write_all(text.as_bytes());
 }

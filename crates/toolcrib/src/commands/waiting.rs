@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
+use terminal::bar::{self, Step};
 use terminal::print::{self, harmless};
 use tool_api::{Listener, Progress};
 
@@ -35,25 +36,39 @@ pub(super) struct Steps;
 
 impl Listener for Steps {
     fn progress(&self, progress: Progress) {
-        print::remark(&harmless(&match progress {
-            Progress::Step { done, total, message } => step(Some(done), total, message.as_deref()),
-            Progress::Relayed(params) => {
-                let params: Value = serde_json::from_slice(&params).unwrap_or_default();
-                let number = |key: &str| params[key].as_f64();
-                step(number("progress"), number("total"), params["message"].as_str())
-            }
-        }));
+        told_of(progress, |it| print::remark(&harmless(&step(it.done, it.total, it.message))));
     }
 
     fn log(&self, _: Bytes) {}
 }
 
-/// Tells the same to whoever reads along, be it a program, and what the tool says besides.
+/// Reads a step of either kind.
+fn told_of(progress: Progress, tell: impl FnOnce(&Step<'_>)) {
+    match progress {
+        Progress::Step { done, total, message } => {
+            tell(&Step { done: Some(done), total, message: message.as_deref() });
+        }
+        Progress::Relayed(params) => {
+            let params: Value = serde_json::from_slice(&params).unwrap_or_default();
+            let number = |key: &str| params[key].as_f64();
+            tell(&Step {
+                done: number("progress"),
+                total: number("total"),
+                message: params["message"].as_str(),
+            });
+        }
+    }
+}
+
+/// Tells the same to whoever reads along, be it a program, and what the tool says besides. A person at a terminal sees a bar.
 pub(super) struct Streamed;
 
 impl Listener for Streamed {
     fn progress(&self, progress: Progress) {
-        Steps.progress(progress);
+        match bar::is_possible() {
+            true => told_of(progress, print::progress),
+            false => Steps.progress(progress),
+        }
     }
 
     fn log(&self, params: Bytes) {
