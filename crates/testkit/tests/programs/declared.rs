@@ -4,7 +4,8 @@ use std::fs;
 use std::sync::Arc;
 
 use declared::Format;
-use gate::{Cancel, DECLARED, Failure, Features, ProgramSettings, RateConfig, Ruleset};
+use gate::jobs::Wants;
+use gate::{Call, Cancel, DECLARED, Failure, Features, ProgramSettings, RateConfig, Ruleset};
 use serde_json::{Value, json};
 use testkit::SampleGate;
 use tool_api::AnyTool;
@@ -247,6 +248,22 @@ async fn a_tool_that_stands_for_another_is_that_one_to_everybody_who_decides() {
     let denied = holding(&["read_workspace"]);
     let came = call(&sample, &denied, "a", &json!({}), (Cancel::new(), None)).await;
     assert!(came.is_ok(), "scopes of both are held: {came:?}");
+
+    // A job is judged so when it is taken, not only when it starts.
+    let sample = sample.taking_jobs();
+    let rule = json!({ "id": "x", "effect": "deny", "tools": ["sample"], "when": "args.text == 'x'" });
+    let policy = serde_json::from_value(json!({ "rules": [rule] })).expect("a policy");
+    let policy = policy::Policy::new(&policy).expect("it is sound");
+    sample.gate.govern(Ruleset::new(policy, RateConfig { per_second: 0, burst: 1 }));
+    let jobs = sample.gate.jobs().expect("it takes them");
+    let submit = async |name: &str, arguments: Value| {
+        let call = Call::tool(name, Some(arguments.to_string().into()));
+        let taken = jobs.submit(&sample.gate, &owner(), call, Wants::default()).await;
+        taken.map_or_else(|failure| failure.code().to_owned(), |job| job.tool)
+    };
+    assert_eq!(submit("a", json!({ "text": "y" })).await, "a");
+    assert_eq!(submit("a", json!({ "text": "x" })).await, "policy_denied");
+    assert_eq!(submit("c", json!({})).await, "unknown_tool");
 }
 
 #[tokio::test]

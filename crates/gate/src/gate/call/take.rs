@@ -71,6 +71,10 @@ impl Gate {
             record.found(&found.offered);
             let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
             self.check_headers(id, call, &found, &arguments.bytes()).await?;
+            // What is kept is what was called; what is judged is what will run.
+            let called = found.offered.clone();
+            let in_place = self.in_place(id, caller, (found, arguments), &ruleset, &mut record);
+            let (found, arguments) = Box::pin(in_place).await?;
             let brought = Brought::default();
             let candidate = self.candidate((caller, &*call), &found, arguments, &brought, &ruleset);
             candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
@@ -78,7 +82,7 @@ impl Gate {
             let verdict = self.rate.check(&candidate, &ruleset.rates).await;
             record.verdict(RATE, verdict.as_ref().copied());
             verdict?;
-            keep(candidate.offered).await.map_err(Failure::from)
+            keep(called).await.map_err(Failure::from)
         };
         let taken: Result<Job, Failure> = taken.await;
         match taken {
