@@ -23,6 +23,7 @@ mod record;
 mod report;
 mod reset;
 mod step;
+mod visible;
 mod waiting;
 mod wish;
 mod would_change;

@@ -11,7 +11,7 @@ use sandbox::confine::Changes;
 use sandbox::{Change, Content, What};
 use serde::{Deserialize, Serialize};
 use store::{Content as CellContent, Kind, Store, StoreError, replace};
-use tool_api::{Block, Definition, Effect, Need, Outcome, Payload, Planned};
+use tool_api::{Block, Outcome, Payload, Planned};
 
 use crate::admitted::Identity;
 use crate::failure::{Failure, Refusal};
@@ -54,16 +54,6 @@ impl Earnest {
             Earnest::Planned(plan) => plan,
         }
     }
-}
-
-/// Whether dry runs of a tool are possible: of those that change files by themselves or by programs, which do not live
-/// elsewhere.
-pub fn has_dry_run(definition: &Definition) -> bool {
-    let needs = definition.listing.needs();
-    let writes = definition.effect == Effect::Writes && needs.is_empty();
-    definition.upstream().is_none()
-        && definition.effect > Effect::Reads
-        && (writes || needs.iter().any(|need| matches!(need, Need::Process)))
 }
 
 /// What was said to change, as it is kept.

@@ -16,6 +16,7 @@ mod failure;
 mod find;
 mod gate;
 mod hands;
+mod has_dry_run;
 pub mod jobs;
 mod kept_block;
 mod kept_result;
@@ -44,7 +45,7 @@ mod tokens;
 
 pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
-pub use dry_run::{Earnest, has_dry_run};
+pub use dry_run::Earnest;
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
 pub use offer::{ARTIFACTS, Collision, Offer, Offered, Shown, Source, Versions};
 pub use plan_fault::PlanFault;
@@ -58,6 +59,7 @@ pub use checks::{
 };
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
+pub use has_dry_run::has_dry_run;
 pub use meta::meta_keys;
 pub use repeats::{ANSWER_BYTES_MAX, REMEMBERED_MS, REQUEST_ID_BYTES_MAX};
 pub use request::{Call, HeaderCheck, OfJob};

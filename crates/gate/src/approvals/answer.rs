@@ -435,8 +435,9 @@ fn answered(
         through,
         at_ms: now_ms,
         use_until_ms: now_ms.saturating_add(approval.expires_at_ms.saturating_sub(approval.asked_at_ms)),
-        note: note
-            .map(|note| super::call::visible(&note.chars().take(NOTE_CHARS_MAX).collect::<String>()).into()),
+        note: note.map(|note| {
+            super::visible::visible(&note.chars().take(NOTE_CHARS_MAX).collect::<String>()).into()
+        }),
         grant,
     }
 }

@@ -10,10 +10,11 @@ use redact::Redactor;
 use sandbox::egress::Destination;
 use tool_api::CallId;
 
-use super::call::{ExactCall, Shown, visible};
+use super::call::{ExactCall, Shown};
 use super::config::Config;
 use super::presence::Asker;
 use super::record::{Acted, Approval, Asked, State};
+use super::visible::visible;
 use crate::offer::Offered;
 
 /// Longest wish, in bytes. A person must see all of it: of a host the end decides, of a path the beginning.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::Planned;
 
-use super::call::visible;
+use super::visible::visible;
 
 /// How much of a diff a person is shown, in bytes: some hundred lines.
 const DIFF_SHOWN_BYTES_MAX: usize = 16 * 1024;

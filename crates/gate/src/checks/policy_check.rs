@@ -9,8 +9,8 @@ use tool_api::{Action, Definition, Effect, Origin};
 
 use super::obeyed;
 use crate::candidate::{Candidate, Consent};
-use crate::dry_run::has_dry_run;
 use crate::failure::{Refusal, Ruling};
+use crate::has_dry_run::has_dry_run;
 
 /// Decides about the arguments as they are now, and about the files that they name. What was decided about them before they
 /// were changed holds besides.

@@ -13,6 +13,7 @@ use crate::admitted::Ran;
 use crate::candidate::Candidate;
 use crate::dry_run::{self, Earnest, Found};
 use crate::failure::{Failure, Internal, Refusal};
+use crate::has_dry_run::has_dry_run;
 use crate::plan_fault::PlanFault;
 
 impl Gate {
@@ -26,7 +27,7 @@ impl Gate {
     ) -> Result<(), Failure> {
         match earnest {
             Earnest::Real => Ok(()),
-            Earnest::Dry if candidate.action.is_some() || !dry_run::has_dry_run(candidate.definition()) => {
+            Earnest::Dry if candidate.action.is_some() || !has_dry_run(candidate.definition()) => {
                 Err(Refusal::NoDryRun(candidate.target.to_string()).into())
             }
             Earnest::Dry => {

@@ -7,12 +7,12 @@ use bytes::Bytes;
 use tokio::task::spawn_blocking;
 use tool_api::{CallId, Outcome};
 
-use super::Gate;
 use crate::admitted::{Admitted, Identity};
 use crate::approvals::{AnswerFault, Brought, ExactCall, WouldChange};
 use crate::candidate::Candidate;
 use crate::dry_run::{self, Earnest, PLAN_LASTS};
 use crate::failure::{Failure, Internal, Refusal, Ruling};
+use crate::gate::Gate;
 use crate::plan_fault::PlanFault;
 use crate::record_scope::RecordScope;
 use crate::request::Call;
