@@ -223,7 +223,7 @@ pub(crate) enum Tools {
         /// Take it as a job, which runs on when this command has ended; `toolcrib jobs` shows it.
         #[arg(long, conflicts_with_all = ["dry_run", "plan"])]
         job: bool,
-        /// Print progress and messages as they come, on standard error.
+        /// Print progress and messages as they come, on standard error; at a terminal, progress as a bar.
         #[arg(long, conflicts_with = "job")]
         stream: bool,
     },
