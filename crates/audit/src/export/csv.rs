@@ -8,7 +8,7 @@ const COLUMNS: &str = "seq opened_at_ms written_at_ms call_id caller caller_kind
                        duration_us result_bytes redactions verdicts decisions approval arguments_sha256 arguments_bytes \
                        arguments definition_sha256 trace_id hash caller_roles caller_scopes meta_sha256 profile \
                        degraded hosts hosts_more event version kernel user layers attempts escaped launcher request_id \
-                       claims";
+                       claims job dry_run artifacts";
 
 /// The first row, line break included.
 pub fn csv_head() -> String {
@@ -52,14 +52,18 @@ mod tests {
         assert_eq!(
             row,
             "1,-7,,\"'=1+1\",\"a,\"\"b\"\"\nc\",,,\"'@x\",,,\"refused\",,,,,\"[[\"\"scope\"\",\"\"pass\"\"]]\",,,,,\
-             \"{\"\"a\"\":\"\"=2\"\"}\",,,,,,,,,,,,,,,,,,,,\r\n"
+             \"{\"\"a\"\":\"\"=2\"\"}\",,,,,,,,,,,,,,,,,,,,,,,\r\n"
         );
         let row = csv_row(r#"{"call_id":"a\u001b[2Jb\u009bc\rd\te"}"#).expect("a record");
-        assert_eq!(row, ",,,\"a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\te\"".to_owned() + &",".repeat(37) + "\r\n");
+        assert_eq!(row, ",,,\"a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\te\"".to_owned() + &",".repeat(40) + "\r\n");
         let row = csv_row(r#"{"opened_at_ms":5,"event":"server_reached","upstream":"git","hosts":["=x"]}"#);
         let expected = ",5,,,,,,,\"git\"".to_owned()
             + &",".repeat(21)
-            + "\"[\"\"=x\"\"]\",,\"server_reached\",,,,,,,,,\r\n";
+            + "\"[\"\"=x\"\"]\",,\"server_reached\",,,,,,,,,,,,\r\n";
+        assert_eq!(row, Some(expected));
+        let row = csv_row(r#"{"call_id":"a","job":"j1","dry_run":"true","artifacts":["a1","a2"]}"#);
+        let expected =
+            ",,,\"a\"".to_owned() + &",".repeat(38) + "\"j1\",\"true\",\"[\"\"a1\"\",\"\"a2\"\"]\"\r\n";
         assert_eq!(row, Some(expected));
         for wrong in ["", "{\"seq\":", "{\"seq\":1,\"checkpoint\":{}}", "[]"] {
             assert_eq!(csv_row(wrong), None, "{wrong}");
