@@ -58,6 +58,14 @@ impl SampleGate {
         SampleGate { gate: Arc::new(gate), audit_log, folders }
     }
 
+    /// The same, whose tools keep artifacts here.
+    #[must_use]
+    pub fn keeping(self, artifacts: Arc<artifacts::Artifacts>) -> SampleGate {
+        let SampleGate { gate, audit_log, folders } = self;
+        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_artifacts(artifacts);
+        SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
     /// The same, whose calls may become jobs by these settings. Must be called on a runtime.
     pub fn with_jobs(config: gate::jobs::Config) -> SampleGate {
         let sample = SampleGate::new().taking_jobs();

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
     About, AnyTool, ArgumentRoles, Block, Chunk, Command, Context, Document, Effect, Ended, Exit, Need,
-    Progress, Structured, Tool, ToolError, builtin,
+    Progress, Structured, TEXT, Tool, ToolError, builtin,
 };
 
 /// What is kept of each stream; the rest is counted.
@@ -20,7 +20,8 @@ const KEPT_BYTES_MAX: usize = 64 * 1024;
 const BODY_BYTES_MAX: usize = 64 * 1024;
 
 /// `sh_run` runs a script that may change the workspace, `sh_look` one that looks at it, `sh_fetch` one that reaches hosts,
-/// `web_browse` one that may run a browser, `sh_compute` one that sees no workspace, and `sh_beg` tries without having said that it needs programs. `host_ask` asks a server, and `host_beg` tries likewise.
+/// `web_browse` one that may run a browser, `sh_compute` one that sees no workspace, and `sh_beg` tries without having said that it needs programs.
+/// `sh_log` keeps all that a script prints as an artifact. `host_ask` asks a server, and `host_beg` tries likewise.
 pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
     vec![
         builtin(Run),
@@ -29,6 +30,7 @@ pub fn program_tools() -> Vec<Arc<dyn AnyTool>> {
         builtin(Browse),
         builtin(Compute),
         builtin(Beg),
+        builtin(Log),
         builtin(Ask),
         builtin(BegHost),
     ]
@@ -175,6 +177,31 @@ prints!(
 );
 prints!(Compute, about("sh_compute", Effect::Executes, &[Need::Worker]));
 prints!(Beg, about("sh_beg", Effect::Reads, &[]));
+
+struct Log;
+
+impl Tool for Log {
+    const ABOUT: About = About {
+        timeout: Duration::from_secs(1200),
+        ..about("sh_log", Effect::Executes, &[Need::Process, Need::Artifacts])
+    };
+    type Input = Script;
+    type Output = Document;
+
+    async fn run(&self, script: Script, cx: &Context) -> Result<Document, ToolError> {
+        let mut log = cx.artifacts()?.create("stdout", TEXT).await?;
+        let mut process = cx.process()?.start(command(script)).await?;
+        while let Ok(Some(chunk)) = process.next().await {
+            if let Chunk::Stdout(bytes) = chunk {
+                log.write(bytes).await?;
+            }
+        }
+        match process.wait().await.limit {
+            None => Ok(Document(vec![Block::Text(log.finish().await?.id)])),
+            Some(limit) => Err(ToolError::new("limit_reached", limit.name())),
+        }
+    }
+}
 
 /// What is asked for.
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -19,6 +19,7 @@ mod docs;
 mod e2e;
 mod fuzz;
 pub mod install;
+mod logs;
 mod long;
 mod mutants;
 mod package;

@@ -2,7 +2,7 @@
 
 use crate::checkout::Checkout;
 use crate::step::{self, Step};
-use crate::{e2e, fuzz, mutants, package, sandbox, toolchain};
+use crate::{e2e, fuzz, logs, mutants, package, sandbox, toolchain};
 
 const STEPS: &[Step] = &[
     case("killed", |checkout| e2e::long(checkout, "killed")),
@@ -14,6 +14,7 @@ const STEPS: &[Step] = &[
         mend: "it names the call that failed, or the end that something survived",
         run: sandbox::long,
     },
+    Step { name: "logs", mend: "it says how much memory it took, or which bytes differ", run: logs::long },
     case("pings_beside_bombs", |checkout| e2e::extended(checkout, "pings_beside_bombs")),
     case("other_clients", |checkout| e2e::extended(checkout, "other_clients")),
     case("other_servers", |checkout| e2e::extended(checkout, "other_servers")),

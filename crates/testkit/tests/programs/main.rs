@@ -14,6 +14,7 @@ mod dry_runs;
 mod ends;
 mod hosts;
 mod layers;
+mod logs;
 mod runs;
 
 use std::path::{Path, PathBuf};
