@@ -61,3 +61,7 @@ export const startDual = (port) =>
 /** The fixture of the conformance suites, at `/mcp`, and at `/sse` where it has the legacy era. */
 export const startFixture = (port, ...words) =>
   start(NODE, [fixture("conformance/server.mjs"), ...words], { env: { PORT: String(port) }, ready: /"url"/ });
+
+/** A store with one bucket, `crib`, for whoever has this key; with what the fixture says more. */
+export const startS3 = (port, { id, secret }, env = {}) =>
+  start(PYTHON, ["-B", fixture("s3_server.py"), String(port), id, secret], { env, ready: /ready/ });

@@ -1,26 +1,31 @@
 //! `Artifacts`: keeps them, finds them for their owners, and removes what is over.
 
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
 use data_encoding::HEXLOWER;
 use store::{CellStore, Change, Kind, Query, every, remove, replace, wait};
 
+use crate::bucket::Bucket;
 use crate::config::Limits;
-use crate::draft::Draft;
+use crate::draft::{Draft, Whole};
 use crate::entry::{Entry, Owner};
 use crate::error::ArtifactError;
 use crate::folder::Folder;
+use crate::marks::Sending;
+use crate::reader::{Object, Reader, Source};
+use crate::remote::Remote;
 
 /// Artifacts of one caller: more than a busy agent makes in a day.
 pub const COUNT_OF_CALLER_MAX: usize = 1_024;
 
 /// Artifacts in all: the index is read whole when one is added.
 pub const COUNT_MAX: usize = 4_096;
+
+/// Objects of a bucket that are removed at once: whoever keeps one waits meanwhile. The rest goes with the next sweeps.
+const REMOVED_AT_ONCE: usize = 64;
 
 /// Whoever has an id needs to be its owner as well; nobody guesses one of so many random bytes.
 const ID_BYTES: usize = 16;
@@ -42,22 +47,23 @@ pub struct About {
 /// The artifacts of one state folder. Nothing touches the disk until one is made or asked for.
 pub struct Artifacts {
     folder: Folder,
+    /// Where contents are kept instead of the folder.
+    remote: Option<Arc<Remote>>,
     store: Arc<dyn CellStore>,
     limits: Limits,
     now_ms: fn() -> i64,
 }
 
-/// Reads one artifact.
-pub struct Reader {
-    /// What it is.
-    pub entry: Entry,
-    file: File,
-}
-
 impl Artifacts {
     /// Those below the state folder `state`, with their index in `store`.
     pub fn new(state: &Path, store: Arc<dyn CellStore>, limits: Limits, now_ms: fn() -> i64) -> Artifacts {
-        Artifacts { folder: Folder::below(state), store, limits, now_ms }
+        Artifacts { folder: Folder::below(state), remote: None, store, limits, now_ms }
+    }
+
+    /// The same, keeping contents in this bucket from now on. Those in the folder stay there to their end.
+    #[must_use]
+    pub fn in_bucket(self, bucket: Option<Bucket>) -> Artifacts {
+        Artifacts { remote: bucket.map(|bucket| Arc::new(Remote::new(bucket))), ..self }
     }
 
     /// Begins one. Nobody finds it before it is kept.
@@ -81,7 +87,7 @@ impl Artifacts {
     /// Keeps one for its owner, under this id. Once this returns it survives a crash of the machine.
     ///
     /// # Errors
-    /// Others have all the room, the disk is full, or the index does not answer.
+    /// Others have all the room, the disk is full, or the index or the bucket does not answer.
     pub fn keep(
         &self,
         mut draft: Draft,
@@ -90,6 +96,7 @@ impl Artifacts {
         about: About,
     ) -> Result<Entry, ArtifactError> {
         let whole = draft.whole()?;
+        let sending = self.remote.as_ref().map(|remote| self.send(remote, &owner, &whole)).transpose()?;
         let _lock = self.folder.lock()?;
         let now_ms = (self.now_ms)();
         self.make_room(&owner, whole.bytes, now_ms)?;
@@ -107,10 +114,37 @@ impl Artifacts {
             made_at_ms: now_ms,
             ends_at_ms: now_ms.saturating_add(self.limits.keep_ms),
         };
-        self.folder.adopt(&whole)?;
+        self.adopt(&whole, sending)?;
         // Nobody else has this id.
         wait(replace(&*self.store, Change::put(Kind::Artifact, &entry.id, None, entry.content())))?;
         Ok(entry)
+    }
+
+    /// Puts a content into the bucket. Nobody else waits for that: the lock is free meanwhile.
+    fn send(&self, remote: &Remote, owner: &Owner, whole: &Whole) -> Result<Sending, ArtifactError> {
+        {
+            let _lock = self.folder.lock()?;
+            // Told before all of it is sent for nothing.
+            self.make_room(owner, whole.bytes, (self.now_ms)())?;
+        }
+        let marks = self.folder.marks();
+        let sending = marks.sending(&whole.sha256)?;
+        if !marks.is_remote(&whole.sha256)? {
+            remote.put(whole)?;
+        }
+        Ok(sending)
+    }
+
+    /// Gives a content its name. The caller holds the lock.
+    fn adopt(&self, whole: &Whole, sending: Option<Sending>) -> Result<(), ArtifactError> {
+        let (Some(remote), Some(sending)) = (&self.remote, sending) else {
+            return Ok(self.folder.adopt(whole)?);
+        };
+        // The last that named the same content may have been removed meanwhile, and the content with it.
+        if !remote.has(&whole.sha256, whole.bytes)? {
+            remote.put(whole)?;
+        }
+        Ok(self.folder.marks().sent(&sending)?)
     }
 
     /// Opens the artifact of this id; nothing if it is another's, over, or there is none.
@@ -139,8 +173,18 @@ impl Artifacts {
         let Some(entry) = entry.filter(|entry| entry.ends_at_ms > now_ms && is_meant(entry)) else {
             return Ok(None);
         };
-        let file = self.folder.open(&entry.sha256)?;
-        Ok(file.map(|file| Reader { entry, file }))
+        Ok(self.source(&entry)?.map(|source| Reader { entry, source }))
+    }
+
+    /// Where the content is; nothing if somebody has removed it.
+    fn source(&self, entry: &Entry) -> Result<Option<Source>, ArtifactError> {
+        if let Some(file) = self.folder.open(&entry.sha256)? {
+            return Ok(Some(Source::File(file)));
+        }
+        let Some(remote) = &self.remote else { return Ok(None) };
+        let is_there =
+            self.folder.marks().is_remote(&entry.sha256)? && remote.has(&entry.sha256, entry.bytes)?;
+        Ok(is_there.then(|| Source::Object(Object::of(remote))))
     }
 
     /// All of them, the oldest first.
@@ -159,7 +203,8 @@ impl Artifacts {
     /// Removes one, whosever it is. False if there is none.
     ///
     /// # Errors
-    /// The folder or the index cannot be written.
+    /// The folder or the index cannot be written. If the bucket does not answer, nobody finds it any more, and its bytes go
+    /// with a later sweep.
     pub fn remove(&self, id: &str) -> Result<bool, ArtifactError> {
         if !is_id(id) || !self.folder.is_there()? {
             return Ok(false);
@@ -212,17 +257,14 @@ impl Artifacts {
 
     fn remove_unnamed(&self) -> Result<(), ArtifactError> {
         let named: BTreeSet<String> = self.entries()?.into_iter().map(|entry| entry.sha256).collect();
-        Ok(self.folder.remove_all_but(&named)?)
-    }
-}
-
-impl Reader {
-    /// Reads at this byte as much as is there and fits; 0 bytes at the end and behind it.
-    ///
-    /// # Errors
-    /// The disk cannot be read.
-    pub fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        self.file.read_at(into, offset)
+        self.folder.remove_all_but(&named)?;
+        let Some(remote) = &self.remote else { return Ok(()) };
+        let marks = self.folder.marks();
+        for left in marks.unnamed(&named)?.into_iter().take(REMOVED_AT_ONCE) {
+            remote.remove(&left.sha256)?;
+            marks.remove(&left)?;
+        }
+        Ok(())
     }
 }
 

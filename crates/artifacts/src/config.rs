@@ -1,10 +1,13 @@
-//! The `[artifacts]` section: how long artifacts are kept, and how much of them.
+//! The `[artifacts]` section: how long artifacts are kept, how much of them, and where.
 
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 use units::{Size, Span};
+
+use crate::bucket::Bucket;
+use crate::upload;
 
 /// A day: whoever reads on does so within minutes, and a person the next morning.
 const KEEP: Duration = Duration::from_secs(24 * 60 * 60);
@@ -21,21 +24,47 @@ const CALLER_BYTES: u64 = 4 * 1024 * 1024 * 1024;
 /// What all have together.
 const TOTAL_BYTES: u64 = 8 * 1024 * 1024 * 1024;
 
-/// Results that are too large for an answer: how long they are kept, and how much of them.
+/// Where buckets are that say nothing else. Stores of other makers mostly take any.
+const REGION: &str = "us-east-1";
+
+/// Results that are too large for an answer: how long they are kept, how much of them, and where. Keys are `V`, which may be
+/// references.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Config {
+pub struct Config<V> {
     /// How long an artifact is kept, between a minute and 90 days.
     pub keep: Span,
     /// The most that one caller's artifacts have in all, and so the largest of them. The caller's oldest make room.
     pub caller: Size,
     /// The most that all callers' artifacts have in all. Nobody's make room for another's.
     pub total: Size,
+    /// An S3-compatible store in which they are kept instead of the state folder: `"s3://BUCKET/PREFIX"`. What is below the
+    /// prefix belongs to this state folder alone.
+    pub store: Option<String>,
+    /// The address of the store, such as `"https://s3.example:9000"`, if it is not Amazon's own in `region`. It is asked for
+    /// `ENDPOINT/BUCKET/…`. With `http://` on this machine only.
+    pub endpoint: Option<String>,
+    /// The region of the bucket.
+    pub region: String,
+    /// The id of the key by which the store is asked, best as a reference: `{ store = "S3_ID" }`. It needs to put, get and
+    /// delete objects below the prefix.
+    pub access_key: Option<V>,
+    /// The secret of that key, best as a reference: `{ store = "S3_SECRET" }`.
+    pub secret_key: Option<V>,
 }
 
-impl Default for Config {
-    fn default() -> Config {
-        Config { keep: Span(KEEP), caller: Size(CALLER_BYTES), total: Size(TOTAL_BYTES) }
+impl<V> Default for Config<V> {
+    fn default() -> Config<V> {
+        Config {
+            keep: Span(KEEP),
+            caller: Size(CALLER_BYTES),
+            total: Size(TOTAL_BYTES),
+            store: None,
+            endpoint: None,
+            region: REGION.to_owned(),
+            access_key: None,
+            secret_key: None,
+        }
     }
 }
 
@@ -52,11 +81,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Config::default().limits()
+        Config::<()>::default().limits()
     }
 }
 
-impl Config {
+impl<V> Config<V> {
     /// Every key whose value is out of its range, with why.
     pub fn check(&self) -> Vec<(&'static str, String)> {
         let mut wrong = Vec::new();
@@ -66,7 +95,37 @@ impl Config {
         if self.caller > self.total {
             wrong.push(("caller", "must not be more than `artifacts.total`".to_owned()));
         }
+        if self.store.is_some() && self.caller.0 > upload::BYTES_MAX {
+            wrong.push(("caller", format!("must be at most {} with a store", Size(upload::BYTES_MAX))));
+        }
+        wrong.extend(self.bucket().err());
+        wrong.extend(self.keys());
         wrong
+    }
+
+    /// The bucket, asked by nobody yet; nothing where contents are kept in the state folder.
+    ///
+    /// # Errors
+    /// The key that is wrong, with why.
+    pub fn bucket(&self) -> Result<Option<Bucket>, (&'static str, String)> {
+        let Some(store) = &self.store else { return Ok(None) };
+        Bucket::parse(store, self.endpoint.as_deref(), &self.region).map(Some)
+    }
+
+    /// What is said of a store that none has, or not said of one.
+    fn keys(&self) -> Option<(&'static str, String)> {
+        let needs = |key, of: &str| Some((key, of.to_owned()));
+        match (&self.store, &self.access_key, &self.secret_key) {
+            (Some(_), None, _) | (Some(_), Some(_), None) => {
+                needs("store", "needs `artifacts.access_key` and `artifacts.secret_key`")
+            }
+            (None, Some(_), _) => needs("access_key", "is of a store: set `artifacts.store`"),
+            (None, None, Some(_)) => needs("secret_key", "is of a store: set `artifacts.store`"),
+            (None, None, None) if self.endpoint.is_some() => {
+                needs("endpoint", "is of a store: set `artifacts.store`")
+            }
+            (Some(_), Some(_), Some(_)) | (None, None, None) => None,
+        }
     }
 
     /// What may be kept.

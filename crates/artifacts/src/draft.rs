@@ -22,6 +22,7 @@ pub struct Draft {
 }
 
 /// One that is whole, and on the disk.
+#[derive(Clone)]
 pub(crate) struct Whole {
     pub(crate) path: PathBuf,
     pub(crate) sha256: String,

@@ -26,6 +26,12 @@ pub enum ArtifactError {
     /// The system says something else of the folder.
     #[error("the folder of the artifacts cannot be used; check its permissions or set state.dir")]
     Folder(#[source] io::Error),
+    /// The bucket cannot be used.
+    #[error("the store of the artifacts cannot be used: {why}; check `[artifacts]`, or try again later")]
+    Store {
+        /// What is wrong with it, by what it answers. Names no key.
+        why: String,
+    },
     /// The index cannot be read or written.
     #[error(transparent)]
     Index(#[from] StoreError),
@@ -38,6 +44,7 @@ impl ArtifactError {
             ArtifactError::TooLarge { .. } => "artifact_too_large",
             ArtifactError::Full => "artifacts_full",
             ArtifactError::DiskFull | ArtifactError::Index(StoreError::NoSpace) => "disk_full",
+            ArtifactError::Store { .. } => "artifact_store_unavailable",
             ArtifactError::Folder(_) | ArtifactError::Index(_) => "artifacts_unavailable",
         }
     }

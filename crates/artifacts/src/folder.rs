@@ -6,27 +6,22 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use store::{create_private, found};
 
 use crate::draft::{Draft, Whole};
 use crate::error::ArtifactError;
+use crate::marks::Marks;
+use crate::written::{FILE_MODE, is_left};
 
 /// The folder's name within the state folder.
 const FOLDER: &str = "artifacts";
-
-/// Only the owner may read.
-const FILE_MODE: u32 = 0o600;
 
 /// What the names of drafts begin with, which is no hexadecimal digit.
 const DRAFT_PREFIX: &str = "writing-";
 
 /// Whoever holds this file's lock is the only one that adds, names or removes artifacts.
 const LOCK: &str = "lock";
-
-/// A draft that nobody has written to for so long was left by a crash.
-const DRAFT_AGE_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The folder.
 pub(crate) struct Folder {
@@ -63,6 +58,11 @@ impl Folder {
         Ok(Draft::new(file, path, bytes_max))
     }
 
+    /// What says which contents are in the bucket.
+    pub(crate) fn marks(&self) -> Marks<'_> {
+        Marks::in_folder(&self.dir)
+    }
+
     /// Gives a draft its name. One of the same content that is there already is the same file.
     pub(crate) fn adopt(&self, whole: &Whole) -> io::Result<()> {
         fs::rename(&whole.path, self.dir.join(&whole.sha256))?;
@@ -81,6 +81,7 @@ impl Folder {
             let Some(name) = name.to_str() else { continue };
             let is_over = match name {
                 LOCK => false,
+                mark if Marks::is_mark(mark) => false,
                 draft if draft.starts_with(DRAFT_PREFIX) => is_left(&entry.metadata()?),
                 content => !named.contains(content),
             };
@@ -90,9 +91,4 @@ impl Folder {
         }
         Ok(())
     }
-}
-
-fn is_left(draft: &fs::Metadata) -> bool {
-    let age = draft.modified().ok().and_then(|at| SystemTime::now().duration_since(at).ok());
-    age.is_some_and(|age| age > DRAFT_AGE_MAX)
 }

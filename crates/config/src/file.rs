@@ -29,8 +29,8 @@ pub(crate) struct File {
     pub tools: tools::Config,
     /// How much is too much.
     pub limits: Limits,
-    /// Results that are too large for an answer: how long they are kept, and how much of them.
-    pub artifacts: artifacts::Config,
+    /// Results that are too large for an answer: how long they are kept, how much of them, and where.
+    pub artifacts: artifacts::Config<upstream::Value>,
     /// Programs that run confined: the ones of `toolcrib sandbox run`, and those of servers, whose tables say more
     /// (`[mcp.NAME.sandbox]`).
     pub sandbox: crate::confinement::Config,

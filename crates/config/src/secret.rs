@@ -11,6 +11,7 @@ pub(crate) fn is_secret(path: &[&str]) -> bool {
     matches!(
         path,
         ["sandbox", "proxy", ..]
+            | ["artifacts", "access_key" | "secret_key", ..]
             | ["mcp", _, "headers" | "env", _, ..]
             | ["mcp", _, "oauth", "client_secret" | "private_key", ..]
             | ["mcp", _, "oauth", "identity_provider", "id_token" | "client_secret", ..]
@@ -58,6 +59,9 @@ mod tests {
             (&["mcp", "web", "oauth", "client_id"], false),
             (&["mcp", "env", "command"], false),
             (&["sandbox", "proxy"], true),
+            (&["artifacts", "secret_key"], true),
+            (&["artifacts", "access_key", "env"], true),
+            (&["artifacts", "store"], false),
             (&["sandbox", "hosts"], false),
             (&["mcp", "git", "sandbox", "proxy"], false),
             (&["server", "bind"], false),

@@ -1,6 +1,7 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+mod bucket;
 mod confined;
 mod governing;
 mod learnt;
@@ -62,6 +63,8 @@ pub struct Settings {
     pub result: gate::ResultLimit,
     /// What is kept beyond that.
     pub artifacts: artifacts::Limits,
+    /// Where it is kept, if not in the state folder.
+    pub bucket: Option<artifacts::Bucket>,
     /// Where rules for AI come from.
     pub rules: rules::Settings,
     /// What callers may do.
@@ -139,7 +142,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let rates = settling.rates(&file.limits);
     let (sandbox, of_proxy) = settling.sandbox(&file.sandbox, kept.as_ref());
     settling.audit(&file.audit);
-    settling.artifacts(&file.artifacts);
+    let (bucket, of_bucket) = settling.artifacts(&file.artifacts, kept.as_ref());
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
     let Settling { problems, secret_files, .. } = settling;
@@ -147,6 +150,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
         (Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let mut secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
             secrets.extend(of_proxy);
+            secrets.extend(of_bucket);
             // Knows no secret yet.
             let redactor =
                 redact::Redactor::with_vocabulary(&file.redaction, upstream::redaction_vocabulary());
@@ -170,6 +174,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 rates,
                 result: file.limits.result,
                 artifacts: file.artifacts.limits(),
+                bucket,
                 rules,
                 policy,
                 approvals: file.approvals,
@@ -319,12 +324,6 @@ impl Settling<'_> {
     fn tools(&mut self, config: &tools::Config) {
         for (key, why) in config.check() {
             self.report(&["tools", key], format!("tools.{key}: {why}"));
-        }
-    }
-
-    fn artifacts(&mut self, config: &artifacts::Config) {
-        for (key, why) in config.check() {
-            self.report(&["artifacts", key], format!("artifacts.{key}: {why}"));
         }
     }
 

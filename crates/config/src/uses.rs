@@ -18,7 +18,9 @@ impl Uses {
     pub(crate) fn of(tree: &Node, sources: &[Source]) -> Uses {
         let mut uses = Uses::default();
         // Nothing else may refer to anything.
-        for path in [&["mcp"][..], &["sandbox", "proxy"]] {
+        for path in
+            [&["mcp"][..], &["sandbox", "proxy"], &["artifacts", "access_key"], &["artifacts", "secret_key"]]
+        {
             if let Some(node) = tree.at(path) {
                 uses.gather(node, &path.join("."), sources);
             }

@@ -71,7 +71,7 @@ pub fn all(
 pub fn artifacts(settings: &Settings) -> ArtifactPart {
     let store = settings.kept.store().clone();
     let artifacts = Artifacts::new(&settings.state, store, settings.artifacts, now_ms);
-    ArtifactPart { artifacts: Arc::new(artifacts) }
+    ArtifactPart { artifacts: Arc::new(artifacts.in_bucket(settings.bucket.clone())) }
 }
 
 /// What operations on API keys work on.

@@ -1,6 +1,9 @@
 //! Who finds what, what makes room, and what is left in the folder.
 #![expect(clippy::disallowed_methods, reason = "the tests look at the folder")]
 
+mod in_bucket;
+mod sample_store;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicI64, Ordering};

@@ -30,7 +30,7 @@ impl Settling<'_> {
             self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
         }
         let hosts = self.hosts(&config.hosts);
-        let address = config.proxy.as_ref().and_then(|proxy| self.proxy_address(proxy, kept));
+        let address = config.proxy.as_ref().and_then(|proxy| self.followed(&PROXY, proxy, kept));
         let proxy = address.as_ref().and_then(|address| match CompanyProxy::parse(address) {
             Ok(proxy) => Some(proxy),
             Err(why) => {
@@ -42,18 +42,24 @@ impl Settling<'_> {
         (Confinement { read, write, hosts, proxy, ..config.settled() }, secret)
     }
 
-    fn proxy_address(&mut self, proxy: &Value, kept: Option<&Kept>) -> Option<String> {
-        let reference = match proxy {
-            Value::Plain(address) => return Some(address.to_string()),
-            Value::Reference(Reference::File(path)) => Reference::File(self.secret_path(&PROXY, path)),
+    /// A text of the user's file that may be kept elsewhere; nothing if it is not there, which is told if it matters.
+    pub(super) fn followed(
+        &mut self,
+        keys: &[&str; 2],
+        value: &Value,
+        kept: Option<&Kept>,
+    ) -> Option<String> {
+        let reference = match value {
+            Value::Plain(text) => return Some(text.to_string()),
+            Value::Reference(Reference::File(path)) => Reference::File(self.secret_path(keys, path)),
             Value::Reference(other) => other.clone(),
         };
         match (reference::follow(&reference, self.surroundings, kept), self.unfollowed) {
-            (Ok(address), _) => Some(address),
+            (Ok(text), _) => Some(text),
             // Nothing is going to be started.
             (Err(_), Unfollowed::IsPassedOver) => None,
             (Err(NotFollowed::Wrong(why) | NotFollowed::Missing(why)), _) => {
-                self.report(&PROXY, format!("{SECTION}.proxy: {why}"));
+                self.report(keys, format!("{}: {why}", keys.join(".")));
                 None
             }
         }

@@ -235,3 +235,61 @@ fn the_state_folder_is_known_whatever_else_is_wrong() {
     check_state(&["colour = 1", "[state]\ndir = \"/folder\""], default);
     check_state(&["[state]\ndir = \"/s\"\n[", "[state]\ndir = \"/folder\""], "/s");
 }
+
+#[test]
+fn a_store_of_artifacts_is_whole_or_none() {
+    let keys = "access_key = 'a'\nsecret_key = 'b'\n";
+    for (more, expected) in [
+        ("store = 'crib'", "2:9: artifacts.store: must be written as s3://BUCKET or s3://BUCKET/PREFIX"),
+        (
+            "store = 's3://crib'\nendpoint = 'http://s3.example'",
+            "3:12: artifacts.endpoint: must begin with https://, or with http:// on this machine: results would lie open on the way",
+        ),
+        (
+            "store = 's3://crib'\nregion = ''",
+            "3:10: artifacts.region: must be the name of a region, such as us-east-1",
+        ),
+        (
+            "store = 's3://crib'\ncaller = '1024 GiB'\ntotal = '1024 GiB'",
+            "3:10: artifacts.caller: must be at most 50000 MiB with a store",
+        ),
+    ] {
+        check_refused_with(&format!("[artifacts]\n{more}\n{keys}"), expected);
+    }
+    for (more, expected) in [
+        (
+            "store = 's3://crib'",
+            "2:9: artifacts.store: needs `artifacts.access_key` and `artifacts.secret_key`",
+        ),
+        (
+            "store = 's3://crib'\naccess_key = 'a'",
+            "2:9: artifacts.store: needs `artifacts.access_key` and `artifacts.secret_key`",
+        ),
+        ("endpoint = 'https://s3.example'", "2:12: artifacts.endpoint: is of a store: set `artifacts.store`"),
+        ("secret_key = 'b'", "2:14: artifacts.secret_key: is of a store: set `artifacts.store`"),
+        (
+            "store = 's3://crib'\naccess_key = 'a'\nsecret_key = { env = 'NONE' }",
+            "4:14: artifacts.secret_key: the environment variable NONE is not set",
+        ),
+    ] {
+        check_refused_with(&format!("[artifacts]\n{more}\n"), expected);
+    }
+}
+
+#[track_caller]
+fn check_refused_with(text: &str, expected: &str) {
+    let problems = load(&[text]).map(drop).expect_err("it is wrong");
+    assert_eq!(problems.to_string(), format!("toolcrib.toml:{expected}"), "{text}");
+}
+
+#[test]
+fn the_keys_of_a_store_are_kept_secret() {
+    let text =
+        format!("[artifacts]\nstore = 's3://crib'\naccess_key = '{SECRET}-id'\nsecret_key = '{SECRET}'\n");
+    let loaded = load(&[&text]).expect("sound");
+    assert!(!loaded.to_toml().contains(SECRET) && !loaded.to_json().to_string().contains(SECRET));
+    assert!(loaded.to_toml().contains("s3://crib"));
+    let known: Vec<_> = loaded.settings.secrets.iter().map(|known| (&*known.name, &*known.value)).collect();
+    assert_eq!(known, [("artifacts.secret_key", SECRET)]);
+    assert!(!format!("{:?}", loaded.settings.bucket).contains(SECRET));
+}

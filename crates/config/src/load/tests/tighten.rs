@@ -260,3 +260,10 @@ fn problems_of_both_files_have_their_places() {
     assert!(loaded_agreed("policy.deny = 'a'", "policy.deny = ['b']").is_err(), "the user's own is told");
     assert!(loaded_agreed("policy.deny = ['a']", "policy.deny = 'b'").is_ok(), "a folder's is passed over");
 }
+
+#[test]
+fn a_folder_says_nothing_of_where_artifacts_are() {
+    let folders = "[artifacts]; store = 's3://theirs'; endpoint = 'https://theirs.example'; access_key = 'a'; secret_key = 'b'";
+    check("artifacts", "", folders, expect!["-"]);
+    check("artifacts", "[artifacts]; keep = '1h'", folders, expect![[r#"{"keep":"1h"}"#]]);
+}
