@@ -39,11 +39,16 @@ pub enum Event {
         id: String,
         /// Its name.
         name: String,
+        /// Its media type.
+        #[serde(default)]
+        media_type: String,
         /// Its size.
         bytes: u64,
         /// Its hash, in hexadecimal digits.
         sha256: String,
     },
+    /// Its events hold no more output. What its tool keeps of the rest is in artifacts.
+    OutputCut {},
     /// It stands otherwise, and has not ended.
     State {
         /// How.
@@ -92,6 +97,7 @@ mod tests {
         for (event, json) in [
             (Event::Started { attempt: 2 }, r#"{"number":3,"at_ms":5,"event":"started","attempt":2}"#),
             (progress, r#"{"number":3,"at_ms":5,"event":"progress","done":1.0,"message":"a"}"#),
+            (Event::OutputCut {}, r#"{"number":3,"at_ms":5,"event":"output_cut"}"#),
             (Event::InputRequired {}, r#"{"number":3,"at_ms":5,"event":"input_required"}"#),
             (finished, r#"{"number":3,"at_ms":5,"event":"finished","status":"timed_out"}"#),
         ] {

@@ -64,6 +64,9 @@ pub struct Job {
     /// Its last event.
     #[serde(default)]
     pub last_event: u64,
+    /// Bytes of output that its events hold; as many as they can once more came.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub output_bytes: u64,
     /// Output that was not kept: there was too much of it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub events_lost: u64,

@@ -14,10 +14,11 @@ pub const RUNNING: usize = 16;
 /// Jobs of one tool that run at once, unless the configuration says otherwise.
 pub const RUNNING_PER_TOOL: usize = 4;
 
-/// Events of one job. What comes beyond them is told in the job itself: its progress goes on, its output is counted.
+/// Events of one job. What comes beyond them is told in the job itself: its progress goes on, its output is counted. How it
+/// ends, and what artifacts it makes, is told whatever there was before.
 pub const EVENTS_MAX: u64 = 10_000;
 
-/// Bytes of the events of one job.
+/// Bytes of output in the events of one job, however often it begins.
 pub const EVENTS_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// The longest piece of output of one event, in bytes.

@@ -32,6 +32,9 @@ pub enum Progress {
     Relayed(Bytes),
 }
 
+/// How the logger of a message ends that says what a program prints on stderr; its level is `debug`.
+pub const STDERR_LOGGER: &str = ".stderr";
+
 /// Who hears what a running call has to tell. Must return at once.
 pub trait Listener: Send + Sync {
     /// Passes progress on, or drops it if its reader is slow.

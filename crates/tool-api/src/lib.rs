@@ -31,7 +31,7 @@ pub use artifact::{
 };
 pub use cancel::Cancel;
 pub use client::{Client, Input};
-pub use context::{Context, Listener, Progress};
+pub use context::{Context, Listener, Progress, STDERR_LOGGER};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};
 pub use described::{Bounds, DRY_RUN, Described, StandsFor};
 pub use dry_run::{DryRun, Planned};

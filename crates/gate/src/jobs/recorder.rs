@@ -1,18 +1,18 @@
-//! What a running call tells, as events of its job. A tool never waits for it: what comes faster than it is written is
-//! gathered, and what is too much is counted.
+//! What a running call tells, as events of its job: progress, output, artifacts. A tool never waits for it: what comes faster
+//! than it is written is gathered, and what is too much is counted.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use ::jobs::{
-    CHUNK_BYTES_MAX, EVENTS_BYTES_MAX, EVENTS_MAX, Event, MESSAGE_CHARS_MAX, Progress as JobProgress,
+    CHUNK_BYTES_MAX, EVENTS_BYTES_MAX, EVENTS_MAX, Event, Job, MESSAGE_CHARS_MAX, Progress as JobProgress,
 };
 use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use tool_api::{Listener, Progress};
+use tool_api::{Artifact, Listener, Progress, STDERR_LOGGER};
 
 use super::change::number;
 use super::live::Live;
@@ -36,13 +36,22 @@ pub(super) struct Recorder {
 struct Heard {
     events: Vec<Event>,
     progress: Option<JobProgress>,
+    /// Output of the job by now, however often it began; the most that there may be once some was left out.
     bytes: u64,
+    /// Events of the job by now.
     count: u64,
     lost: u64,
 }
 
 impl Recorder {
-    pub(super) fn passing_on(next: Option<Arc<dyn Listener>>) -> Recorder {
+    /// Of a job that begins, perhaps not for the first time.
+    pub(super) fn of_job(job: &Job) -> Recorder {
+        let heard = Heard { bytes: job.output_bytes, count: job.last_event, ..Heard::default() };
+        Recorder { heard: Mutex::new(heard), news: Notify::new(), next: None }
+    }
+
+    /// Of a call that may become one.
+    pub(super) fn of_call(next: Option<Arc<dyn Listener>>) -> Recorder {
         Recorder { heard: Mutex::default(), news: Notify::new(), next }
     }
 
@@ -71,7 +80,7 @@ impl Recorder {
 
     /// Writes what was heard since.
     async fn write(&self, jobs: &Jobs, live: &Live) {
-        let Heard { mut events, progress, lost, .. } = {
+        let Heard { mut events, progress, lost, bytes, .. } = {
             let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
             let (bytes, count) = (heard.bytes, heard.count);
             std::mem::replace(&mut *heard, Heard { bytes, count, ..Heard::default() })
@@ -81,7 +90,7 @@ impl Recorder {
         }
         let mut row = live.row.lock().await;
         let job = &mut row.job;
-        job.events_lost += lost;
+        (job.output_bytes, job.events_lost) = (bytes, job.events_lost + lost);
         if let Some(progress) = progress {
             if job.last_event < EVENTS_MAX {
                 let JobProgress { done, total, message } = progress.clone();
@@ -99,8 +108,16 @@ impl Recorder {
         if let Err(error) = written.await {
             tracing::warn!(%error, job = %live.id, "events of a job are lost");
         }
+        let count = job.last_event;
         drop(row);
+        self.count_events(count);
         live.tell();
+    }
+
+    /// Notes how many events there are, with those that wait.
+    fn count_events(&self, written: u64) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.count = written + heard.events.len() as u64;
     }
 }
 
@@ -110,16 +127,22 @@ impl Heard {
         while !rest.is_empty() {
             let (chunk, more) = rest.split_at(rest.floor_char_boundary(CHUNK_BYTES_MAX));
             rest = more;
-            let is_too_much = self.events.len() >= WAITING_MAX
-                || self.count >= EVENTS_MAX
-                || self.bytes + chunk.len() as u64 > EVENTS_BYTES_MAX;
-            if is_too_much {
+            let bytes = self.bytes + chunk.len() as u64;
+            if self.bytes >= EVENTS_BYTES_MAX || self.events.len() >= WAITING_MAX {
                 self.lost += 1;
+            } else if self.count >= EVENTS_MAX || bytes > EVENTS_BYTES_MAX {
+                (self.lost, self.bytes) = (self.lost + 1, EVENTS_BYTES_MAX);
+                self.push(Event::OutputCut {});
             } else {
-                (self.count, self.bytes) = (self.count + 1, self.bytes + chunk.len() as u64);
-                self.events.push(Event::output(stream, chunk));
+                self.bytes = bytes;
+                self.push(Event::output(stream, chunk));
             }
         }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.count += 1;
+        self.events.push(event);
     }
 }
 
@@ -134,11 +157,19 @@ impl Listener for Recorder {
     }
 
     fn log(&self, params: Bytes) {
-        if let Some(text) = said(&params) {
-            self.hear(|heard| heard.output("log", &text));
+        if let Some((stream, text)) = said(&params) {
+            self.hear(|heard| heard.output(stream, &text));
         }
         if let Some(next) = &self.next {
             next.log(params);
+        }
+    }
+
+    fn artifact(&self, artifact: &Artifact) {
+        let Artifact { id, name, media_type, bytes, lines: _, sha256 } = artifact.clone();
+        self.hear(|heard| heard.push(Event::Artifact { id, name, media_type, bytes, sha256 }));
+        if let Some(next) = &self.next {
+            next.artifact(artifact);
         }
     }
 }
@@ -161,13 +192,15 @@ fn step(progress: &Progress) -> Option<JobProgress> {
     Some(JobProgress { done, total, message })
 }
 
-/// What a log message says.
-fn said(params: &Bytes) -> Option<String> {
+/// What a log message says, and on which stream.
+fn said(params: &Bytes) -> Option<(&'static str, String)> {
     let mut params: Value = serde_json::from_slice(params).ok()?;
-    Some(match params["data"].take() {
+    let is_stderr = params["logger"].as_str().is_some_and(|logger| logger.ends_with(STDERR_LOGGER));
+    let text = match params["data"].take() {
         Value::String(text) => text,
         other => other.to_string(),
-    })
+    };
+    Some((if is_stderr { "stderr" } else { "log" }, text))
 }
 
 #[cfg(test)]
@@ -180,7 +213,7 @@ mod tests {
 
     #[test]
     fn progress_is_gathered_and_output_is_cut_and_bounded() {
-        let recorder = Recorder::passing_on(None);
+        let recorder = Recorder::of_call(None);
         for done in [1.0, 2.0] {
             recorder.progress(Progress::Step { done, total: Some(3.0), message: None });
         }
@@ -203,5 +236,35 @@ mod tests {
         }
         let told = heard(&recorder);
         assert_eq!((told.events.len(), told.lost), (WAITING_MAX, 7));
+        let stderr = r#"{"level":"debug","logger":"t.stderr","data":"why"}"#;
+        recorder.log(Bytes::from_static(stderr.as_bytes()));
+        assert_eq!(heard(&recorder).events, [Event::output("stderr", "why")]);
+    }
+
+    #[test]
+    fn once_output_is_left_out_one_event_says_so_and_no_more_is_kept() {
+        let artifact = Artifact {
+            id: "i".to_owned(),
+            name: "n".to_owned(),
+            media_type: "text/plain".to_owned(),
+            bytes: 3,
+            lines: 1,
+            sha256: "s".to_owned(),
+        };
+        for (bytes, count) in [(EVENTS_BYTES_MAX - 1, 0), (0, EVENTS_MAX)] {
+            let mut heard = Heard { bytes, count, ..Heard::default() };
+            heard.output("log", "xy");
+            heard.output("log", "x");
+            assert_eq!((&heard.events[..], heard.lost), (&[Event::OutputCut {}][..], 2));
+            // So it stays when the job begins anew.
+            let mut again = Heard { bytes: heard.bytes, count: heard.count, ..Heard::default() };
+            again.output("log", "x");
+            assert_eq!((again.events.len(), again.lost), (0, 1));
+            // What it makes is told all the same.
+            let recorder = Recorder { heard: Mutex::new(again), news: Notify::new(), next: None };
+            recorder.artifact(&artifact);
+            let told = self::heard(&recorder).events;
+            assert!(matches!(&told[..], [Event::Artifact { bytes: 3, .. }]), "{told:?}");
+        }
     }
 }

@@ -52,7 +52,7 @@ impl Jobs {
         };
         let result = match self.begin(&*gate, live).await {
             Ok(Some(kept)) => {
-                let recorder = Arc::new(Recorder::passing_on(None));
+                let recorder = Arc::new(Recorder::of_job(&job));
                 let listener: Arc<dyn Listener> = recorder.clone();
                 let id = OnceLock::from(live.id.shared());
                 let call = Call {

@@ -113,6 +113,7 @@ impl Jobs {
             code: None,
             approval: None,
             last_event: 0,
+            output_bytes: 0,
             events_lost: 0,
             idempotent,
         }
@@ -197,7 +198,7 @@ impl Jobs {
         let kept = KeptCall::of(caller, tool, &call, self.ttl_ms(wants));
         let mark = Arc::new(OnceLock::new());
         let (cancel, listener) = (call.cancel.clone(), call.listener.clone());
-        let recorder = Arc::new(Recorder::passing_on(listener));
+        let recorder = Arc::new(Recorder::of_call(listener));
         let (client, header_check) = (call.client.clone(), call.header_check.clone());
         let (gate_of_call, caller_of_call, heard) = (gate.clone(), caller.clone(), recorder.clone());
         let (running, marked, cancelled) = (kept.clone(), mark.clone(), cancel.clone());

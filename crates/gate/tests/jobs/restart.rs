@@ -32,6 +32,7 @@ fn a_restart_resumes_what_may_be_done_twice_and_says_so_of_the_rest() {
             jobs.push(process.submit(&holder(caller, "k"), tool, does).await.unwrap());
         }
         process.until(&jobs[0], State::Running).await;
+        process.has_told(&jobs[0], "output a line").await;
         jobs
     });
     let before = scene.ran();
@@ -47,7 +48,8 @@ fn a_restart_resumes_what_may_be_done_twice_and_says_so_of_the_rest() {
         let (over, said) = process.over(&jobs[0]).await;
         assert_eq!((over.state, said.as_str()), (State::Interrupted, "interrupted"));
         let events = process.events(&jobs[0]).await;
-        assert_eq!(events.last().unwrap(), "finished interrupted");
+        // With what it had said until then.
+        assert_eq!(events, ["started 1", "output a line", "progress 1", "finished interrupted"]);
         assert_eq!(process.over(&jobs[2]).await.0.state, State::Succeeded);
         assert!(scene.ran() > before);
         assert_eq!(

@@ -215,6 +215,16 @@ impl Process {
         (job, line)
     }
 
+    /// Waits until a job has this event.
+    pub(crate) async fn has_told(&self, job: &Job, event: &str) {
+        let looking = async {
+            while !self.events(job).await.iter().any(|told| told == event) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(SOON, looking).await.expect("it happens soon");
+    }
+
     /// The events of a job, in words.
     pub(crate) async fn events(&self, job: &Job) -> Vec<String> {
         let page = self.jobs.events(Whose::Anyone, job.id.as_str(), 0, Duration::ZERO).await.unwrap();
@@ -223,6 +233,7 @@ impl Process {
             JobEvent::Progress { done, .. } => format!("progress {done}"),
             JobEvent::Output { chunk, .. } => format!("output {chunk}"),
             JobEvent::Artifact { name, .. } => format!("artifact {name}"),
+            JobEvent::OutputCut {} => "cut".to_owned(),
             JobEvent::State { status, .. } => status.to_string(),
             JobEvent::InputRequired {} => "input".to_owned(),
             JobEvent::Finished { status } => format!("finished {status}"),

@@ -69,6 +69,9 @@ pub(super) fn event(numbered: &Numbered) -> String {
         }
         JobEvent::Output { chunk, .. } => chunk.trim_end_matches('\n').to_owned(),
         JobEvent::Artifact { id, name, bytes, .. } => format!("artifact {id}: {name}, {bytes} bytes"),
+        JobEvent::OutputCut {} => {
+            "… more output is not kept here; what its tool keeps of it is in artifacts".to_owned()
+        }
         JobEvent::State { status, message: Some(message) } => format!("{status}: {message}"),
         JobEvent::State { status, message: None } => status.to_string(),
         JobEvent::InputRequired {} => "its tool wants an answer".to_owned(),
