@@ -45,7 +45,7 @@ impl AnyTool for Asking {
             let secrets = self.opened(cx).await?;
             loop {
                 match self.ask_once(arguments.value(), &secrets, cx).await {
-                    Ok(value) => return Ok(outcome(&self.definition, &value)),
+                    Ok(value) => return Ok(outcome(&self.definition, &value, None)),
                     Err(failure) => attempts.after(failure, &meter).await?,
                 }
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sandbox::egress::HostRules;
 use serde_json::Value;
-use tool_api::{AnyTool, Definition, StandsFor, ToolName};
+use tool_api::{AnyTool, Definition, Need, StandsFor, ToolName};
 
 use crate::asking::{Asking, KeptSecrets};
 use crate::dry_run::DryRun;
@@ -58,7 +58,11 @@ impl Kind {
         secrets: Option<Arc<dyn KeptSecrets>>,
     ) -> Arc<dyn AnyTool> {
         match self {
-            Kind::Program(template) => Arc::new(Program { definition, template, dry_run, retries }),
+            Kind::Program(template) => {
+                let sees_workspace =
+                    definition.listing.needs().iter().any(|need| matches!(need, Need::Process));
+                Arc::new(Program { definition, template, dry_run, retries, sees_workspace })
+            }
             Kind::Request(request) => Arc::new(Asking { definition, request: *request, secrets, retries }),
             Kind::StandIn(_) => Arc::new(StandIn { definition }),
         }

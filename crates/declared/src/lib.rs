@@ -8,6 +8,7 @@ mod does;
 mod dry_run;
 mod format;
 mod kind;
+mod made;
 mod manifest;
 mod openapi;
 mod printed;

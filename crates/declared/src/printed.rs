@@ -39,8 +39,9 @@ impl Printed {
                     return Err(too_long(tool));
                 }
                 Chunk::Stdout(bytes) => stdout.extend_from_slice(&bytes),
-                Chunk::Told(bytes) => told.take(&bytes),
+                Chunk::Told(bytes) => told.take(&bytes).await,
                 Chunk::Stderr(bytes) => {
+                    told.print(&bytes).await;
                     stderr.extend_from_slice(&bytes);
                     let over = stderr.len().saturating_sub(TOLD_BYTES_MAX);
                     stderr.drain(..over);

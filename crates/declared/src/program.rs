@@ -15,6 +15,8 @@ pub(crate) struct Program {
     pub(crate) template: Template,
     pub(crate) dry_run: Option<DryRun>,
     pub(crate) retries: u8,
+    /// Whether the program sees the workspace.
+    pub(crate) sees_workspace: bool,
 }
 
 impl AnyTool for Program {
@@ -29,7 +31,7 @@ impl AnyTool for Program {
             let mut attempts = Attempts::of(self.retries);
             loop {
                 match self.run_once(&arguments, is_dry, cx, &meter).await {
-                    Ok(value) => return Ok(outcome(&self.definition, &value)),
+                    Ok((value, handles)) => return Ok(outcome(&self.definition, &value, handles)),
                     Err(failure) => attempts.after(failure, &meter).await?,
                 }
             }
@@ -38,13 +40,14 @@ impl AnyTool for Program {
 }
 
 impl Program {
+    /// What the program gives, and what is to be said of its artifacts.
     async fn run_once(
         &self,
         arguments: &Value,
         is_dry: bool,
         cx: &Context,
         meter: &Meter<'_>,
-    ) -> Result<Value, ToolError> {
+    ) -> Result<(Value, Option<String>), ToolError> {
         let name = self.definition.name.as_str();
         let command = Command {
             program: self.template.program.clone(),
@@ -57,16 +60,25 @@ impl Program {
             ..Command::default()
         };
         let process = cx.process()?.start(command).await?;
-        Printed::by(process, name, &mut Told::by(meter)).await?.value(name)
+        let mut told = Told::by(meter, self.sees_workspace);
+        let printed = Printed::by(process, name, &mut told).await;
+        let made = told.end().await;
+        match printed.and_then(|printed| printed.value(name)) {
+            Ok(value) => Ok((value, made.handles())),
+            Err(failure) => Err(made.beside(failure)),
+        }
     }
 }
 
-/// A value for readers, and for programs where the manifest says what it is.
-pub(crate) fn outcome(definition: &Definition, value: &Value) -> Outcome {
+/// A value for readers, and for programs where the manifest says what it is; and what else there is to say to readers.
+pub(crate) fn outcome(definition: &Definition, value: &Value, more: Option<String>) -> Outcome {
     let text = match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     };
     let structured = definition.output_schema.is_some().then(|| value.to_string().into());
-    Outcome::of(Payload::Ours { blocks: vec![Block::Text(text)], structured })
+    Outcome::of(Payload::Ours {
+        blocks: [Some(text), more].into_iter().flatten().map(Block::Text).collect(),
+        structured,
+    })
 }

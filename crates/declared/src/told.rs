@@ -1,14 +1,20 @@
-//! `Told`: what a program tells while it runs, as lines of JSON on its descriptor 3, passed on to whoever listens. `Meter`: how far
-//! the call has come, which only grows, however often its program begins anew.
+//! `Told`: what a program tells while it runs, as lines of JSON on its descriptor 3 and as what it prints on stderr, passed on to
+//! whoever listens. `Meter`: how far the call has come, which only grows, however often its program begins anew.
 
 use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::json;
-use tool_api::{Context, Progress};
+use tool_api::{Context, Progress, STDERR_LOGGER};
+
+use crate::made::{self, Made};
 
 /// The longest line. A program that has more to say prints it.
 const LINE_BYTES_MAX: usize = 64 * 1024;
+
+/// What is printed on stderr is passed on in whole lines, so that no secret is cut in two; a longer line in pieces of this
+/// length.
+const PRINTED_BYTES_MAX: usize = 16 * 1024;
 
 /// What a line says.
 #[derive(Deserialize)]
@@ -18,6 +24,8 @@ enum Line {
     Progress { done: f64, total: Option<f64>, message: Option<String> },
     /// A piece of what it would print for a person who watches.
     Output { chunk: String },
+    /// Something that is kept.
+    Artifact(made::Told),
 }
 
 /// How far a call has come.
@@ -38,8 +46,11 @@ struct At {
 /// The lines of one run.
 pub(crate) struct Told<'m> {
     meter: &'m Meter<'m>,
+    made: Made<'m>,
     line: Vec<u8>,
     is_too_long: bool,
+    /// The line of stderr that has not ended yet.
+    printed: Vec<u8>,
 }
 
 impl<'c> Meter<'c> {
@@ -55,43 +66,81 @@ impl<'c> Meter<'c> {
         self.cx.report(Progress::Step { done, total: None, message: Some(message) });
     }
 
-    fn tell(&self, line: Line) {
-        match line {
-            Line::Progress { done, total, message } => {
-                let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-                let (done, total) = (at.began + done, total.map(|total| at.began + total));
-                // Each report of a call says more than the one before (MCP, "progress").
-                if done.is_finite() && done > at.last {
-                    at.last = done;
-                    self.cx.report(Progress::Step { done, total, message });
-                }
-            }
-            Line::Output { chunk } => {
-                let params = json!({ "level": "info", "logger": self.tool, "data": chunk });
-                self.cx.log(params.to_string().into());
-            }
+    fn step(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
+        let (done, total) = (at.began + done, total.map(|total| at.began + total));
+        // Each report of a call says more than the one before (MCP, "progress").
+        if done.is_finite() && done > at.last {
+            at.last = done;
+            self.cx.report(Progress::Step { done, total, message });
         }
+    }
+
+    fn output(&self, level: &str, stream: &str, text: &str) {
+        let logger = format!("{}{stream}", self.tool);
+        let params = json!({ "level": level, "logger": logger, "data": text });
+        self.cx.log(params.to_string().into());
     }
 }
 
 impl<'m> Told<'m> {
-    pub(crate) fn by(meter: &'m Meter<'m>) -> Told<'m> {
-        Told { meter, line: Vec::new(), is_too_long: false }
+    /// Of a run that may see the workspace.
+    pub(crate) fn by(meter: &'m Meter<'m>, sees_workspace: bool) -> Told<'m> {
+        let (line, printed) = (Vec::new(), Vec::new());
+        Told { meter, made: Made::by(meter.cx, sees_workspace), line, is_too_long: false, printed }
     }
 
-    /// Takes a piece. A line that says nothing of the kind is passed over: it is no part of the result.
-    pub(crate) fn take(&mut self, mut piece: &[u8]) {
+    /// Takes a piece of descriptor 3. A line that says nothing of the kind is passed over: it is no part of the result.
+    pub(crate) async fn take(&mut self, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
             self.keep(&piece[..end]);
             if !self.is_too_long
                 && let Ok(line) = serde_json::from_slice(&self.line)
             {
-                self.meter.tell(line);
+                self.tell(line).await;
             }
             (self.is_too_long, piece) = (false, &piece[end + 1..]);
             self.line.clear();
         }
         self.keep(piece);
+    }
+
+    async fn tell(&mut self, line: Line) {
+        match line {
+            Line::Progress { done, total, message } => self.meter.step(done, total, message),
+            Line::Output { chunk } => {
+                self.meter.output("info", "", &chunk);
+                self.made.output(chunk.as_bytes()).await;
+            }
+            Line::Artifact(told) => self.made.tell(told).await,
+        }
+    }
+
+    /// Takes a piece of stderr.
+    pub(crate) async fn print(&mut self, piece: &[u8]) {
+        self.made.output(piece).await;
+        if self.meter.cx.listener.is_none() {
+            return;
+        }
+        self.printed.extend_from_slice(piece);
+        let whole = self.printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let is_long = self.printed.len() - whole > PRINTED_BYTES_MAX;
+        self.pass_on(if is_long { self.printed.len() } else { whole });
+    }
+
+    fn pass_on(&mut self, bytes: usize) {
+        let rest = self.printed.split_off(bytes);
+        let lines = std::mem::replace(&mut self.printed, rest);
+        if !lines.is_empty() {
+            self.meter.output("debug", STDERR_LOGGER, &String::from_utf8_lossy(&lines));
+        }
+    }
+
+    /// The program has ended. Gives what it has made.
+    pub(crate) async fn end(mut self) -> Made<'m> {
+        self.pass_on(self.printed.len());
+        self.made.end().await;
+        self.made
     }
 
     fn keep(&mut self, piece: &[u8]) {

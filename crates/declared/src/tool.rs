@@ -187,7 +187,12 @@ fn definition(
         title,
         text: text.into(),
         idempotent: manifest.idempotent,
-        needs: programs.into_iter().chain(hosts.map(Need::Hosts)).collect(),
+        // What a program tells of and puts out may be kept.
+        needs: [programs.clone(), programs.map(|_| Need::Artifacts)]
+            .into_iter()
+            .flatten()
+            .chain(hosts.map(Need::Hosts))
+            .collect(),
         stands_for,
         bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
         reads,

@@ -37,7 +37,10 @@ fn a_sound_one_is_a_tool() {
     assert_eq!(definition.origin, Origin::Declared);
     assert_eq!(*definition.scopes, ["read_workspace".into()], "by the name that callers hold it by");
     let Listing::Declared(described) = &definition.listing else { panic!("{definition:?}") };
-    assert_eq!((&*described.title, &described.needs[..]), ("Word count 1.0.0", &[Need::Process][..]));
+    assert_eq!(
+        (&*described.title, &described.needs[..]),
+        ("Word count 1.0.0", &[Need::Process, Need::Artifacts][..])
+    );
     assert_eq!(
         (described.idempotent, definition.open_world, definition.timeout.as_secs()),
         (false, false, 60)

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use artifacts::Artifacts;
 use gate::jobs::Jobs;
 use gate::{Approvals, Catalog, Gate, Parts, ProgramSettings, RateConfig, Redactor, Ruleset, approvals};
 use sandbox::Client;
@@ -113,6 +114,17 @@ impl SampleGate {
         let jobs = Jobs::new(store, gate.approvals().clone());
         let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_jobs(jobs, "sample");
         SampleGate { gate: Arc::new(gate), audit_log, folders }
+    }
+
+    /// The same, which keeps artifacts, and what keeps them.
+    #[must_use]
+    pub fn keeping_artifacts(self) -> (SampleGate, Arc<Artifacts>) {
+        let SampleGate { gate, audit_log, folders } = self;
+        let state = folders[0].path();
+        let store = Arc::new(store::SqliteStore::at(state));
+        let kept = Arc::new(Artifacts::new(state, store, artifacts::Limits::default(), || 1_800_000_000_000));
+        let gate = Arc::into_inner(gate).expect("nobody else has it yet").with_artifacts(kept.clone());
+        (SampleGate { gate: Arc::new(gate), audit_log, folders }, kept)
     }
 
     /// What the records of the last calls say: of which tool, with which outcome and code.

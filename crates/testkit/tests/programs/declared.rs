@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use declared::Format;
 use gate::jobs::Wants;
-use gate::{Call, Cancel, DECLARED, Failure, Features, ProgramSettings, RateConfig, Ruleset};
+use gate::{
+    Block, Call, Cancel, DECLARED, Failure, Features, Outcome, Payload, ProgramSettings, RateConfig, Ruleset,
+};
 use serde_json::{Value, json};
 use testkit::SampleGate;
 use tool_api::AnyTool;
@@ -176,6 +178,115 @@ async fn what_it_tells_on_descriptor_3_is_passed_on_and_no_part_of_the_result() 
     let again = heard(script, "effect = \"writes\"\nidempotent = true\nretries = 1").await;
     let told = "attempt 1 of 2 failed: the program of `sample` exited with code 3; the next begins in 1 s";
     assert_eq!(again, ["5 None ", &format!("6 None {told}")]);
+}
+
+/// What a script's run says beside its result, or with its failure, with the ids of artifacts left out; and what these hold.
+async fn kept(script: &str, more: &str, files: &[(&str, &str)]) -> (String, Vec<String>) {
+    let (sample, artifacts) = sample(ProgramSettings::default()).keeping_artifacts();
+    sample.plant(&["planted-secret-1"]);
+    let tools = vec![tool(&manifest(script, more), sample.workspace())];
+    sample.gate.catalog().replace(DECLARED, tools, Features::default());
+    for (name, text) in files {
+        fs::write(sample.workspace().join(name), text).expect("a file");
+    }
+    let came = call(&sample, &owner(), "sample", &json!({}), (Cancel::new(), None)).await;
+    let mut said = match came {
+        Ok(Outcome { payload: Payload::Ours { blocks, .. }, .. }) => match &blocks[..] {
+            [Block::Text(_), Block::Text(said)] => said.clone(),
+            [Block::Text(_)] => String::new(),
+            other => panic!("{other:?}"),
+        },
+        Ok(other) => panic!("{other:?}"),
+        Err(failure) => failure.to_string(),
+    };
+    let mut texts = Vec::new();
+    while let Some(at) = said.find(" Read it with") {
+        let rest = said.split_off(at);
+        let (id, rest) = rest[" Read it with artifact_read (id: \"".len()..].split_at(32);
+        said.push_str(&rest["\").".len()..]);
+        let reader = artifacts.open_any(id).expect("a disk").expect("it is kept");
+        let mut bytes = vec![0; usize::try_from(reader.entry.bytes).expect("it is small")];
+        assert_eq!(reader.read_at(0, &mut bytes).expect("a disk"), bytes.len());
+        texts.push(String::from_utf8(bytes).expect("text"));
+    }
+    (said, texts)
+}
+
+#[tokio::test]
+async fn what_it_tells_of_artifacts_is_kept_and_the_result_says_where() {
+    let script = r#"exec 4>&1 1>&3; printf '{"n":1}' >&4
+        printf '%s\n' '{"type":"artifact","name":"a.txt","text":"one planted-secret-1\n"}'
+        echo '{"type":"artifact","name":"b","media_type":"text/html","file":"page.html"}'
+        echo '{"type":"artifact","name":"a.txt","text":"two"}'"#;
+    let (said, texts) = kept(script, "", &[("page.html", "<p>")]).await;
+    assert_eq!(
+        said,
+        "[artifact \"b\": text/html, 3 bytes.]\n[artifact \"a.txt\": text/plain; charset=utf-8, 26 bytes.]"
+    );
+    assert_eq!(texts, ["<p>", "one [REDACTED:PLANTED]\ntwo"]);
+    // The failure of one that failed says it as well.
+    let fails = r#"echo '{"type":"artifact","name":"a","text":"x"}' >&3; exit 3"#;
+    let (said, texts) = kept(fails, "", &[]).await;
+    let failed =
+        "the program of `sample` exited with code 3\n[artifact \"a\": text/plain; charset=utf-8, 1 bytes.]";
+    assert_eq!((said.as_str(), &texts[..]), (failed, &["x".to_owned()][..]));
+}
+
+#[tokio::test]
+async fn what_is_no_artifact_is_refused_in_words() {
+    let long = "x".repeat(101);
+    let none = r#"sandbox = { workspace = "none" }"#;
+    for (line, more, why) in [
+        (r#""name":"a","file":"../x""#, "", "outside"),
+        (r#""name":"a","file":"/etc/passwd""#, "", "outside"),
+        (r#""name":"a","file":"link""#, "effect = \"writes\"", ""),
+        (r#""name":"a","file":"none""#, "", ""),
+        (r#""name":"a","file":".""#, "", ""),
+        (r#""name":"a","file":"there""#, none, "the program itself sees"),
+        (r#""name":"a""#, "", "it has `text` or `file`"),
+        (r#""name":"a","text":"x","file":"there""#, "", "it has `text` or `file`"),
+        (r#""name":"a/b","text":"x""#, "", "without `/`"),
+        (&format!(r#""name":"{long}","text":"x""#), "", "1 to 100 characters"),
+        (r#""name":"a","media_type":"html","text":"x""#, "", "its media type is none"),
+    ] {
+        let script = format!(
+            "ln -s /etc/passwd link 2>/dev/null; echo '{{\"type\":\"artifact\",{line}}}' >&3; printf '{{\"n\":1}}'"
+        );
+        let (said, texts) = kept(&script, more, &[("there", "x")]).await;
+        assert!(said.contains("was not kept: ") && said.contains(why), "{line}: {said}");
+        assert!(texts.is_empty(), "{line}");
+    }
+    let many = r#"for n in 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo "{\"type\":\"artifact\",\"name\":\"$n\",\"text\":\"x\"}" >&3; done; printf '{"n":1}'"#;
+    let (said, texts) = kept(many, "", &[]).await;
+    assert!(said.ends_with("[artifact \"13\" was not kept: one run makes at most 12.]"), "{said}");
+    assert_eq!(texts.len(), 12);
+}
+
+#[tokio::test]
+async fn long_output_is_an_artifact_from_its_beginning_and_short_output_none() {
+    let script = "i=0; while [ $i -lt LINES ]; do echo \"line $i ......................................\" >&2; i=$((i+1)); done
+        echo '{\"type\":\"output\",\"chunk\":\"last\"}' >&3; printf '{\"n\":1}'";
+    let (said, texts) = kept(&script.replace("LINES", "2000"), "", &[]).await;
+    assert!(said.starts_with("[artifact \"output.txt\": text/plain; charset=utf-8, "), "{said}");
+    assert!(texts[0].starts_with("line 0 ") && texts[0].contains("line 1999 "), "all of it");
+    assert!(texts[0].contains("last"), "both streams");
+    assert_eq!(kept(&script.replace("LINES", "20"), "", &[]).await, (String::new(), Vec::new()));
+}
+
+#[tokio::test]
+async fn what_it_prints_on_stderr_is_passed_on_in_whole_lines() {
+    let told = heard("printf 'one\ntw' >&2; printf 'o\nend' >&2; printf '{\"n\":1}'", "").await;
+    let said: String = told
+        .iter()
+        .map(|params| {
+            let params: Value = serde_json::from_str(params).expect("JSON");
+            assert_eq!((&params["level"], &params["logger"]), (&json!("debug"), &json!("sample.stderr")));
+            let text = params["data"].as_str().expect("text").to_owned();
+            assert!(text.ends_with('\n') || text == "end", "{text:?}");
+            text
+        })
+        .collect();
+    assert_eq!(said, "one\ntwo\nend");
 }
 
 #[tokio::test]
