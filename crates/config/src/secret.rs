@@ -12,6 +12,7 @@ pub(crate) fn is_secret(path: &[&str]) -> bool {
         path,
         ["sandbox", "proxy", ..]
             | ["artifacts", "access_key" | "secret_key", ..]
+            | ["jobs", "notify", "secret", ..]
             | ["mcp", _, "headers" | "env", _, ..]
             | ["mcp", _, "oauth", "client_secret" | "private_key", ..]
             | ["mcp", _, "oauth", "identity_provider", "id_token" | "client_secret", ..]
@@ -35,7 +36,9 @@ pub(crate) fn origin(node: &Node) -> String {
 /// The value without what an address may carry: a user with a password, and values of a query.
 pub(crate) fn without_credentials_at(path: &[&str], value: Value) -> Value {
     match (path, value) {
-        (["mcp", _, "url"], Value::String(url)) => Value::String(without_credentials(&url)),
+        (["mcp", _, "url"] | ["jobs", "notify", "webhook"], Value::String(url)) => {
+            Value::String(without_credentials(&url))
+        }
         (_, value) => value,
     }
 }
@@ -62,6 +65,8 @@ mod tests {
             (&["artifacts", "secret_key"], true),
             (&["artifacts", "access_key", "env"], true),
             (&["artifacts", "store"], false),
+            (&["jobs", "notify", "secret"], true),
+            (&["jobs", "notify", "command"], false),
             (&["sandbox", "hosts"], false),
             (&["mcp", "git", "sandbox", "proxy"], false),
             (&["server", "bind"], false),

@@ -7,6 +7,7 @@ mod governing;
 mod learnt;
 mod servers;
 mod shown;
+mod told;
 mod touched;
 mod vocabulary;
 mod workspaces;
@@ -141,6 +142,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);
     let (sandbox, of_proxy) = settling.sandbox(&file.sandbox, kept.as_ref());
+    let of_hook = settling.notify(&mut file.jobs, sandbox.proxy.as_ref(), kept.as_ref());
     settling.audit(&file.audit);
     let (bucket, of_bucket) = settling.artifacts(&file.artifacts, kept.as_ref());
     settling.telemetry(&file.telemetry);
@@ -149,8 +151,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     match (policy, rates, kept) {
         (Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let mut secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
-            secrets.extend(of_proxy);
-            secrets.extend(of_bucket);
+            secrets.extend(of_proxy.into_iter().chain(of_bucket).chain(of_hook));
             // Knows no secret yet.
             let redactor =
                 redact::Redactor::with_vocabulary(&file.redaction, upstream::redaction_vocabulary());

@@ -18,9 +18,13 @@ impl Uses {
     pub(crate) fn of(tree: &Node, sources: &[Source]) -> Uses {
         let mut uses = Uses::default();
         // Nothing else may refer to anything.
-        for path in
-            [&["mcp"][..], &["sandbox", "proxy"], &["artifacts", "access_key"], &["artifacts", "secret_key"]]
-        {
+        for path in [
+            &["mcp"][..],
+            &["sandbox", "proxy"],
+            &["artifacts", "access_key"],
+            &["artifacts", "secret_key"],
+            &["jobs", "notify"],
+        ] {
             if let Some(node) = tree.at(path) {
                 uses.gather(node, &path.join("."), sources);
             }
@@ -89,6 +93,8 @@ headers.Authorization = "Bearer ${store:WEB} $${store:NO} ${env:NO}"
 oauth = { client_id = "x", client_secret = { store = "GIT" } }
 [sandbox]
 proxy = { store = "PROXY" }
+[jobs.notify]
+secret = "${store:HOOK}"
 [workspace]
 root = "${store:NO}"
 "#;
@@ -101,6 +107,7 @@ root = "${store:NO}"
             [
                 "ARGUMENT: mcp.git.args[1] (t.toml:5:17)",
                 "GIT: mcp.git.env.TOKEN (t.toml:4:17), mcp.web.oauth.client_secret (t.toml:9:44)",
+                "HOOK: jobs.notify.secret (t.toml:13:10)",
                 "PROXY: sandbox.proxy (t.toml:11:9)",
                 "WEB: mcp.web.headers.Authorization (t.toml:8:25)",
             ]

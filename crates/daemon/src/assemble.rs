@@ -97,7 +97,7 @@ impl Shared {
         let upstreams = Arc::new(Upstreams::start(upstreams, &servers, &catalog, &redactor, start));
         // Behind all servers: what they offer is never hidden by it.
         let declared = DeclaredTools::offered(std::mem::take(&mut settings.manifests), &catalog);
-        observing.read_with(&upstreams, &audit_log);
+        observing.read_with(&upstreams, &audit_log, &jobs);
         let patience = settings.approvals.wait;
         let place = settings.workspace.to_string_lossy().into_owned();
         // Another workspace of the same folder offers other tools.

@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use audit::AuditLog;
 use gate::Cancel;
-use telemetry::{Config, Exporter, Readings, Telemetry, UpstreamReading};
+use gate::jobs::{JobFigures, Jobs};
+use telemetry::{Config, Exporter, JobReading, Readings, Telemetry, UpstreamReading};
 use tokio::task::JoinSet;
 use upstream::Upstream;
 
@@ -78,9 +79,14 @@ fn reading(upstream: &Upstream) -> UpstreamReading {
     }
 }
 
+fn of_jobs(figures: JobFigures) -> JobReading {
+    let JobFigures { queued, running, waiting, ended } = figures;
+    JobReading { held: [("queued", queued), ("running", running), ("waiting", waiting)].into(), ended }
+}
+
 impl Observing {
     /// What is asked for at every look at the figures: these servers from now on, beside those of other workspaces.
-    pub fn read_with(&self, upstreams: &Arc<Upstreams>, audit_log: &Arc<AuditLog>) {
+    pub fn read_with(&self, upstreams: &Arc<Upstreams>, audit_log: &Arc<AuditLog>, jobs: &Arc<Jobs>) {
         let mut members = self.upstreams.lock().expect("nothing panics while it holds the lock");
         members.retain(|one| one.strong_count() > 0);
         members.push(Arc::downgrade(upstreams));
@@ -89,11 +95,13 @@ impl Observing {
         let audit_log: Weak<AuditLog> = Arc::downgrade(audit_log);
         let spans_dropped = self.telemetry.spans_dropped();
         let started_at_s = self.started_at_s;
+        let jobs = Arc::downgrade(jobs);
         self.telemetry.metrics.read_with(move || Readings {
             upstreams: readings(&all),
             audit_log_writable: audit_log
                 .upgrade()
                 .is_some_and(|audit_log| audit_log.takes_changes().is_ok()),
+            jobs: jobs.upgrade().map(|jobs| of_jobs(jobs.figures())).unwrap_or_default(),
             spans_dropped: spans_dropped(),
             started_at_s,
         });

@@ -4,6 +4,7 @@
 mod change;
 mod config;
 mod control;
+mod figures;
 mod finish;
 mod for_clients;
 mod keeper;
@@ -11,6 +12,7 @@ mod kept_call;
 mod kept_result;
 mod live;
 mod look;
+mod notify;
 mod of_process;
 mod recorder;
 mod run;
@@ -20,9 +22,11 @@ mod vault;
 
 pub use ::jobs::{Event as JobEvent, Job, JobId, Numbered, Progress as JobProgress, State};
 pub use config::Config;
+pub use figures::JobFigures;
 pub(crate) use for_clients::OfCaller;
 pub use kept_result::StoredFailure;
 pub use look::EventPage;
+pub use notify::{Notify, NotifySecret};
 pub use of_process::{Filter, JobPage, Jobs, Whose};
 pub use serving::{Keep, Serving};
 pub use submit::{Answered, Wants};

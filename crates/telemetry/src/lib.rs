@@ -9,6 +9,6 @@ mod trace;
 
 pub use collector::{Collector, SendError, Signal};
 pub use config::{Config, TracesConfig};
-pub use metrics::{Meter, Metrics, Readings, TOOLS_MAX, UpstreamReading};
+pub use metrics::{JobReading, Meter, Metrics, Readings, TOOLS_MAX, UpstreamReading};
 pub use telemetry::Telemetry;
 pub use trace::{Exporter, Finished, SPANS_WAITING_MAX, Trace, TraceParent, Tracer};

@@ -16,7 +16,7 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use readings::Scraped;
-pub use readings::{Readings, UpstreamReading};
+pub use readings::{JobReading, Readings, UpstreamReading};
 
 /// Most tools with figures of their own. Those beyond it share one meter under the name `other`.
 pub const TOOLS_MAX: usize = 2_000;
@@ -345,15 +345,18 @@ mod tests {
                 tools: 4,
                 held_back: 1,
             }],
+            jobs: JobReading { held: vec![("queued", 2)], ended: vec![("failed", 5)] },
             audit_log_writable: true,
             spans_dropped: 1,
             started_at_s: 1_700_000_000,
         });
         check(
             &metrics,
-            &["upstream", "spans", "start_time", "audit_log"],
+            &["upstream", "spans", "start_time", "audit_log", "jobs"],
             expect![[r#"
                 toolcrib_audit_log_writable 1
+                toolcrib_jobs_ended_total{state="failed"} 5
+                toolcrib_jobs{state="queued"} 2
                 toolcrib_spans_dropped_total 1
                 toolcrib_start_time_seconds 1700000000
                 toolcrib_upstream_held_back{upstream="a \"quoted\" name"} 1

@@ -69,7 +69,12 @@ impl Jobs {
             about: job.about(),
             may_be_lost: with.may_be_lost,
         };
-        Ok(self.store().change(change).await?.map(|version| (job, version)))
+        let Some(version) = self.store().change(change).await? else { return Ok(None) };
+        if state.is_final() {
+            self.ends.count(state);
+            self.notify(&job);
+        }
+        Ok(Some((job, version)))
     }
 }
 

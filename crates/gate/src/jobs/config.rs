@@ -8,6 +8,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize as _, Serializer};
 use units::Span;
 
+use super::notify::Notify;
+
 /// Calls that outlive their request: how many there may be, and how long they are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -34,13 +36,15 @@ pub struct Config {
     /// Tools whose calls are nothing but jobs: a client of 2026-07-28 that cannot be given tasks is refused, an older one
     /// gets a result that names the job.
     pub required: Vec<String>,
+    /// Who is told when a job has ended.
+    pub notify: Option<Notify>,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        let (after, always, required) = (None, Vec::new(), Vec::new());
+        let (after, always, required, notify) = (None, Vec::new(), Vec::new(), None);
         let (per_caller, running, per_tool) = (JOBS_PER_CALLER, RUNNING, RUNNING_PER_TOOL);
-        Config { keep: KEEP, per_caller, running, per_tool, after, always, required }
+        Config { keep: KEEP, per_caller, running, per_tool, after, always, required, notify }
     }
 }
 

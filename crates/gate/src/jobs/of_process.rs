@@ -8,13 +8,15 @@ use ::jobs::{Job, JobId, Queue, State};
 use arc_swap::ArcSwap;
 use policy::Caller;
 use store::{JobStore, Secrets, StoreError};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Hold;
 
 use super::config::Config;
+use super::figures::Ends;
 use super::live::{End, Live};
+use super::notify::Ended;
 use super::serving::Serving;
 use super::vault::{JobKey, Vault};
 use crate::approvals::Approvals;
@@ -34,6 +36,8 @@ pub struct Jobs {
     inner: Mutex<Inner>,
     /// One after the other looks for what others have left.
     pub(super) turn: AsyncMutex<()>,
+    /// Those that have ended here.
+    pub(super) ends: Ends,
 }
 
 #[derive(Default)]
@@ -44,6 +48,8 @@ pub(super) struct Inner {
     pub(super) gates: BTreeMap<Arc<str>, Weak<dyn Serving>>,
     /// What tools keep for the next round of a call whose caller is asked.
     pub(super) holds: HashMap<JobId, Hold>,
+    /// Where ends are told, once one was to be.
+    pub(super) ended: Option<mpsc::Sender<Ended>>,
     pub(super) tasks: JoinSet<()>,
     pub(super) is_kept: bool,
     pub(super) is_ending: bool,
@@ -123,6 +129,7 @@ impl Jobs {
             config: ArcSwap::default(),
             inner: Mutex::default(),
             turn: AsyncMutex::new(()),
+            ends: Ends::default(),
         })
     }
 

@@ -8,5 +8,6 @@ mod scene;
 
 mod control;
 mod ends;
+mod notify;
 mod restart;
 mod waits;

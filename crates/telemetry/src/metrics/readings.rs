@@ -28,11 +28,22 @@ pub struct UpstreamReading {
     pub held_back: u64,
 }
 
+/// Calls that outlive their request, at one moment. All words are of fixed lists.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct JobReading {
+    /// Those that this process holds, by what they wait for.
+    pub held: Vec<(&'static str, u64)>,
+    /// Those that have ended in it, by how.
+    pub ended: Vec<(&'static str, u64)>,
+}
+
 /// The program at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Readings {
     /// All upstreams.
     pub upstreams: Vec<UpstreamReading>,
+    /// Its jobs.
+    pub jobs: JobReading,
     /// Whether calls that change something can be noted in the audit log, and so may run.
     pub audit_log_writable: bool,
     /// Spans that were let go since nobody took them.
@@ -94,6 +105,16 @@ impl Collector for Scraped {
             let mut family = out.encode_descriptor(name, help, None, kind)?;
             for upstream in &readings.upstreams {
                 write(value(upstream), kind, family.encode_family(&[("upstream", &*upstream.name)])?)?;
+            }
+        }
+        let of_jobs = [
+            ("jobs", "Jobs that this process holds, by state", Gauge, &readings.jobs.held),
+            ("jobs_ended", "Jobs that have ended in it, by state", Counter, &readings.jobs.ended),
+        ];
+        for (name, help, kind, all) in of_jobs {
+            let mut family = out.encode_descriptor(name, help, None, kind)?;
+            for (state, value) in all {
+                write(*value, kind, family.encode_family(&[("state", *state)])?)?;
             }
         }
         for (name, help, kind, value) in OF_PROGRAM {

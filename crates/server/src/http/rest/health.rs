@@ -15,10 +15,12 @@ pub(super) fn report(door: &Door, endpoint: &Endpoint, caller: &Caller, query: O
     let gate = endpoint.server.gate();
     let offer = gate.catalog().offer();
     let status = if gate.unready().is_none() { "ok" } else { "not_ready" };
+    let jobs = gate.jobs().map(|jobs| jobs.figures()).unwrap_or_default();
     Ok(fresh(&json!({
         "status": status,
         "version": OURSELVES.version,
         "uptime_s": door.since.elapsed().as_secs(),
         "tools": offer.tools.iter().filter(|tool| gate.may_see(caller, tool)).count(),
+        "jobs": { "queued": jobs.queued, "running": jobs.running, "waiting": jobs.waiting },
     })))
 }
