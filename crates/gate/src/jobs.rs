@@ -4,6 +4,8 @@
 mod change;
 mod config;
 mod control;
+mod ended;
+mod ends;
 mod figures;
 mod finish;
 mod for_clients;

@@ -71,8 +71,7 @@ impl Jobs {
         };
         let Some(version) = self.store().change(change).await? else { return Ok(None) };
         if state.is_final() {
-            self.ends.count(state);
-            self.notify(&job);
+            self.has_ended(&job);
         }
         Ok(Some((job, version)))
     }

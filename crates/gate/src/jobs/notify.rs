@@ -19,11 +19,6 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
-use super::of_process::Jobs;
-
-/// Ends that wait to be told. Of those beyond it nobody is told.
-const WAITING_MAX: usize = 256;
-
 /// How long the program may take.
 const PROGRAM_MAX: Duration = Duration::from_secs(10);
 
@@ -184,33 +179,15 @@ fn told(job: &Job) -> String {
 
 /// A job that has ended, and who is told.
 pub(super) struct Ended {
-    notify: Notify,
-    job: Job,
+    pub(super) notify: Notify,
+    pub(super) job: Job,
 }
 
 /// Tells of one after the other.
-async fn tell_all(mut ended: mpsc::Receiver<Ended>) {
+pub(super) async fn tell_all(mut ended: mpsc::Receiver<Ended>) {
     let client = Client::new();
     while let Some(Ended { notify, job }) = ended.recv().await {
         notify.tell(&client, &job).await;
-    }
-}
-
-impl Jobs {
-    /// Has it told that a job has ended, if somebody wants to know.
-    pub(super) fn notify(&self, job: &Job) {
-        let Some(notify) = self.config().notify.clone() else { return };
-        let ended = Ended { notify, job: job.clone() };
-        let begun = self.inner().ended.clone();
-        let ends = begun.unwrap_or_else(|| {
-            let (sender, receiver) = mpsc::channel(WAITING_MAX);
-            self.inner().ended = Some(sender.clone());
-            self.spawn(tell_all(receiver));
-            sender
-        });
-        if ends.try_send(ended).is_err() {
-            tracing::warn!(job = %job.id, tool = %job.tool, "nobody is told of the end of a job: too many wait to be told of");
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use tool_api::Hold;
 
 use super::config::Config;
-use super::figures::Ends;
+use super::ends::Ends;
 use super::live::{End, Live};
 use super::notify::Ended;
 use super::serving::Serving;
