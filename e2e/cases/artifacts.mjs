@@ -191,7 +191,16 @@ await run({
       [206, "00000", `bytes 0-4/${Buffer.byteLength(whole)}`],
       [part.status, part.text, part.headers["content-range"]],
     );
-    checkSame("no such range", 416, (await get({ ...mine, range: "bytes=900000-" })).status);
+    const beyond = await get({ ...mine, range: "bytes=900000-" });
+    const none = `bytes */${Buffer.byteLength(whole)}`;
+    checkSame("no such range", [416, none], [beyond.status, beyond.headers["content-range"]]);
+    const guards = ["content-type", "x-content-type-options", "content-disposition", "accept-ranges"];
+    const guarded = ["text/plain; charset=utf-8", "nosniff", "attachment", "bytes"];
+    checkSame(
+      "no page of ours",
+      guarded,
+      guards.map((name) => got.headers[name]),
+    );
     checkSame("no news", 304, (await get({ ...mine, "if-none-match": `"${sha256}"` })).status);
     checkSame("of another version", 200, (await get({ ...mine, range: "bytes=0-4", "if-range": '"x"' })).status);
     checkSame("another method", 405, (await ask(`${url}/artifacts/${id}`, { headers: mine })).status);
