@@ -3,11 +3,10 @@
 use gate::jobs::NotifySecret;
 use redact::Known;
 use sandbox::egress::CompanyProxy;
-use upstream::{NotFollowed, Reference, references};
+use upstream::{Value, references};
 
 use super::Settling;
 use crate::kept::{Kept, known};
-use crate::reference::{self, Unfollowed};
 
 const SECRET: [&str; 3] = ["jobs", "notify", "secret"];
 
@@ -26,24 +25,8 @@ impl Settling<'_> {
         notify.company = company.cloned();
         let NotifySecret(secret) = notify.secret.as_mut()?;
         if let Some(reference) = references(secret).into_iter().next() {
-            *secret = self.followed(reference, kept)?;
+            *secret = self.followed(&SECRET, &Value::Reference(reference), kept)?;
         }
         Some(known("jobs.notify.secret", secret))
-    }
-
-    fn followed(&mut self, reference: Reference, kept: Option<&Kept>) -> Option<String> {
-        let reference = match reference {
-            Reference::File(path) => Reference::File(self.secret_path(&SECRET, &path)),
-            other @ (Reference::Env(_) | Reference::Store(_)) => other,
-        };
-        match (reference::follow(&reference, self.surroundings, kept), self.unfollowed) {
-            (Ok(secret), _) => Some(secret),
-            // Nothing is going to be told.
-            (Err(_), Unfollowed::IsPassedOver) => None,
-            (Err(NotFollowed::Wrong(why) | NotFollowed::Missing(why)), _) => {
-                self.report(&SECRET, format!("jobs.notify.secret: {why}"));
-                None
-            }
-        }
     }
 }

@@ -43,12 +43,7 @@ impl Settling<'_> {
     }
 
     /// A text of the user's file that may be kept elsewhere; nothing if it is not there, which is told if it matters.
-    pub(super) fn followed(
-        &mut self,
-        keys: &[&str; 2],
-        value: &Value,
-        kept: Option<&Kept>,
-    ) -> Option<String> {
+    pub(super) fn followed(&mut self, keys: &[&str], value: &Value, kept: Option<&Kept>) -> Option<String> {
         let reference = match value {
             Value::Plain(text) => return Some(text.to_string()),
             Value::Reference(Reference::File(path)) => Reference::File(self.secret_path(keys, path)),
