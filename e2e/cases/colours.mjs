@@ -58,7 +58,12 @@ const parts = {
     const call = ["tools", "call", tool, "duration=0.2", "steps=4", "--stream"];
     const half = `${"\u2588".repeat(12)}`;
     const shown = await seen(call);
-    checkHolds("the bar", shown, `\u001b[K${GREEN}${half}${END}${"\u00b7".repeat(12)} 50 %`, "Long running operation completed");
+    checkHolds(
+      "the bar",
+      shown,
+      `\u001b[K${GREEN}${half}${END}${"\u00b7".repeat(12)} 50 %`,
+      "Long running operation completed",
+    );
     check(shown.lastIndexOf("\u001b[K") > shown.lastIndexOf("%"), "no bar in the end", shown);
     const plain = await seen(call, { NO_COLOR: "1" });
     checkHolds("without colours", plain, `\u001b[K${half}${"\u00b7".repeat(12)} 50 %`);

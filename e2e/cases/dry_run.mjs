@@ -14,7 +14,7 @@ const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
 const workspace = path.join(home, "work");
 for (const folder of [path.join(own, "tools"), workspace]) mkdirSync(folder, { recursive: true });
-const settings = "[limits.rate]\nper_second = 0\n[approvals]\nwait = \"0s\"\n";
+const settings = '[limits.rate]\nper_second = 0\n[approvals]\nwait = "0s"\n';
 writeFileSync(path.join(own, "toolcrib.toml"), settings);
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
 

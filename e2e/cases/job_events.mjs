@@ -94,7 +94,11 @@ await run({
       ],
       events.map(brief).sort(),
     );
-    checkSame("the numbers", [1, 2, 3, 4, 5, 6], events.map(({ number }) => number));
+    checkSame(
+      "the numbers",
+      [1, 2, 3, 4, 5, 6],
+      events.map(({ number }) => number),
+    );
     checkSame("those behind the third", events.slice(3), await streamed(job, 3));
     checkSame("the same on the command line", events, await printed(job));
     checkHolds("in words", await text("jobs", "logs", job), "report.html, 4 bytes");

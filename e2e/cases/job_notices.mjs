@@ -127,7 +127,9 @@ await run({
     writeFileSync(path.join(workspace, "toolcrib.toml"), `[jobs.notify]\ncommand = [${JSON.stringify(script)}]\n`);
     const { stdout, stderr } = await runToEnd(["config", "check"], options);
     checkHolds("what it says of the folder's", stdout + stderr, "jobs");
-    const job = JSON.parse((await expectExit(0, ["tools", "call", "say", "word=x", "--job", "--json"], options)).stdout);
+    const job = JSON.parse(
+      (await expectExit(0, ["tools", "call", "say", "word=x", "--job", "--json"], options)).stdout,
+    );
     atEnd(() => runToEnd(["stop"], options));
     await expectExit(0, ["jobs", "wait", job.id], options);
     checkSame("what the program was told", 3, lines().length);

@@ -151,7 +151,9 @@ parts["a job is its caller's, and its name outlives the process"] = async () => 
   const done = await hers.begin("it_greet", { name: "Ann" });
   await hers.until(done, "completed");
   const running = await hers.begin("it_slow_compute", { seconds: 600 });
-  await hers.until(running, "working");
+  // A task that waits for its turn is at work, too.
+  const show = ["jobs", "show", running, "--json", "--config", config.file];
+  await eventually("it to run", async () => JSON.parse((await expectExit(0, show)).stdout).state === "running");
   const his = modernOf(first.url, { headers: bob });
   for (const method of ["tasks/get", "tasks/cancel"])
     checkSame(`${method} of another's`, CODE.invalidParams, await codeOf(his.ask(method, { taskId: done })));

@@ -13,7 +13,15 @@ import { atEnd, check, within } from "./check.mjs";
 export const clientApart = (config) => ({
   command: "sh",
   // Pipes of the shell's own: the case's end of its streams would say that the case is the client.
-  args: ["-c", 'cat | "$@" | cat', "client", PROGRAM, "stdio", "--standalone", ...(config ? ["--config", config.file] : [])],
+  args: [
+    "-c",
+    'cat | "$@" | cat',
+    "client",
+    PROGRAM,
+    "stdio",
+    "--standalone",
+    ...(config ? ["--config", config.file] : []),
+  ],
 });
 
 const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
