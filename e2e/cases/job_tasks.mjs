@@ -8,7 +8,7 @@ import { connectInMode, connectV1 } from "../support/era_clients.mjs";
 import { freePort, startFixture } from "../support/http_servers.mjs";
 import { speakHttp } from "../support/modern_wire.mjs";
 import { expectAtATerminal } from "../support/person.mjs";
-import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { configure, expectExit, serve, stopAtEnd } from "../support/toolcrib.mjs";
 import { CODE, META } from "../fixtures/matrix/revisions.mjs";
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -170,6 +170,8 @@ parts["a job is its caller's, and its name outlives the process"] = async () => 
 
 parts["what a job asks is answered over REST and at the terminal"] = async () => {
   const config = configure({ upstreams });
+  // A job that is taken on the command line has the user's process started.
+  stopAtEnd(config);
   const { url } = await serve(config);
   const rest = async (route, body) => {
     const headers = { "content-type": "application/json" };
