@@ -64,6 +64,50 @@ impl Tool for Build {
     }
 }
 
+const PLANTED: &str = "planted-7f3a9c51e2-value";
+
+/// As much as is gathered before it is written, several times over.
+const LEAKY_PIECES: usize = 100;
+
+/// Writes a secret in each of its pieces, and others across their borders.
+struct Leaky;
+
+impl Tool for Leaky {
+    const ABOUT: About = About { name: "leaky", title: "Leaky", ..Build::ABOUT };
+    type Input = Nothing;
+    type Output = Document;
+
+    async fn run(&self, _: Nothing, cx: &Context) -> Result<Document, ToolError> {
+        let mut writer = cx.artifacts()?.create("stdout", TEXT).await?;
+        let (first, second) = PLANTED.split_at(PLANTED.len() / 2);
+        let fill = "plain words\n".repeat(PIECE_BYTES / 12);
+        for _ in 0..LEAKY_PIECES {
+            writer.write(format!("{second}\n{fill}key is {PLANTED} here\n{first}").into()).await?;
+        }
+        Ok(Document(vec![Block::Text(writer.finish().await?.id)]))
+    }
+}
+
+#[tokio::test]
+async fn secrets_are_struck_out_of_all_that_is_written_however_long_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate =
+        gates::gate(&folder, Catalog::new(vec![builtin(Leaky)]), RateConfig { per_second: 0, burst: 1 });
+    gate.redactor().know("test", vec![redact::Known { name: "KEY".into(), value: PLANTED.into() }]);
+    let store = Arc::new(SqliteStore::at(folder.path()));
+    let artifacts = Arc::new(Artifacts::new(folder.path(), store, Limits::default(), || 1_800_000_000_000));
+    let gate = gate.with_artifacts(artifacts.clone());
+    let outcome = gate.call(&Caller::local_user(Via::Stdio), Call::tool("leaky", None)).await.unwrap();
+    let Payload::Ours { blocks, .. } = outcome.payload else { panic!("it is ours") };
+    let [Block::Text(id)] = &blocks[..] else { panic!("it is an id") };
+    let reader = artifacts.open_any(id).unwrap().unwrap();
+    let mut kept = vec![0; usize::try_from(reader.entry.bytes).unwrap()];
+    assert_eq!(reader.read_at(0, &mut kept).unwrap(), kept.len());
+    let kept = String::from_utf8(kept).unwrap();
+    assert!(!kept.contains(PLANTED));
+    assert_eq!(kept.matches("[REDACTED:KEY]").count(), 2 * LEAKY_PIECES - 1);
+}
+
 /// What the process has in memory at this moment, in bytes.
 fn memory() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
