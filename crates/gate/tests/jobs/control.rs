@@ -102,3 +102,20 @@ async fn lists_have_pages_and_conditions() {
     let wrong = Filter { cursor: Some("x".to_owned()), ..Filter::default() };
     assert_eq!(process.jobs.list(&local(), &wrong).await.unwrap_err().code(), "bad_cursor");
 }
+
+#[tokio::test]
+async fn a_job_that_runs_is_its_callers_alone() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let (stranger, id) = (holder("key:b", "k"), first.id.as_str());
+    let jobs = &process.jobs;
+    for refused in [
+        jobs.get(&stranger, id).await.map(drop),
+        jobs.cancel(&stranger, id).await.map(drop),
+        jobs.events(&stranger, id, 0, Duration::ZERO).await.map(drop),
+        jobs.result(&stranger, id).await.map(drop),
+    ] {
+        assert_eq!(refused.unwrap_err().code(), "unknown_job");
+    }
+    assert_eq!(jobs.get(&local(), id).await.unwrap().state, State::Running);
+}
