@@ -36,6 +36,19 @@ const TRIES_MAX: usize = 5;
 pub(super) const CANCEL: &str = "cancel";
 pub(super) const PAUSE: &str = "pause";
 
+/// A job that asks its caller something.
+struct Asking {
+    job: Job,
+    version: u64,
+    requests: Option<Bytes>,
+    /// What its tool wants back with the answer.
+    state: Option<String>,
+}
+
+fn not_asked(job: &Job) -> Refusal {
+    Refusal::JobState { is: job.state.as_str(), cannot: "be answered" }
+}
+
 impl Jobs {
     /// Cancels a job, and gives it as it is then: one that runs ends soon, with the programs of its tool. One that is over
     /// stays as it is.
@@ -119,16 +132,10 @@ impl Jobs {
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let (job, version) = self.found(whose, id).await?;
-        let not_asked = Refusal::JobState { is: job.state.as_str(), cannot: "be answered" };
-        if job.state != State::InputRequired {
-            return Err(not_asked);
-        }
-        let asked = self.kept_result(&job.id).await.map_err(unavailable)?.map(KeptResult::opened);
-        let Some(Ok(outcome)) = asked else { return Err(not_asked) };
-        let Payload::InputRequired { state, .. } = outcome.payload else { return Err(not_asked) };
+        let Asking { job, version, state, .. } = self.asking(whose, id).await?;
+        let not_asked = not_asked(&job);
         let mut kept = self.kept_call(&job.id).await?;
-        kept.answered(Some(responses), state.map(|state| state.to_string()));
+        kept.answered(Some(responses), state);
         let workspace = job.workspace.clone();
         let with = With {
             call: Some(kept),
@@ -148,15 +155,21 @@ impl Jobs {
     /// # Errors
     /// It asks nothing; or as [`Jobs::get`].
     pub async fn asked<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Bytes, Refusal> {
-        let (job, _) = self.found(whose.into(), id).await?;
-        let not_asked = Refusal::JobState { is: job.state.as_str(), cannot: "be answered" };
+        let asking = self.asking(whose.into(), id).await?;
+        Ok(asking.requests.unwrap_or_else(|| Bytes::from_static(b"{}")))
+    }
+
+    async fn asking(&self, whose: Whose<'_>, id: &str) -> Result<Asking, Refusal> {
+        let (job, version) = self.found(whose, id).await?;
         if job.state != State::InputRequired {
-            return Err(not_asked);
+            return Err(not_asked(&job));
         }
         let kept = self.kept_result(&job.id).await.map_err(unavailable)?.map(KeptResult::opened);
-        let Some(Ok(outcome)) = kept else { return Err(not_asked) };
-        let Payload::InputRequired { requests, .. } = outcome.payload else { return Err(not_asked) };
-        Ok(requests.unwrap_or_else(|| Bytes::from_static(b"{}")))
+        let Some(Ok(outcome)) = kept else { return Err(not_asked(&job)) };
+        let Payload::InputRequired { requests, state, .. } = outcome.payload else {
+            return Err(not_asked(&job));
+        };
+        Ok(Asking { job, version, requests, state: state.map(|state| state.to_string()) })
     }
 
     /// Answers all that a job asks, for its client: `responses` as for [`Jobs::answer`].

@@ -61,7 +61,6 @@ const TABLES: &str = "
     CREATE INDEX jobs_to_take ON jobs (place, number) WHERE holder IS NULL AND ends_at_ms IS NULL;
     CREATE INDEX jobs_by_owner ON jobs (owner, number);
     CREATE INDEX jobs_held ON jobs (holder) WHERE holder IS NOT NULL;
-    CREATE INDEX jobs_by_end ON jobs (ends_at_ms) WHERE ends_at_ms IS NOT NULL;
     CREATE TABLE job_events (
         job    TEXT    NOT NULL,
         number INTEGER NOT NULL,
