@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tool_api::{ArgumentsFault, CallId, Sandboxed, ToolError};
+use tool_api::{ArgumentsFault, CallId, Effect, Sandboxed, ToolError};
 
 use crate::clock::time;
 use crate::plan_fault::PlanFault;
@@ -78,6 +78,26 @@ pub enum Refusal {
     /// It is not what a dry run has shown.
     #[error("{0}")]
     NotPlanned(PlanFault),
+    /// The caller is in plan mode, and it is more than looking.
+    #[error(
+        "`{tool}` {}, and you are in plan mode{}: until it ends you can look and change nothing. Leave it with `PlanMode` \
+         (`action` `exit`) once the plan is ready; the person you work for may want to see it first",
+        planned_effect(*.effect, *.is_a_servers),
+        .goal.as_deref().map(|goal| format!(" for \"{goal}\"")).unwrap_or_default()
+    )]
+    Planning {
+        /// The tool.
+        tool: String,
+        /// What it does.
+        effect: Effect,
+        /// Whether it is a tool of a server.
+        is_a_servers: bool,
+        /// What the plan is for.
+        goal: Option<String>,
+    },
+    /// Nobody can say whether the caller is in plan mode, and what cannot be checked does not run.
+    #[error("whether you are in plan mode cannot be looked up, so only what changes nothing runs: {0}")]
+    NoPlanMode(String),
     /// A rule forbids it.
     #[error("refused by policy: {0}")]
     Denied(Ruling),
@@ -199,6 +219,18 @@ pub enum Refusal {
     NoAuditLog(String),
 }
 
+/// What is wrong with a call while its caller plans.
+fn planned_effect(effect: Effect, is_a_servers: bool) -> String {
+    match is_a_servers {
+        true => format!(
+            "is a tool of a server, which counts as one that {} unless its server is trusted or the configuration says \
+             otherwise",
+            effect.name()
+        ),
+        false => effect.name().to_owned(),
+    }
+}
+
 /// What a rule says of a call that it does not let through.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{tool}` {why} (rule {rule})")]
@@ -286,6 +318,8 @@ impl Refusal {
             Refusal::Repeated(fault) => fault.code(),
             Refusal::NoDryRun(_) => "dry_run_unsupported",
             Refusal::NotPlanned(fault) => fault.code(),
+            Refusal::Planning { .. } => "plan_mode",
+            Refusal::NoPlanMode(_) => "plan_mode_unavailable",
             Refusal::Denied(_) => "policy_denied",
             Refusal::RuleBlocked(_) => "rule_blocked",
             Refusal::NeedsApproval(_) | Refusal::ApprovalPending(_) => "approval_required",

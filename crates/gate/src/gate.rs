@@ -7,6 +7,7 @@ mod dry_run;
 mod in_place;
 mod in_run;
 mod jobs_of;
+mod planning;
 mod repeat;
 
 use std::sync::Arc;
@@ -37,6 +38,7 @@ use crate::refusal_limit::RefusalLimit;
 use crate::repeats::Repeats;
 use crate::round_trip::RoundTrips;
 use crate::ruleset::Ruleset;
+use crate::states::States;
 use crate::target::Target;
 use crate::tokens::Task;
 
@@ -72,6 +74,7 @@ pub struct Gate {
     large: Large,
     artifacts: Option<Arc<Artifacts>>,
     plans: Plans,
+    states: Arc<States>,
     sandbox: Option<Sandbox>,
     /// With the name of the workspace there.
     jobs: Option<(Arc<Jobs>, Arc<str>)>,
@@ -98,7 +101,8 @@ impl Gate {
             refusals: Arc::default(),
             large: Large::default(),
             artifacts: None,
-            plans: Plans::new(store, clock),
+            plans: Plans::new(store.clone(), clock),
+            states: Arc::new(States::new(store, clock)),
             sandbox: None,
             jobs: None,
         })

@@ -10,11 +10,12 @@ mod wishes;
 
 use std::sync::Arc;
 
+use redact::Redactor;
 use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, DryRun, Need, Net, Permit, Processes};
+use tool_api::{Artifacts, DryRun, Need, Net, Permit, Processes, State};
 
 pub(crate) use artifacts::{Keeper, own, refused};
 use hosts::Hosts;
@@ -26,6 +27,7 @@ pub use settings::ProgramSettings;
 pub(crate) use wishes::{Heard, Wishes};
 
 use crate::admitted::Admitted;
+use crate::states::{OfCaller, States};
 
 /// What starts programs and asks servers.
 pub(crate) struct Sandbox {
@@ -46,6 +48,9 @@ pub(crate) struct Hands<'g> {
     pub(crate) wishes: Option<Wishes>,
     /// Keeps what the tool writes down; nothing where nothing is kept.
     pub(crate) keeper: Option<Keeper>,
+    /// What tools keep for their callers.
+    pub(crate) states: &'g Arc<States>,
+    pub(crate) redactor: &'g Redactor,
     /// Takes what would change, if nothing is to.
     pub(crate) dry_run: Option<Arc<DryRun>>,
 }
@@ -56,6 +61,7 @@ pub(crate) struct Given {
     pub(crate) processes: Option<Box<dyn Processes>>,
     pub(crate) net: Option<Box<dyn Net>>,
     pub(crate) artifacts: Option<Box<dyn Artifacts>>,
+    pub(crate) state: Option<Box<dyn State>>,
 }
 
 impl Hands<'_> {
@@ -65,8 +71,9 @@ impl Hands<'_> {
         let keeps = definition.listing.needs().contains(&Need::Artifacts);
         let keeper = self.keeper.clone().filter(|_| keeps);
         let artifacts = keeper.map(|keeper| Box::new(keeper) as Box<dyn Artifacts>);
+        let state = self.state(admitted);
         let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else {
-            return Given { artifacts, ..Given::default() };
+            return Given { artifacts, state, ..Given::default() };
         };
         let Reach { mut profile, mut hosts } = reach(&Wanted {
             effect: definition.effect,
@@ -105,6 +112,19 @@ impl Hands<'_> {
             processes: programs.map(|programs| Box::new(programs) as Box<dyn Processes>),
             net: hosts.map(|hosts| Box::new(hosts) as Box<dyn Net>),
             artifacts,
+            state,
         }
+    }
+
+    fn state(&self, admitted: &Admitted) -> Option<Box<dyn State>> {
+        let remembers = admitted.identity.offered.definition().listing.needs().contains(&Need::State);
+        remembers.then(|| {
+            Box::new(OfCaller {
+                states: self.states.clone(),
+                caller: admitted.identity.caller.clone(),
+                workspace: self.files.path().to_string_lossy().into_owned(),
+                redactor: self.redactor.clone(),
+            }) as Box<dyn State>
+        })
     }
 }

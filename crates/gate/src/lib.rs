@@ -39,6 +39,7 @@ mod ruleset;
 mod run;
 pub mod schema;
 mod seal;
+mod states;
 mod target;
 mod text_block;
 mod tokens;

@@ -74,6 +74,7 @@ pub(crate) async fn run(
         processes: given.processes,
         net: given.net,
         artifacts: given.artifacts,
+        state: given.state,
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

@@ -54,6 +54,8 @@ pub enum Kind {
     SecretUse,
     /// The last test of the sandbox.
     SelfTest,
+    /// What a tool keeps for a caller in a workspace. Owner: the caller. Topic: its name. Ends long after its last change.
+    State,
     /// What a person has agreed to of one folder.
     Trust,
     /// A sealed state that was used up. Ends when the state does.
@@ -87,6 +89,7 @@ impl Kind {
             Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
             Kind::SecretUse => ("secret-use", VALUE_BYTES_MAX),
             Kind::SelfTest => ("self_test", ANCHOR_BYTES_MAX),
+            Kind::State => ("state", VALUE_BYTES_MAX),
             Kind::Trust => ("trust", VALUE_BYTES_MAX),
             Kind::UsedState => ("used_state", VALUE_BYTES_MAX),
         }

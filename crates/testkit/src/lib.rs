@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod kept;
+mod kept_state;
 mod run;
 mod sample_gate;
 mod sample_pins;
@@ -17,7 +18,8 @@ mod workspace;
 
 pub use catalogue::check_catalogue;
 pub use kept::Kept;
-pub use run::{call, call_in, call_keeping, call_with, check_call, check_tool, keep_secret};
+pub use kept_state::KeptState;
+pub use run::{call, call_in, call_keeping, call_noting, call_with, check_call, check_tool, keep_secret};
 pub use sample_gate::SampleGate;
 pub use sample_pins::SamplePins;
 pub use sample_programs::program_tools;

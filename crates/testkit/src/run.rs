@@ -12,6 +12,7 @@ use tool_api::{
 };
 
 use crate::kept::Kept;
+use crate::kept_state::KeptState;
 use crate::schema::objections;
 use crate::show::show;
 use crate::workspace::Workspace;
@@ -87,7 +88,22 @@ pub fn call_keeping(
 ) -> Result<Outcome, ToolError> {
     let context = Context::new(permit(), files, cancel.clone(), None);
     let jobs = Some(Arc::new(SomeJobs) as _);
-    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), jobs, ..context })
+    let state = Some(Box::new(KeptState::default()) as _);
+    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), jobs, state, ..context })
+}
+
+/// Runs `tool` for a caller whose tools keep what is in `state`, and shows the outcome, or what its input schema holds against
+/// the arguments.
+pub fn call_noting(tool: &dyn AnyTool, workspace: &Workspace, state: &KeptState, arguments: &str) -> String {
+    let value: Value = serde_json::from_str(arguments).expect("arguments are JSON");
+    let refused = objections(&tool.definition().input_schema, &value);
+    if !refused.is_empty() {
+        return refused;
+    }
+    let context = Context::new(permit(), workspace.root(Access::ReadWrite), Cancel::new(), None);
+    let outcome = run_in(tool, arguments, &Context { state: Some(Box::new(state.clone())), ..context });
+    check_output(tool, &outcome);
+    show(&outcome)
 }
 
 /// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.

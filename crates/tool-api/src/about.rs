@@ -50,6 +50,8 @@ pub enum Need {
     Hosts(HostRules),
     /// Results that are too large to be said are kept for the caller, and read again: `Context::artifacts`.
     Artifacts,
+    /// What it keeps for its caller in this workspace is there in the next call: `Context::state`.
+    State,
 }
 
 impl Need {
@@ -57,8 +59,13 @@ impl Need {
     pub fn is_of_programs(&self) -> bool {
         match self {
             Need::Process | Need::Worker | Need::Browser => true,
-            Need::Net(_) | Need::Hosts(_) | Need::Artifacts => false,
+            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State => false,
         }
+    }
+
+    /// Whether it reaches beyond what Toolcrib keeps itself.
+    pub fn reaches_out(&self) -> bool {
+        !matches!(self, Need::Artifacts | Need::State)
     }
 
     /// The hosts, if it is of them; by what the sandbox knows them.
@@ -66,7 +73,7 @@ impl Need {
         match self {
             Need::Net(hosts) => Some(HostRules::parse(*hosts)),
             Need::Hosts(rules) => Some(Ok(rules.clone())),
-            Need::Process | Need::Worker | Need::Browser | Need::Artifacts => None,
+            Need::Process | Need::Worker | Need::Browser | Need::Artifacts | Need::State => None,
         }
     }
 }
@@ -131,7 +138,7 @@ impl About {
                 Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
                 Need::Net(_) | Need::Hosts(_) => nets += 1,
-                Need::Artifacts => {}
+                Need::Artifacts | Need::State => {}
             }
             nth += 1;
         }

@@ -15,6 +15,7 @@ use crate::net::Net;
 use crate::permit::Permit;
 use crate::process::Processes;
 use crate::secrets::Secrets;
+use crate::state::State;
 
 /// How far a call has come.
 #[derive(Debug, Clone)]
@@ -78,6 +79,8 @@ pub struct Context {
     pub net: Option<Box<dyn Net>>,
     /// What keeps results that are too large to be said; for tools that say that they need it alone.
     pub artifacts: Option<Box<dyn Artifacts>>,
+    /// What the tool has kept for its caller in this workspace; for tools that say that they need it alone.
+    pub state: Option<Box<dyn State>>,
 }
 
 impl Context {
@@ -99,6 +102,7 @@ impl Context {
             processes: None,
             net: None,
             artifacts: None,
+            state: None,
         }
     }
 
@@ -141,6 +145,17 @@ impl Context {
             ToolError::new("no_hand", why)
         };
         self.artifacts.as_deref().ok_or_else(without)
+    }
+
+    /// What the tool keeps for its caller in this workspace.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs it.
+    pub fn state(&self) -> Result<&dyn State, ToolError> {
+        let without = || {
+            ToolError::new("no_hand", "this tool keeps nothing: its `ABOUT` does not say that it needs to")
+        };
+        self.state.as_deref().ok_or_else(without)
     }
 
     /// The caller's `_meta`, as text.

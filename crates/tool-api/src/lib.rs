@@ -18,9 +18,11 @@ mod job;
 mod net;
 mod outcome;
 pub mod permit;
+mod plan_mode;
 mod process;
 mod sandboxed;
 mod secrets;
+mod state;
 mod tool;
 
 pub use about::{About, ArgumentRoles, Effect, Example, Need};
@@ -42,9 +44,11 @@ pub use job::{JOB_RESULT, JOB_WAIT, JobSeen, Jobs};
 pub use net::Net;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use permit::{CallId, Permit};
+pub use plan_mode::{PLAN_MODE, PlanMode};
 pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
 pub use sandboxed::Sandboxed;
 pub use secrets::Secrets;
+pub use state::{Noted, State, amend, noted};
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;
 pub use sandbox::Exit;

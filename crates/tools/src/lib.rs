@@ -3,6 +3,7 @@
 //! A tool knows only `tool_api`: it is handed what it may touch, and what may be called by whom is
 //! decided elsewhere.
 
+mod agent;
 mod artifact;
 mod job;
 mod list;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{artifact, job, workspace};
+use crate::{agent, artifact, job, workspace};
 
 /// The tools of these sets, in the order in which they are listed.
 pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
@@ -24,6 +24,7 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),
         ],
+        Set::Agent => vec![builtin(agent::tasks::TaskManager), builtin(agent::plan_mode::PlanMode)],
         Set::Jobs => vec![builtin(job::wait::Wait), builtin(job::result::Result)],
     }
 }
@@ -42,8 +43,9 @@ mod tests {
         let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
         let workspace = ["workspace_read", "workspace_write", "workspace_list"];
+        let agent = ["TaskManager", "PlanMode"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
-        assert_eq!(names, [&workspace[..], &others].concat());
+        assert_eq!(names, [&workspace[..], &agent, &others].concat());
         assert!(all(&[], Budgets::default()).is_empty());
     }
 }

@@ -56,6 +56,8 @@ impl Default for Budgets {
 pub enum Set {
     /// Files of the workspace: read, write, list.
     Workspace,
+    /// An agent's own work: its tasks, and planning before changing.
+    Agent,
     /// Reading results that are too large for one answer; on offer where there are servers or declared tools. Without it
     /// such results come whole.
     Artifacts,
@@ -65,7 +67,7 @@ pub enum Set {
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 3] = [Set::Workspace, Set::Artifacts, Set::Jobs];
+    pub const ALL: [Set; 4] = [Set::Workspace, Set::Agent, Set::Artifacts, Set::Jobs];
 }
 
 impl Config {
@@ -108,14 +110,14 @@ mod tests {
 
     #[test]
     fn sets_are_named() {
-        check("{}", Ok(&[Set::Workspace, Set::Artifacts]));
+        check("{}", Ok(&[Set::Workspace, Set::Agent, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        check(r#"{"offer": ["jobs", "artifacts", "workspace"]}"#, Ok(&Set::ALL));
+        check(r#"{"offer": ["jobs", "artifacts", "agent", "workspace"]}"#, Ok(&Set::ALL));
         check(
             r#"{"offer": ["workspce"]}"#,
             Err(
-                "unknown variant `workspce`, expected one of `workspace`, `artifacts`, `jobs` at line 1 column 21",
+                "unknown variant `workspce`, expected one of `workspace`, `agent`, `artifacts`, `jobs` at line 1 column 21",
             ),
         );
         check(

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! admit   read the arguments · find the target · look its request id up · headers · the tool in its place · open the round
-//!         trip · scope · policy · AI rules · input schema · rate · approval · intent · second judgement · begin, for a call
+//!         trip · scope · policy · AI rules · input schema · plan mode · rate · approval · intent · second judgement · begin, for a call
 //!         with a request id
 //! run     permit, hands, deadline
 //! finish  AI rules on the result · size budget · output schema · redaction · cut · seal
@@ -145,6 +145,9 @@ impl Gate {
         if let Some(input) = &mut brought.input {
             input.responses = candidate.content.answers.clone();
         }
+        if self.may_be_planning(&candidate) {
+            Box::pin(self.plan_mode(&candidate, record)).await?;
+        }
         // A job was counted when it was taken.
         let was_judged = call.job.as_ref().is_some_and(|job| job.was_judged);
         let verdict = if was_judged { Ok(()) } else { self.rate.check(&candidate, &ruleset.rates).await };
@@ -202,10 +205,10 @@ impl Gate {
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let needs = offered.definition().listing.needs();
-        let notes = (!needs.is_empty()).then(|| record.notes());
+        let notes = needs.iter().any(|need| *need != Need::State).then(|| record.notes());
         let keeper = notes.as_ref().filter(|_| needs.contains(&Need::Artifacts));
         let keeper = keeper.and_then(|_| self.keeper(&admitted.identity, live.listener.clone(), record));
-        let may_want = needs.iter().any(|need| *need != Need::Artifacts);
+        let may_want = needs.iter().any(|need| need.reaches_out());
         let asking = notes
             .as_ref()
             .filter(|_| may_want)
@@ -221,6 +224,8 @@ impl Gate {
             notes,
             wishes,
             keeper,
+            states: &self.states,
+            redactor: &self.redactor,
         };
         let mut ran = run::run(hands, &self.redactor, jobs, admitted, live, answering).await;
         if let Some(dry_run) = dry_run {

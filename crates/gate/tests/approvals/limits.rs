@@ -86,6 +86,6 @@ async fn nobody_may_be_asked_or_nothing_can_be_kept() {
     // A folder stands where the database should lie.
     #[expect(clippy::disallowed_methods, reason = "the test spoils the state on purpose")]
     std::fs::create_dir_all(scene.folder.path().join("state/toolcrib.db")).unwrap();
-    assert_eq!(process.call(&local(), "{}").await, "approvals_unavailable");
+    assert_eq!(process.call(&local(), "{}").await, "plan_mode_unavailable");
     assert_eq!(scene.ran(), 0);
 }

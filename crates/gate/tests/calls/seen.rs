@@ -6,15 +6,19 @@ use gate::Refusal;
 use serde_json::Value;
 
 /// The steps of a call that have a say, in their order.
-const CHECKS: [&str; 7] = ["repeat", "scope", "policy", "ai_rules", "input_schema", "rate", "approval"];
+const CHECKS: [&str; 8] =
+    ["repeat", "scope", "policy", "ai_rules", "input_schema", "plan_mode", "rate", "approval"];
 
 /// The second fence behind the catalogue, which hides such a tool before the check is asked; its own test is beside it.
 const NEVER_REACHED: &str = "scope";
 
 /// No case revokes a key, or changes what a call names, while the call waits; `approvals/` does. Methods of extensions are
 /// called in the server's tests, and only there are headers. Of jobs `jobs/` tells, of dry runs the
-/// tests of programs.
-const ELSEWHERE: [&str; 13] = [
+/// tests of programs, of plan mode the end-to-end case `agent`; a store that fails later than at the first look is in
+/// `failing/`.
+const ELSEWHERE: [&str; 15] = [
+    "Planning",
+    "NoApprovals",
     "NoDryRun",
     "NotPlanned",
     "KeyRevoked",
@@ -57,6 +61,8 @@ refusals! {
     Repeated(_)
     NoDryRun(_)
     NotPlanned(_)
+    Planning { .. }
+    NoPlanMode(_)
     Denied(_)
     RuleBlocked(_)
     NeedsApproval(_)
@@ -103,7 +109,8 @@ impl Seen {
             .iter()
             .filter(|name| !ELSEWHERE.contains(name))
             .map(|name| format!("the refusal {name}"));
-        let passing = CHECKS.iter().map(|check| format!("the check {check} with pass"));
+        // Who is in no plan mode is not told so in every record.
+        let passing = CHECKS.iter().filter(|check| **check != "plan_mode").map(|check| format!("the check {check} with pass"));
         let refusing = CHECKS.iter().filter(|check| **check != NEVER_REACHED);
         let refusing = refusing.map(|check| format!("the check {check} with refuse"));
         refusals.chain(passing).chain(refusing).filter(|one| !self.0.contains(one)).collect()

@@ -110,8 +110,9 @@ impl Scene {
             Err(Failure::Refused(Refusal::ApprovalPending(awaited))) => awaited.id.to_string(),
             Err(Failure::Refused(refusal)) => {
                 let code = refusal.code();
-                let is_known =
-                    ["book_unavailable", "approvals_unavailable", "approval_denied"].contains(&code);
+                let known =
+                    ["book_unavailable", "plan_mode_unavailable", "approvals_unavailable", "approval_denied"];
+                let is_known = known.contains(&code);
                 assert!(is_known, "{code}: {refusal}");
                 code.to_owned()
             }

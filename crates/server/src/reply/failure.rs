@@ -76,7 +76,8 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         | Refusal::Outdated(_)
         | Refusal::HeldBack(_)
         | Refusal::NoDryRun(_)
-        | Refusal::NotPlanned(_) => (true, Code::InvalidParams, None),
+        | Refusal::NotPlanned(_)
+        | Refusal::Planning { .. } => (true, Code::InvalidParams, None),
         Refusal::TooManyJobs { max, .. } => {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "jobs_max": max })))
         }
@@ -85,6 +86,7 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         | Refusal::NoJobs(_)
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
+        | Refusal::NoPlanMode(_)
         | Refusal::NoAuditLog(_) => (true, Code::InternalError, None),
         // A legacy client has no states; ours ran out between two rounds.
         Refusal::BadState(_) => (!revision.is_modern(), Code::InvalidParams, None),

@@ -5,7 +5,7 @@ use tool_api::{FileError, ToolError};
 
 /// Gives a refusal of the file system its code. The sentence is the sandbox's own: it names no path of the
 /// host, and it is the same for everything outside, whatever lies there.
-pub(super) fn refused(error: FileError) -> ToolError {
+pub(crate) fn refused(error: FileError) -> ToolError {
     let code = match &error {
         FileError::NotFound { .. } => "not_found",
         FileError::Outside => "outside_workspace",

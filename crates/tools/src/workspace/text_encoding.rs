@@ -106,7 +106,7 @@ fn guess(head: &[u8], extent: Extent) -> Option<Encoding> {
 }
 
 /// The text of a whole file as a reader is shown it; its bytes, if it is none.
-pub(super) fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
+pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     match Encoding::of(bytes, Extent::Whole) {
         Some(encoding) if encoding.encoding != UTF_8 => {
             let mut decoder = Decoder::new(encoding);

@@ -179,7 +179,9 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::NotPlanned(PlanFault::Unavailable(_)) => (UNAVAILABLE, Value::Null),
         Refusal::NotPlanned(_) => (NOT_PLANNED, Value::Null),
         Refusal::Outdated(_) => (PENDING, json!({ "retryable": true })),
-        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) => (DENIED, Value::Null),
+        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) | Refusal::Planning { .. } => {
+            (DENIED, Value::Null)
+        }
         Refusal::KeyRevoked(_) => (SCOPE, Value::Null),
         Refusal::TooManyApprovals { max, .. } => (LIMITED, json!({ "pending_max": max })),
         Refusal::RateLimited { retry_after_ms, limit } => {
@@ -196,6 +198,7 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         | Refusal::NoJobs(_)
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
+        | Refusal::NoPlanMode(_)
         | Refusal::NoAuditLog(_) => (UNAVAILABLE, Value::Null),
         Refusal::UnusableSchema { .. } => (OUTPUT, Value::Null),
     }

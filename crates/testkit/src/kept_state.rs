@@ -1,0 +1,40 @@
+//! What tools keep, in memory.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use futures_util::future::BoxFuture;
+use tool_api::{Noted, State, ToolError};
+
+/// What the tools of one caller keep. A clone has the same.
+#[derive(Clone, Default)]
+pub struct KeptState(Arc<Mutex<HashMap<&'static str, Noted>>>);
+
+impl State for KeptState {
+    fn read<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Result<Option<Noted>, ToolError>> {
+        let found = self.0.lock().expect("no panic").get(name).cloned();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn replace<'a>(
+        &'a self,
+        name: &'static str,
+        seen: Option<u64>,
+        value: Option<Vec<u8>>,
+    ) -> BoxFuture<'a, Result<bool, ToolError>> {
+        let mut all = self.0.lock().expect("no panic");
+        let is_seen = all.get(name).map(|noted| noted.version) == seen;
+        if is_seen {
+            match value {
+                Some(value) => all.insert(name, Noted { version: seen.unwrap_or(0) + 1, value }),
+                None => all.remove(name),
+            };
+        }
+        Box::pin(std::future::ready(Ok(is_seen)))
+    }
+
+    /// Midday of 14 November 2023, in UTC.
+    fn now_ms(&self) -> i64 {
+        1_699_963_200_000
+    }
+}

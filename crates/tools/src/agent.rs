@@ -1,0 +1,5 @@
+//! Tools for an agent's own work: what it has to do, what it plans.
+
+pub(crate) mod plan_mode;
+mod task_list;
+pub(crate) mod tasks;

@@ -1,0 +1,98 @@
+// The tools of an agent's own work: tasks that outlive everything, and plan mode, which the gate keeps.
+
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { FOLDER, NODE } from "../support/environment.mjs";
+import { homely } from "../support/other_client.mjs";
+import { clientApart } from "../support/person.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { expectExit } from "../support/toolcrib.mjs";
+
+const home = path.join(FOLDER, "home");
+const own = path.join(home, ".config", "toolcrib");
+const workspace = path.join(home, "work");
+for (const folder of [own, workspace]) mkdirSync(folder, { recursive: true });
+const server = path.resolve(import.meta.dirname, "../fixtures/plain_server.mjs");
+const settings = `[approvals]
+wait = "0s"
+[mcp.plain]
+command = "${NODE}"
+args = ["${server}", "--era", "modern"]
+[mcp.plain.sandbox]
+profile = "open"
+`;
+writeFileSync(path.join(own, "toolcrib.toml"), settings);
+const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
+const at = (name) => path.join(workspace, name);
+const text = (result) => result.content.map((block) => block.text).join("\n");
+const code = (result) => result._meta?.["toolcrib/error"]?.code;
+const client = () => connect("v1", { ...clientApart(), ...options });
+
+await run({
+  "tasks are there for the next client, after both have ended": async () => {
+    const first = await client();
+    const tasks = (args) => first.call("TaskManager", args);
+    checkHolds("created", text(await tasks({ action: "create", text: "Split the parser" })), "Task 1 is created");
+    // Ten at once lose none.
+    const steps = Array.from({ length: 10 }, (_, nth) => tasks({ action: "add", query: `step ${nth}` }));
+    check((await Promise.all(steps)).every((result) => !result.isError), "every step to be added");
+    await tasks({ action: "complete", step_id: 4, query: "" });
+    await first.close();
+    const second = await client();
+    const { structuredContent: list } = await second.call("TaskManager", { action: "list" });
+    checkSame("the current task", 1, list.current);
+    const ids = list.tasks[0].steps.map((step) => step.id);
+    checkSame("the steps", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], ids);
+    checkSame("done", [4], list.tasks[0].steps.filter((step) => step.is_done).map((step) => step.id));
+    const unknown = await second.call("TaskManager", { action: "switch", task_id: 9 });
+    checkSame("another task", "task_not_found", code(unknown));
+    await second.close();
+    const { stdout } = await expectExit(0, ["tools", "call", "TaskManager", '{"action": "pending"}'], options);
+    checkHolds("on the command line", stdout, "- [ ] 1. Split the parser (current)\n  - [ ] 1. step");
+  },
+
+  "who plans looks and changes nothing but the plan": async () => {
+    const planner = await client();
+    const other = await client();
+    const write = (name, from = planner) => from.call("workspace_write", { path: name, content: "# Plan\n" });
+    check(!(await write("before.md")).isError, "a file to be written before");
+    const entered = await planner.call("PlanMode", { action: "enter", goal: "Split it", plan_file: "plan.md" });
+    checkHolds("entered", text(entered), "Only plan.md can be written");
+    const refused = await write("a.md");
+    checkSame("the code", "plan_mode", code(refused));
+    checkHolds("why", text(refused), "`workspace_write` writes, and you are in plan mode for \"Split it\"");
+    check(!existsSync(at("a.md")), "nothing was written");
+    const echo = await planner.call("plain_echo", { message: "x" });
+    checkSame("a server's tool", "plan_mode", code(echo));
+    checkHolds("why", text(echo), "a tool of a server, which counts as one that executes unless its server is trusted");
+    check(!(await planner.call("workspace_read", { path: "before.md" })).isError, "reading to go on");
+    check(!(await planner.call("TaskManager", { action: "add", text: "later" })).isError, "tasks to go on");
+    check(!(await write("./plan.md")).isError, "the plan itself to be written");
+    // The same caller in another process hears of it within a second.
+    let seen = await write("b.md", other);
+    for (const until = Date.now() + 10_000; !seen.isError && Date.now() < until; ) seen = await write("b.md", other);
+    checkSame("another client", "plan_mode", code(seen));
+    const twice = await other.call("PlanMode", { action: "enter" });
+    checkSame("twice", "already_planning", code(twice));
+    const left = await planner.call("PlanMode", { action: "exit" });
+    checkSame("the plan", "# Plan\n", left.structuredContent.plan);
+    check(!(await write("a.md")).isError, "a file to be written after");
+    const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
+    const records = stdout.trim().split("\n").map((line) => JSON.parse(line));
+    const kept = records.filter((record) => record.verdicts.some(([by, verdict]) => by === "plan_mode" && verdict !== "pass"));
+    check(kept.length >= 2, "the refusals to be in the audit log", records);
+  },
+
+  "a person can want to see the plan": async () => {
+    const rule = '[[policy.rules]]\nid = "plans"\neffect = "ask"\ntools = ["PlanMode"]\nwhen = "args.action in [\'exit\', \'reset\']"\n';
+    writeFileSync(path.join(own, "toolcrib.toml"), `${settings}${rule}`);
+    const planner = await client();
+    await planner.call("PlanMode", { action: "enter", plan_file: "plan.md" });
+    for (const action of ["exit", "reset"]) {
+      checkSame(action, "approval_required", code(await planner.call("PlanMode", { action })));
+    }
+    checkSame("still", true, (await planner.call("PlanMode", { action: "json" })).structuredContent.active);
+    checkSame("the plan", "# Plan\n", readFileSync(at("plan.md"), "utf8"));
+  },
+});
