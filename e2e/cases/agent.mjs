@@ -2,10 +2,10 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
-import { FOLDER, NODE } from "../support/environment.mjs";
+import { atEnd, check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { FOLDER, importPackage, NODE } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
-import { clientApart } from "../support/person.mjs";
+import { clientApart, expectAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { expectExit } from "../support/toolcrib.mjs";
 
@@ -94,5 +94,49 @@ await run({
     }
     checkSame("still", true, (await planner.call("PlanMode", { action: "json" })).structuredContent.active);
     checkSame("the plan", "# Plan\n", readFileSync(at("plan.md"), "utf8"));
+  },
+
+  "the person at the client chooses, and who has none is told so at once": async () => {
+    const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
+    const { StdioClientTransport } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
+    const { ElicitRequestSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+    const questions = [
+      { question: "Which database?", options: [{ label: "SQLite" }, { label: "PostgreSQL" }] },
+      { question: "What else?", multiSelect: true, options: [{ label: "Docs" }, { label: "Tests" }] },
+    ];
+    const args = { questions_json: JSON.stringify(questions) };
+    const answering = async (answer) => {
+      const asking = new Client({ name: "asking", version: "1" }, { capabilities: { elicitation: {} } });
+      let shown;
+      asking.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+        shown = params;
+        return answer;
+      });
+      await asking.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" }));
+      atEnd(() => asking.close());
+      const result = await asking.callTool({ name: "AskUserQuestion", arguments: args });
+      return { result, shown };
+    };
+    const chosen = { action: "accept", content: { q1: "SQLite", q2_1: true, q2_2: false, q2_other: "" } };
+    const { result, shown } = await answering(chosen);
+    checkSame("the answers", { "Which database?": "SQLite", "What else?": ["Docs"] }, result.structuredContent.answers);
+    checkHolds("the question", shown.message, "Asked by the agent: Which database?");
+    checkSame("the choices", ["SQLite", "PostgreSQL"], shown.requestedSchema.properties.q1.enum);
+    checkSame("declined", "declined", code((await answering({ action: "decline" })).result));
+    const nobody = await client();
+    checkSame("nobody", "no_user", code(await nobody.call("AskUserQuestion", args)));
+    const half = await nobody.call("AskUserQuestion", { questions_json: '[{"question": "x",' });
+    checkHolds("half a question", text(half), "at line 1 column 18");
+    // At a terminal of one's own.
+    const { stdout } = await expectAtATerminal(
+      0,
+      ["tools", "call", "AskUserQuestion", JSON.stringify({ questions_json: JSON.stringify(questions.slice(0, 1)) })],
+      [
+        ["1 to 2", "2"],
+        ["another answer", ""],
+      ],
+      options,
+    );
+    checkHolds("at a terminal", stdout, "  1  SQLite\n  2  PostgreSQL\n", "Which database? PostgreSQL");
   },
 });

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, Need, ToolError, ToolName};
+use tool_api::{About, AnyTool, Arguments, Cancel, Definition, Effect, Listing, ToolError, ToolName};
 
 use crate::run::{call, call_with};
 use crate::schema::{compiled, objections};
@@ -63,9 +63,10 @@ fn check_about(about: &About) {
     assert!(!summary.contains("  "), "the summary of {name} has a hole in it");
     let writes = matches!(about.effect, Effect::Writes | Effect::Destroys);
     // What is the caller's own anyway needs no scope, and writes no file.
-    let is_own = about.needs == [Need::Artifacts] || about.needs == [Need::State];
+    let keeps = !about.needs.is_empty() && about.needs.iter().all(|need| !need.reaches_out());
+    let is_own = about.arguments.paths.is_empty() && about.needs.iter().all(|need| !need.reaches_out());
     assert_eq!(
-        writes && !is_own,
+        writes && !keeps,
         !about.arguments.writes.is_empty(),
         "{name} must name the arguments that name files it writes"
     );

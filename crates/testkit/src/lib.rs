@@ -19,7 +19,9 @@ mod workspace;
 pub use catalogue::check_catalogue;
 pub use kept::Kept;
 pub use kept_state::KeptState;
-pub use run::{call, call_in, call_keeping, call_noting, call_with, check_call, check_tool, keep_secret};
+pub use run::{
+    call, call_answering, call_in, call_keeping, call_noting, call_with, check_call, check_tool, keep_secret,
+};
 pub use sample_gate::SampleGate;
 pub use sample_pins::SamplePins;
 pub use sample_programs::program_tools;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use expect_test::Expect;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, Block, CallId, Cancel, Context, Effect, JobSeen, Jobs, Outcome, Payload,
-    Permit, Root, Secrets, TEXT, Tool, ToolError, builtin,
+    Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobSeen, Jobs,
+    Outcome, Payload, Permit, Root, Secrets, TEXT, Tool, ToolError, builtin,
 };
 
 use crate::kept::Kept;
@@ -89,7 +90,27 @@ pub fn call_keeping(
     let context = Context::new(permit(), files, cancel.clone(), None);
     let jobs = Some(Arc::new(SomeJobs) as _);
     let state = Some(Box::new(KeptState::default()) as _);
-    run_in(tool, arguments, &Context { artifacts: Some(Box::new(kept.clone())), jobs, state, ..context })
+    let (client, artifacts) = (asking(r#"{"elicitation":{}}"#), Some(Box::new(kept.clone()) as _));
+    run_in(tool, arguments, &Context { artifacts, client, jobs, state, ..context })
+}
+
+/// Runs `tool` for a client with these capabilities that brings the `responses` of its user, and shows the outcome.
+pub fn call_answering(
+    tool: &dyn AnyTool,
+    capabilities: &'static str,
+    responses: Option<&'static str>,
+    arguments: &str,
+) -> String {
+    let context = Context::new(permit(), Workspace::new("").root(Access::Read), Cancel::new(), None);
+    let responses = responses.map(|text| Bytes::from_static(text.as_bytes()));
+    let input = responses.map(|responses| Input { responses: Some(responses), state: Some("asked".into()) });
+    let outcome = run_in(tool, arguments, &Context { client: asking(capabilities), input, ..context });
+    check_output(tool, &outcome);
+    show(&outcome)
+}
+
+fn asking(capabilities: &'static str) -> Client {
+    Client { capabilities: Bytes::from_static(capabilities.as_bytes()), ..Client::default() }
 }
 
 /// Runs `tool` for a caller whose tools keep what is in `state`, and shows the outcome, or what its input schema holds against

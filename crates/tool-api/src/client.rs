@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use serde_json::Value;
 
 use crate::cancel::Cancel;
 
@@ -42,6 +43,14 @@ impl Default for Client {
     }
 }
 
+/// Whether a client shows forms to its user, by its `ClientCapabilities` as JSON text. An empty object stands for forms only (MCP
+/// 2025-11-25, "Elicitation").
+pub fn shows_forms(capabilities: &[u8]) -> bool {
+    let all: Value = serde_json::from_slice(capabilities).unwrap_or_default();
+    let elicitation = all["elicitation"].as_object();
+    elicitation.is_some_and(|kinds| kinds.contains_key("form") || !kinds.contains_key("url"))
+}
+
 /// What a client sends with a call that it repeats because the tool asked for more (MCP 2026-07-28,
 /// "Multi Round-Trip Requests").
 #[derive(Debug, Clone, Default)]
@@ -50,4 +59,24 @@ pub struct Input {
     pub responses: Option<Bytes>,
     /// What the tool wanted to be given back.
     pub state: Option<Arc<str>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_asked_that_shows_forms() {
+        for (capabilities, expected) in [
+            (r#"{"elicitation":{}}"#, true),
+            (r#"{"elicitation":{"form":{}}}"#, true),
+            (r#"{"elicitation":{"form":{},"url":{}}}"#, true),
+            (r#"{"elicitation":{"url":{}}}"#, false),
+            (r#"{"elicitation":true}"#, false),
+            ("{}", false),
+            ("", false),
+        ] {
+            assert_eq!(shows_forms(capabilities.as_bytes()), expected, "{capabilities}");
+        }
+    }
 }

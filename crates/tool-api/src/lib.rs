@@ -32,7 +32,7 @@ pub use artifact::{
     JSON, TEXT, is_text,
 };
 pub use cancel::Cancel;
-pub use client::{Client, Input};
+pub use client::{Client, Input, shows_forms};
 pub use context::{Context, Listener, Progress, STDERR_LOGGER};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};
 pub use described::{Bounds, DRY_RUN, Described, StandsFor};

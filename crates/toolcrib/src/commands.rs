@@ -4,6 +4,7 @@ mod approvals;
 mod artifacts;
 mod audit;
 mod caller;
+mod choices;
 mod completions;
 mod config;
 mod doctor;

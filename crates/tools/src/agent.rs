@@ -1,5 +1,7 @@
 //! Tools for an agent's own work: what it has to do, what it plans.
 
 pub(crate) mod plan_mode;
+pub(crate) mod question;
+mod questions;
 mod task_list;
 pub(crate) mod tasks;

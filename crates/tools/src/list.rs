@@ -24,7 +24,11 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),
         ],
-        Set::Agent => vec![builtin(agent::tasks::TaskManager), builtin(agent::plan_mode::PlanMode)],
+        Set::Agent => vec![
+            builtin(agent::tasks::TaskManager),
+            builtin(agent::plan_mode::PlanMode),
+            builtin(agent::question::AskUserQuestion),
+        ],
         Set::Jobs => vec![builtin(job::wait::Wait), builtin(job::result::Result)],
     }
 }
@@ -43,7 +47,7 @@ mod tests {
         let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
         let workspace = ["workspace_read", "workspace_write", "workspace_list"];
-        let agent = ["TaskManager", "PlanMode"];
+        let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
         assert_eq!(names, [&workspace[..], &agent, &others].concat());
         assert!(all(&[], Budgets::default()).is_empty());

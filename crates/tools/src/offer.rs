@@ -56,7 +56,7 @@ impl Default for Budgets {
 pub enum Set {
     /// Files of the workspace: read, write, list.
     Workspace,
-    /// An agent's own work: its tasks, and planning before changing.
+    /// An agent's own work: its tasks, planning before changing, asking its user.
     Agent,
     /// Reading results that are too large for one answer; on offer where there are servers or declared tools. Without it
     /// such results come whole.

@@ -129,13 +129,6 @@ pub(super) fn answer(responses: &[u8], id: &str) -> Option<(Answer, Option<Code>
     }
 }
 
-/// Whether a client shows forms to its user, by its `ClientCapabilities`. An empty object stands for forms only.
-pub(super) fn is_shown_by(capabilities: &[u8]) -> bool {
-    let all: Value = serde_json::from_slice(capabilities).unwrap_or_default();
-    let elicitation = all["elicitation"].as_object();
-    elicitation.is_some_and(|kinds| kinds.contains_key("form") || !kinds.contains_key("url"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,20 +183,5 @@ mod tests {
                 "Always allow this resource with exactly these arguments"
             ]
         );
-    }
-
-    #[test]
-    fn a_client_is_asked_that_shows_forms() {
-        for (capabilities, expected) in [
-            (r#"{"elicitation":{}}"#, true),
-            (r#"{"elicitation":{"form":{}}}"#, true),
-            (r#"{"elicitation":{"form":{},"url":{}}}"#, true),
-            (r#"{"elicitation":{"url":{}}}"#, false),
-            (r#"{"elicitation":true}"#, false),
-            ("{}", false),
-            ("", false),
-        ] {
-            assert_eq!(is_shown_by(capabilities.as_bytes()), expected, "{capabilities}");
-        }
     }
 }

@@ -9,7 +9,7 @@ use policy::{Caller, Roles};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep, sleep_until};
-use tool_api::{CallId, Cancel, ToolError};
+use tool_api::{CallId, Cancel, ToolError, shows_forms};
 
 use super::answer::{has_person_at_client, holds_roles};
 use super::approval_store::Standing;
@@ -35,7 +35,7 @@ pub(super) fn may_ask_client(
     config.elicitation
         && holds_roles(caller.roles(), approvers)
         && has_person_at_client(caller)
-        && form::is_shown_by(capabilities)
+        && shows_forms(capabilities)
 }
 
 /// Whoever waits.

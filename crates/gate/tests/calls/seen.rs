@@ -110,7 +110,10 @@ impl Seen {
             .filter(|name| !ELSEWHERE.contains(name))
             .map(|name| format!("the refusal {name}"));
         // Who is in no plan mode is not told so in every record.
-        let passing = CHECKS.iter().filter(|check| **check != "plan_mode").map(|check| format!("the check {check} with pass"));
+        let passing = CHECKS
+            .iter()
+            .filter(|check| **check != "plan_mode")
+            .map(|check| format!("the check {check} with pass"));
         let refusing = CHECKS.iter().filter(|check| **check != NEVER_REACHED);
         let refusing = refusing.map(|check| format!("the check {check} with refuse"));
         refusals.chain(passing).chain(refusing).filter(|one| !self.0.contains(one)).collect()

@@ -6,8 +6,9 @@ use terminal::print::{self, harmless};
 use terminal::{Trouble, signals::unless_stopped};
 use tokio::task::spawn_blocking;
 
+use super::choices::{self, chosen};
 use super::mcp::ask;
-use super::typed::{shown, typed, words};
+use super::typed::{shown, typed};
 
 /// What a client at a terminal declares: it can fill in forms.
 pub(super) const FILLS_IN_FORMS: &[u8] = br#"{"elicitation":{"form":{}}}"#;
@@ -68,6 +69,7 @@ enum Typed {
 }
 
 fn value(name: &str, field: &Value, is_required: bool) -> Result<Typed, Trouble> {
+    choices::lines(field).iter().for_each(|line| print::remark(&harmless(line)));
     for _ in 0..TRIES_MAX {
         let Some(text) = ask::ask(&question(name, field, is_required))? else { return Ok(Typed::Ended) };
         if text.is_empty() {
@@ -77,7 +79,7 @@ fn value(name: &str, field: &Value, is_required: bool) -> Result<Typed, Trouble>
                 None => Typed::Nothing,
             });
         }
-        match typed(field, &text) {
+        match chosen(field, &text).map_or_else(|| typed(field, &text), Ok) {
             Ok(value) => return Ok(Typed::Value(value)),
             Err(why) => print::remark(&why),
         }
@@ -89,15 +91,17 @@ fn value(name: &str, field: &Value, is_required: bool) -> Result<Typed, Trouble>
 fn question(name: &str, field: &Value, is_required: bool) -> String {
     let label = field["title"].as_str().unwrap_or(name);
     let description = field["description"].as_str().map(str::to_owned);
-    let choices = words(field);
-    let choices = (!choices.is_empty()).then(|| shown(&choices));
-    let kind = field["type"].as_str().filter(|kind| *kind != "string").map(str::to_owned);
+    let kind = field["type"].as_str().filter(|kind| *kind != "string").map(|kind| match kind {
+        "boolean" => "y or n".to_owned(),
+        kind => kind.to_owned(),
+    });
     let empty = match field.get("default") {
         Some(default) => format!("Enter: {}", shown(std::slice::from_ref(default))),
         None if is_required => "Enter: decline".to_owned(),
         None => "Enter: leave out".to_owned(),
     };
-    let notes: Vec<String> = description.into_iter().chain(choices.or(kind)).chain([empty]).collect();
+    let notes: Vec<String> =
+        description.into_iter().chain(choices::hint(field).or(kind)).chain([empty]).collect();
     harmless(&format!("{label} ({}):", notes.join("; ")))
 }
 
@@ -125,7 +129,13 @@ mod tests {
             (
                 json!({ "enum": ["a", "b"], "description": "A letter", "default": "a" }),
                 true,
-                "x (A letter; a, b; Enter: a):",
+                "x (A letter; 1 to 2; Enter: a):",
+            ),
+            (json!({ "type": "boolean" }), false, "x (y or n; Enter: leave out):"),
+            (
+                json!({ "type": "array", "items": { "enum": ["a", "b", "c"] } }),
+                false,
+                "x (several of 1 to 3, as 1,2; Enter: leave out):",
             ),
             (json!({ "title": "\u{1b}[2J" }), true, "\u{fffd}[2J (Enter: decline):"),
         ] {

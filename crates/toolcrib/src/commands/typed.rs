@@ -49,7 +49,7 @@ fn is_of(kind: &str, value: &Value) -> bool {
 
 /// The values that a schema lists, by themselves or with titles.
 pub(super) fn words(schema: &Value) -> Vec<Value> {
-    let titled = schema["oneOf"].as_array().into_iter().flatten();
+    let titled = schema["oneOf"].as_array().or(schema["anyOf"].as_array()).into_iter().flatten();
     let titled = titled.filter_map(|choice| choice.get("const").cloned());
     schema["enum"].as_array().into_iter().flatten().cloned().chain(titled).collect()
 }

@@ -93,7 +93,7 @@ impl Tool for PlanMode {
                   sessions in this workspace.",
         effect: Effect::Writes,
         arguments: ArgumentRoles { paths: &["plan_file"], ..ArgumentRoles::NONE },
-        scopes: &[],
+        scopes: &["read_workspace"],
         needs: &[Need::State],
         idempotent: false,
         open_world: false,
