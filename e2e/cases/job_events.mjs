@@ -1,7 +1,9 @@
 // What a job tells while it runs, and afterwards: what its program puts out, what it keeps, and that there was more than events
-// hold. The command line and REST tell the same; a process that is killed takes nothing of it along.
+// hold. The command line, REST and a WebSocket tell the same; whoever reads slowly holds nothing up; a process that is killed
+// takes nothing of it along.
 
 import { mkdirSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER } from "../support/environment.mjs";
@@ -69,6 +71,38 @@ const streamed = async (id, after) => {
       return told;
     });
 };
+/** The events of a job as the WebSocket of Node tells them, and how it was closed. */
+const socketed = async (id, query = "") => {
+  const socket = new WebSocket(`${program.url.replace("http", "ws")}/jobs/${id}/events${query}`);
+  const events = [];
+  socket.onmessage = ({ data }) => events.push(JSON.parse(data));
+  const { code } = await new Promise((closed, failed) => Object.assign(socket, { onclose: closed, onerror: failed }));
+  return { events, code };
+};
+const HANDSHAKE = {
+  connection: "Upgrade",
+  upgrade: "websocket",
+  "sec-websocket-version": "13",
+  "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+};
+/** Knocks for a WebSocket by hand: the status, and the raw connection if there is one. */
+const knock = (route, headers = {}, method = "GET") =>
+  new Promise((answered, failed) => {
+    const request = http.request(`${program.url}/jobs/${route}`, { method, headers: { ...HANDSHAKE, ...headers } });
+    request.on("response", (answer) => answered({ status: answer.statusCode, socket: answer.resume() }));
+    request.on("upgrade", ({ statusCode: status }, socket, first) => answered({ status, socket, first }));
+    request.on("error", failed).end();
+  });
+const statusOf = async (...words) => {
+  const { status, socket } = await knock(...words);
+  socket.destroy();
+  return status;
+};
+/** All that comes on a raw connection until it ends. */
+const rest = async ({ socket, first }) => Buffer.concat([first, ...(await socket.toArray())]);
+/** A frame as a client sends it: masked, with nothing. */
+const frame = (opcode, text) => Buffer.from([0x80 | opcode, 0x80 | text.length, 0, 0, 0, 0, ...Buffer.from(text)]);
+const closes = (bytes, code) => bytes.includes(Buffer.from([code >> 8, code & 0xff]), bytes.lastIndexOf(0x88));
 const printed = async (id) =>
   (await text("jobs", "logs", id, "--follow", "--json"))
     .trim()
@@ -107,6 +141,59 @@ await run({
     checkSame("the artifact", ["<p>\n", "text/html"], [await kept.text(), kept.headers.get("content-type")]);
     check(/^[0-9a-f]{64}$/.test(sha256), "its hash", sha256);
     checkHolds("the result", await text("jobs", "wait", job), `Read it with artifact_read (id: "${id}")`);
+  },
+  "a WebSocket tells the same, and whom it does not tell it says why": async () => {
+    const job = await take("build");
+    const { events, code } = await socketed(job);
+    checkSame("the events", await streamed(job), events);
+    checkSame("the close", 1000, code);
+    checkSame("those behind the third", { events: events.slice(3), code: 1000 }, await socketed(job, "?after=3"));
+    const last = await knock(`${job}/events?after=1`, { "last-event-id": "5" });
+    checkHolds("the header counts more", (await rest(last)).toString("latin1"), '"number":6');
+    const unknown = "0".repeat(32);
+    for (const [what, status, ...words] of [
+      ["an id that is none", 404, `${job.slice(1)}/events`],
+      ["no job", 404, `${unknown}/events`],
+      ["a number that is none", 400, `${job}/events?after=x`],
+      ["a number beyond all", 400, `${job}/events`, { "last-event-id": "18446744073709551615" }],
+      ["a parameter that is none", 400, `${job}/events?behind=1`],
+      ["another version", 426, `${job}/events`, { "sec-websocket-version": "8" }],
+      ["no key", 400, `${job}/events`, { "sec-websocket-key": "short" }],
+      ["a page of another site", 403, `${job}/events`, { origin: "https://evil.example" }],
+      ["a key that nobody has", 401, `${job}/events`, { authorization: "Bearer nonsense" }],
+      ["another method", 405, `${job}/events`, {}, "POST"],
+      ["another protocol", 406, `${job}/events`, { upgrade: "h2c", accept: "application/json" }],
+    ])
+      checkSame(what, status, await statusOf(...words));
+  },
+  "whoever speaks on a WebSocket, or speaks nonsense, is sent away": async () => {
+    const job = await take("endless");
+    for (const [what, code, sent] of [
+      ["a text", 1003, frame(1, "hello")],
+      ["half a message of another kind", 1002, frame(0xf, "")],
+      ["a frame that is not masked", 1002, Buffer.from([0x81, 1, 0x78])],
+      ["more than is heard", 1009, Buffer.concat([Buffer.from([0x82, 0xfe, 0xff, 0xff]), Buffer.alloc(64)])],
+    ]) {
+      const opened = await knock(`${job}/events`);
+      checkSame("the status", 101, opened.status);
+      opened.socket.write(sent);
+      const bytes = await rest(opened);
+      check(closes(bytes, code), `${what}: a close with ${code}`, bytes.subarray(-40).toString("latin1"));
+    }
+    const closed = await knock(`${job}/events`);
+    closed.socket.write(frame(8, ""));
+    check((await rest(closed)).includes(Buffer.from([0x88])), "a close to be answered");
+    await text("jobs", "cancel", job);
+  },
+  "whoever does not read holds nothing up, and has all of it when they do": async () => {
+    const job = await take("much");
+    const opened = await knock(`${job}/events`);
+    opened.socket.pause();
+    await eventually("the job to end", async () => (await show(job)).state === "succeeded");
+    const bytes = await rest(opened);
+    check(bytes.length > 4_000_000, "all output", bytes.length);
+    checkHolds("the end", bytes.subarray(-200).toString("latin1"), '"event":"finished"');
+    check(closes(bytes, 1000), "a close with 1000");
   },
   "of more output than events hold one says so, and the artifact has all of it": async () => {
     const job = await take("much");

@@ -25,6 +25,9 @@ pub(super) const DETACHED_MAX: usize = 1_000;
 /// are read.
 pub(super) const STREAMING_MAX: usize = CONNECTIONS_MAX;
 
+/// Most WebSockets at once, which are no connections any more.
+pub(super) const SOCKETS_MAX: usize = 1_000;
+
 /// How often events are looked for that were kept long enough, and sessions that were left behind or whose callers are
 /// known no longer.
 pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -47,6 +50,8 @@ pub(super) struct Endpoint {
     pub(super) detached: Arc<Semaphore>,
     /// How many more calls may answer by a stream, be it read or not.
     pub(super) streaming: Arc<Semaphore>,
+    /// How many more WebSockets there may be.
+    pub(super) sockets: Arc<Semaphore>,
     /// Room for bodies that arrive.
     pub(super) bodies: Arc<Semaphore>,
     /// Ends those that are left when the endpoint closes.
@@ -67,6 +72,7 @@ impl Endpoint {
             tasks: TaskTracker::new(),
             detached: Arc::new(Semaphore::new(DETACHED_MAX)),
             streaming: Arc::new(Semaphore::new(STREAMING_MAX)),
+            sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
             closing: CancellationToken::new(),
         })
     }
@@ -84,6 +90,7 @@ impl Endpoint {
             tasks: self.tasks.clone(),
             detached: self.detached.clone(),
             streaming: self.streaming.clone(),
+            sockets: self.sockets.clone(),
             closing: self.closing.clone(),
         })
     }

@@ -9,6 +9,8 @@ mod auditors;
 mod health;
 mod invoke;
 mod invoked;
+mod job_events;
+mod job_socket;
 mod jobs;
 mod operations;
 mod posted;
@@ -117,7 +119,7 @@ pub(super) fn place(path: &str) -> Option<Place<'_>> {
 
 /// Answers somebody whom we know.
 pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answered {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
     let Some(Place { workspace, route }) = place(head.uri.path()) else { return Ok(answer::nothing_here()) };
     let endpoint = &match workspace {
         Some(name) => door.named.endpoint(&door.endpoint, name)?,
@@ -138,7 +140,10 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Job(id), &Method::GET) => jobs::show(endpoint, &caller, id).await,
         (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, id, act).await,
         (Route::JobInput(id), &Method::POST) => jobs::answer(endpoint, &caller, id, body).await,
-        (Route::JobEvents(id), &Method::GET) => jobs::events(endpoint, caller, id, &head.headers).await,
+        (Route::JobEvents(id), &Method::GET) => {
+            let upgrade = head.extensions.remove();
+            job_events::stream(endpoint, caller, (id, query), &head.headers, upgrade).await
+        }
         (Route::OpenApi, &Method::GET) => Ok(answer::json(StatusCode::OK, OPENAPI.into())),
         (Route::RulesTest, &Method::POST) => rules::test(door, endpoint, &caller, body).await,
         (Route::Tools, &Method::GET) => tools::list(endpoint, &caller, query).await,

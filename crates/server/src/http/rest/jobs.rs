@@ -1,42 +1,29 @@
 //! Jobs: calls that outlive their request. A caller sees its own; who may audit sees all, and owners and maintainers act on all.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use futures_util::stream;
 use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
 use gate::{Caller, Failure, Outcome, Payload, Refusal, Role};
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
-use wire::http::LAST_EVENT_ID;
-use wire::param_headers::HeaderText;
 
-use super::super::answer::{self, Answer, Answered, fresh};
+use super::super::answer::{Answered, fresh};
 use super::super::endpoint::Endpoint;
-use super::super::events::events as body;
-use super::super::head;
 use super::super::problem::Problem;
 use super::auditors::{AUDIT_SCOPE, scope_denied};
 use super::invoked::result_of;
 use super::posted::{self, BODY_BYTES_MAX};
 use super::query::Query;
-use super::{streamed, verdict};
+use super::verdict;
 
 /// Most jobs in one page.
 const PAGE_MAX: u64 = 200;
 
 /// Jobs in a page of which nobody says how long it is to be.
 const PAGE: u64 = 100;
-
-/// How long a look for further events waits in one go.
-const EVENTS_WAIT: Duration = Duration::from_secs(60);
-
-/// How long a stream may say nothing before a comment goes out.
-const QUIET_MAX: Duration = Duration::from_secs(15);
 
 /// What is done with a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,46 +125,6 @@ pub(super) async fn act(endpoint: &Endpoint, caller: &Caller, id: &str, act: Act
     Ok(fresh(&told(&job, None)))
 }
 
-/// Streams the events of one, behind the last one that the client has, until it is over. Each is read when the one before
-/// was taken: a slow reader holds nothing up.
-pub(super) async fn events(
-    endpoint: &Endpoint,
-    caller: Caller,
-    id: &str,
-    headers: &HeaderMap,
-) -> Result<Answer, Box<Answer>> {
-    head::takes_stream(headers)?;
-    let bad = || Problem::bad("`Last-Event-ID` must be the number of an event");
-    let after: u64 = match head::said(headers, LAST_EVENT_ID) {
-        HeaderText::Absent => 0,
-        HeaderText::Once(number) => number.parse().map_err(|_| bad())?,
-        HeaderText::Repeated | HeaderText::Unreadable => return Err(bad().into()),
-    };
-    let jobs = of(endpoint)?.clone();
-    jobs.get(looked_at_by(&caller), id).await.map_err(problem)?;
-    let pages =
-        stream::unfold((jobs, caller, id.to_owned(), Some(after)), |(jobs, caller, id, after)| async move {
-            let mut after = after?;
-            loop {
-                // A key that is revoked meanwhile, or a job that is forgotten, ends the stream.
-                let page = jobs.events(looked_at_by(&caller), &id, after, EVENTS_WAIT).await.ok()?;
-                let told = page.events.iter().map(|event| {
-                    let name = json!(event.event)["event"].as_str().unwrap_or("event").to_owned();
-                    streamed::event(&name, Some(event.number), json!(event).to_string().as_bytes())
-                });
-                let told = told.collect::<Vec<_>>().concat();
-                after = page.last;
-                let next = (!page.is_last).then_some(after);
-                match (told.is_empty(), next) {
-                    (true, None) => return None,
-                    (true, Some(_)) => {}
-                    (false, next) => return Some((told.into(), (jobs, caller, id, next))),
-                }
-            }
-        });
-    Ok(answer::events(body(pages, QUIET_MAX)))
-}
-
 fn acted_on_by(caller: &Caller) -> Whose<'_> {
     match [Role::Owner, Role::Maintainer].into_iter().any(|role| caller.roles().contains(role)) {
         true => Whose::Anyone,
@@ -185,11 +132,11 @@ fn acted_on_by(caller: &Caller) -> Whose<'_> {
     }
 }
 
-fn looked_at_by(caller: &Caller) -> Whose<'_> {
+pub(super) fn looked_at_by(caller: &Caller) -> Whose<'_> {
     if caller.scopes().contains(AUDIT_SCOPE) { Whose::Anyone } else { Whose::Of(caller) }
 }
 
-fn problem(refusal: Refusal) -> Problem {
+pub(super) fn problem(refusal: Refusal) -> Problem {
     verdict::of_failure(&refusal.into()).problem()
 }
 
