@@ -2,11 +2,11 @@
 // speaks the core tasks of 2025-11-25, an older client is given a result that names the job. Each looks at it, gets its
 // result, cancels one, and knows nothing of another caller's; names outlive a process that was killed.
 
-import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { importPackage } from "../support/environment.mjs";
 import { connectInMode, connectV1 } from "../support/era_clients.mjs";
 import { freePort, startFixture } from "../support/http_servers.mjs";
-import { speakHttp } from "../support/modern_wire.mjs";
+import { headersOf, modernRequest, speakHttp } from "../support/modern_wire.mjs";
 import { expectAtATerminal } from "../support/person.mjs";
 import { configure, expectExit, serve, stopAtEnd } from "../support/toolcrib.mjs";
 import { CODE, META } from "../fixtures/matrix/revisions.mjs";
@@ -49,6 +49,24 @@ const modernOf = (url, { meta = KNOWING, headers } = {}) => {
       }),
   };
 };
+/** Subscribes to tasks: `of(id)` are the statuses that are told of one, as they come. */
+const listen = async (url, taskIds) => {
+  const body = modernRequest("subscriptions/listen", { notifications: { taskIds } }, KNOWING);
+  const over = new AbortController();
+  atEnd(() => over.abort());
+  const sent = { method: "POST", headers: headersOf(body), body: JSON.stringify(body), signal: over.signal };
+  const stream = (await fetch(url, sent)).body.pipeThrough(new TextDecoderStream());
+  let text = "";
+  const read = async () => {
+    for await (const piece of stream) text += piece;
+  };
+  read().catch(() => {}); // Ours to end.
+  const all = () => [...text.matchAll(/^data: (.*)$/gm)].map(([, data]) => JSON.parse(data));
+  await eventually("an acknowledgement", () => all().length > 0);
+  checkSame("what is honoured", taskIds, all()[0].params.notifications.taskIds);
+  const told = () => all().filter(({ method }) => method === "notifications/tasks");
+  return { of: (id) => told().filter(({ params }) => params.taskId === id) };
+};
 const codeOf = (promise) =>
   promise.then(
     (result) => result,
@@ -68,6 +86,8 @@ parts["a modern client asks for a job, answers it and cancels one"] = async () =
   const broken = await modern.until(await modern.begin("it_protocol_error_job"), ...ENDED);
   checkSame("an error of the protocol", ["failed", -32603], [broken.status, broken.error.code]);
   const asking = await modern.begin("it_multi_input");
+  const long = await modern.begin("it_slow_compute", { seconds: 600 });
+  const told = await listen(url, [asking, long, slow.taskId]);
   const both = (await modern.until(asking, "input_required")).inputRequests;
   const answers = Object.keys(both).map((key) => [key, { action: "accept", content: { name: key } }]);
   await modern.ask("tasks/update", { taskId: asking, inputResponses: Object.fromEntries([answers[0]]) });
@@ -75,10 +95,16 @@ parts["a modern client asks for a job, answers it and cancels one"] = async () =
   checkSame("what is left", [answers[1][0]], Object.keys(rest.inputRequests));
   await modern.ask("tasks/update", { taskId: asking, inputResponses: Object.fromEntries([answers[1]]) });
   checkSame("its end", "completed", (await modern.until(asking, ...ENDED)).status);
-  const long = await modern.begin("it_slow_compute", { seconds: 600 });
   for (const time of ["once", "twice"])
     checkSame(`cancelled ${time}`, "complete", (await modern.ask("tasks/cancel", { taskId: long })).resultType);
   checkSame("its end", "cancelled", (await modern.until(long, ...ENDED)).status);
+  const statuses = (id) => told.of(id).map(({ params }) => params.status);
+  await eventually("both ends to be told", () => ENDED.includes(statuses(asking).at(-1)) && statuses(long).length > 1);
+  checkSame("what is told of one that is cancelled", ["working", "cancelled"], statuses(long));
+  const asked = told.of(asking).find(({ params }) => params.status === "input_required").params;
+  checkSame("what is told that it asks", both, asked.inputRequests);
+  checkHolds("its end", JSON.stringify(told.of(asking).at(-1).params.result), answers[0][0]);
+  checkSame("of one that was over", ["completed"], statuses(slow.taskId));
   const plain = modernOf(url, { meta: { [META.capabilities]: {} } });
   checkSame("without the extension", CODE.missingCapability, await codeOf(plain.get(long)));
 };
@@ -86,7 +112,11 @@ parts["a modern client asks for a job, answers it and cancels one"] = async () =
 parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
   const { url } = await serve(configure({ upstreams }));
   const { client, tools } = await connectV1({ url });
-  const { CallToolResultSchema: schema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+  const { CallToolResultSchema: schema, TaskStatusNotificationSchema: Status } = await importPackage(
+    "@modelcontextprotocol/sdk/types.js",
+  );
+  const heard = [];
+  client.setNotificationHandler(Status, ({ params }) => void heard.push(`${params.taskId} ${params.status}`));
   const listed = await tools();
   check(
     listed.every(({ execution }) => execution?.taskSupport === "optional"),
@@ -112,6 +142,8 @@ parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
   const created = (await waiting.next()).value.task;
   checkSame("its end", "cancelled", (await tasks.cancelTask(created.taskId)).status);
   checkSame("cancelled twice", CODE.invalidParams, await codeOf(tasks.cancelTask(created.taskId)));
+  for (const ended of [`${taskId} completed`, `${created.taskId} cancelled`])
+    await eventually(`to hear "${ended}"`, () => heard.includes(ended));
   checkSame("no task", CODE.invalidParams, await codeOf(tasks.getTask("0".repeat(32))));
 };
 

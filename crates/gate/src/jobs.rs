@@ -21,6 +21,7 @@ mod run;
 mod serving;
 mod submit;
 mod vault;
+mod watch;
 
 pub use ::jobs::{Event as JobEvent, Job, JobId, Numbered, Progress as JobProgress, State};
 pub use config::Config;
@@ -32,3 +33,4 @@ pub use notify::{Notify, NotifySecret};
 pub use of_process::{Filter, JobPage, Jobs, Whose};
 pub use serving::{Keep, Serving};
 pub use submit::{Answered, Wants};
+pub use watch::Watcher;

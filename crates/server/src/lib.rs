@@ -25,8 +25,10 @@ mod server;
 mod session;
 pub mod stdio;
 mod subscription;
+mod task_view;
 mod tool_description;
 pub mod unix;
+mod watched_tasks;
 mod workspaces;
 
 pub use administration::{Administration, OperationFault, OperationFaultKind};

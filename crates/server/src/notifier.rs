@@ -1,5 +1,5 @@
 //! What a legacy client is told without being asked: changed lists, changed resources that it watches, elicitations that
-//! are finished, and what servers tell under methods that the protocol does not have.
+//! are finished, its tasks that are jobs of ours, and what servers tell under methods that the protocol does not have.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,9 +13,13 @@ use crate::Server;
 use crate::list_kind::RESOURCE_UPDATED;
 use crate::notification_stream::{News, NotificationStream};
 use crate::session::Session;
+use crate::task_view::TaskView;
 
 /// What is told of an elicitation in URL mode that is finished.
 const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
+
+/// What is told of a task of 2025-11-25 whose status has changed.
+const TASK_STATUS: &str = "notifications/tasks/status";
 
 /// Writes what one session is to be told. Each change is told once to a session, however many notifiers it
 /// has.
@@ -41,7 +45,14 @@ impl Notifier {
                 return frame;
             }
             let gate = self.server.gate();
-            let news = self.notifications.next(|event| self.session.wants(event, gate)).await;
+            let news = tokio::select! {
+                news = self.notifications.next(|event| self.session.wants(event, gate)) => news,
+                task = news_of_tasks(&self.server, &self.session) => {
+                    let mut frame = Vec::with_capacity(96 + task.len());
+                    write::notification(&mut frame, TASK_STATUS, Some(task.as_bytes()));
+                    return frame;
+                }
+            };
             self.write(&news);
         }
     }
@@ -74,4 +85,10 @@ impl Notifier {
             tell(method, params.as_ref().map(clean).as_deref());
         }
     }
+}
+
+/// The next task of the session that stands otherwise than its client knows. Nothing is lost if the future is dropped.
+async fn news_of_tasks(server: &Server, session: &Session) -> String {
+    let (caller, revision) = (&session.caller, session.revision());
+    TaskView { server, caller, revision, capabilities: &Bytes::new() }.news(&session.tasks).await
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use gate::approvals::Asker;
+use gate::jobs::{JobId, Watcher};
 use gate::{Caller, Cancel, Client, Event, Gate, HeaderCheck, Via};
 use sandbox::Process;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
@@ -17,6 +18,7 @@ use wire::{Id, LogLevel, Revision};
 
 use crate::abilities;
 use crate::subscription::ResourceSubscription;
+use crate::watched_tasks::WatchedTasks;
 pub(crate) use seen::Seen;
 
 /// Most calls that one client may have unanswered.
@@ -52,6 +54,8 @@ pub(crate) struct Session {
     pub(crate) conversation: u64,
     /// Which states of the lists it was shown.
     pub(crate) seen: Seen,
+    /// Its tasks of 2025-11-25 that are jobs of ours.
+    pub(crate) tasks: WatchedTasks,
     /// Holds calls of tools to the head of their request, where a request has one and must repeat itself in it.
     pub(crate) header_check: OnceLock<HeaderCheck>,
     /// The processes at its other end, as far as the system tells.
@@ -103,6 +107,7 @@ impl Session {
             caller,
             conversation: next_conversation(),
             seen: Seen::default(),
+            tasks: WatchedTasks::default(),
             header_check: OnceLock::new(),
             askers: OnceLock::new(),
             revision: AtomicU8::new(0),
@@ -297,6 +302,12 @@ impl Session {
     /// How many of the calls in flight are open subscriptions, which end only when somebody ends them.
     pub(crate) fn listens(&self) -> usize {
         LISTENS_MAX - self.listens.available_permits()
+    }
+}
+
+impl Watcher for Session {
+    fn job_changed(&self, id: &JobId) {
+        self.tasks.job_changed(id);
     }
 }
 

@@ -70,6 +70,7 @@ impl Jobs {
             may_be_lost: with.may_be_lost,
         };
         let Some(version) = self.store().change(change).await? else { return Ok(None) };
+        self.watches.tell(&job);
         if state.is_final() {
             self.has_ended(&job);
         }

@@ -19,6 +19,7 @@ use super::live::{End, Live};
 use super::notify::Ended;
 use super::serving::Serving;
 use super::vault::{JobKey, Vault};
+use super::watch::Watches;
 use crate::approvals::Approvals;
 use crate::clock::{Clock, now_ms};
 
@@ -38,6 +39,7 @@ pub struct Jobs {
     pub(super) turn: AsyncMutex<()>,
     /// Those that have ended here.
     pub(super) ends: Ends,
+    pub(super) watches: Watches,
 }
 
 #[derive(Default)]
@@ -130,6 +132,7 @@ impl Jobs {
             inner: Mutex::default(),
             turn: AsyncMutex::new(()),
             ends: Ends::default(),
+            watches: Watches::default(),
         })
     }
 

@@ -15,6 +15,7 @@ use tracing::{Level, debug};
 use wire::completion;
 use wire::message::Text;
 use wire::relayed::Extras;
+use wire::tasks::Status;
 use wire::{Id, LogLevel, WireError, prompts, resources, tools};
 
 use super::job_wish::{self, Form, Wish};
@@ -343,13 +344,26 @@ impl PendingCall {
     fn goes_on_as(&self, job: &Job, form: Form) -> Reply {
         let revision = self.facts.revision;
         match form {
-            Form::Extension | Form::Core => reply::begun(revision, &self.id, job),
+            Form::Extension => reply::begun(revision, &self.id, job),
+            Form::Core => {
+                self.watch(job);
+                reply::begun(revision, &self.id, job)
+            }
             Form::Handle => {
                 let offer = self.server.gate.catalog().offer();
                 let tool = offer.get(&job.tool);
                 let promises = tool.is_some_and(|tool| tool.definition().output_schema.is_some());
                 reply::handle(revision, &self.id, job, promises)
             }
+        }
+    }
+
+    /// Has the client of a core task told of it.
+    fn watch(&self, job: &Job) {
+        if let Some(jobs) = self.server.gate.jobs()
+            && self.session.tasks.add(&job.id, Some(Status::Working))
+        {
+            jobs.watch(&job.id, &self.session);
         }
     }
 

@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
+use gate::jobs::JobId;
 use gate::{Cancel, Client, Event, Task, Versions};
 use tokio::sync::OwnedSemaphorePermit;
 use wire::message::Text;
 use wire::string::literal;
 use wire::subscriptions::{self, Filter};
-use wire::{Id, Object, WireError, patch, relayed::Relayed, resources};
+use wire::{Id, Object, Revision, WireError, patch, relayed::Relayed, resources};
 
 use super::request::Request;
 use crate::list_kind::{PROMPTS_CHANGED, RESOURCE_UPDATED, RESOURCES_CHANGED, TOOLS_CHANGED};
@@ -19,6 +20,8 @@ use crate::notification_stream::{News, NotificationStream};
 use crate::outgoing::{Now, Outbox, Reply, invalid_request};
 use crate::session::{InFlight, LISTENS_MAX, Session};
 use crate::subscription::ResourceSubscription;
+use crate::task_view::TaskView;
+use crate::watched_tasks::WatchedTasks;
 use crate::{Server, abilities};
 
 /// How many resources one subscription subscribes to at the same time.
@@ -48,6 +51,8 @@ pub(super) fn listen(request: &mut Request<'_>) -> Result<Now, WireError> {
         id: request.id.clone(),
         filter,
         tasks: Vec::new(),
+        own_tasks: Arc::default(),
+        revision: request.revision(),
         client: request.client().0,
         outbox,
         in_flight,
@@ -63,8 +68,11 @@ struct Subscription {
     id: Id,
     /// What is wanted; once acknowledged, what is honoured.
     filter: Filter,
-    /// The tasks that are wanted, with the names that the client knows them by.
+    /// The tasks of sources that are wanted, with the names that the client knows them by.
     tasks: Vec<(Task, String)>,
+    /// Those that are jobs of ours.
+    own_tasks: Arc<WatchedTasks>,
+    revision: Revision,
     client: Client,
     outbox: Outbox,
     in_flight: InFlight,
@@ -92,23 +100,52 @@ impl Subscription {
         let mut notifications = NotificationStream::new(&catalog);
         let mut shown = catalog.offer().versions;
         let subscribed = self.begin_subscriptions(cancel).await;
-        let (gate, caller) = (&self.server.gate, &self.session.caller);
         for token in std::mem::take(&mut self.filter.tasks) {
-            self.tasks.extend(gate.open_task_token(caller, &token).await.map(|task| (task, token)));
+            if self.begin_to_watch(&token).await {
+                self.filter.tasks.push(token);
+            }
         }
-        self.filter.tasks = self.tasks.iter().map(|(_, token)| token.clone()).collect();
         let acknowledged = subscriptions::acknowledged(&self.id, &self.filter);
         if self.outbox.send(acknowledged).await.is_err() {
             return;
         }
         loop {
-            let news = notifications.next(|event| self.wants(event, &subscribed)).await;
-            for frame in self.written(&news, &mut shown) {
+            let frames = tokio::select! {
+                news = notifications.next(|event| self.wants(event, &subscribed)) => {
+                    self.written(&news, &mut shown)
+                }
+                task = self.news_of_own_tasks() => {
+                    vec![subscriptions::tagged(TASK_CHANGED, Object::parse(&task), &self.id)]
+                }
+            };
+            for frame in frames {
                 if self.outbox.send(frame).await.is_err() {
                     return;
                 }
             }
         }
+    }
+
+    /// Watches the task of this name; false if there is none for this caller. What stands of a job of ours by then is told
+    /// first, so that nothing falls between its beginning and the subscription.
+    async fn begin_to_watch(&mut self, token: &str) -> bool {
+        let (gate, caller) = (&self.server.gate, &self.session.caller);
+        if let (Some(jobs), Some(id)) = (gate.jobs(), JobId::parse(token)) {
+            let is_theirs = jobs.get(caller, token).await.is_ok() && self.own_tasks.add(&id, None);
+            if is_theirs {
+                jobs.watch(&id, &self.own_tasks);
+            }
+            return is_theirs;
+        }
+        let task = gate.open_task_token(caller, token).await;
+        let is_theirs = task.is_some();
+        self.tasks.extend(task.map(|task| (task, token.to_owned())));
+        is_theirs
+    }
+
+    async fn news_of_own_tasks(&self) -> String {
+        let (server, caller, capabilities) = (&*self.server, &self.session.caller, &self.client.capabilities);
+        TaskView { server, caller, revision: self.revision, capabilities }.news(&self.own_tasks).await
     }
 
     /// Subscribes to the resources, and keeps in the filter those for which that was done. They are watched as

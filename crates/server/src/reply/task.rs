@@ -31,8 +31,8 @@ pub(crate) enum Told {
     Cancelled,
 }
 
-/// The task that a job is for clients. `asks` is what it asks its client still, as its revision has it.
-pub(crate) fn task(revision: Revision, job: &Job, told: &Told, asks: Option<&str>) -> String {
+/// The task that a job is for clients, and its status. `asks` is what it asks its client still, as its revision has it.
+pub(crate) fn task(revision: Revision, job: &Job, told: &Told, asks: Option<&str>) -> (Status, String) {
     let facts = facts_of(revision, job);
     let (status, result) = match told {
         Told::Works => (Status::Working, Ok(None)),
@@ -50,7 +50,7 @@ pub(crate) fn task(revision: Revision, job: &Job, told: &Told, asks: Option<&str
         (Ok(None), None) => Detail::None,
         (Err(error), None) => Detail::Error(error),
     };
-    with_shape(job, status, |task| task.seen(revision, detail))
+    (status, with_shape(job, status, |task| task.seen(revision, detail)))
 }
 
 /// The answer to a call that goes on as a job, for clients that are given tasks.

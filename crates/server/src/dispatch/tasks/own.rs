@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use gate::jobs::{Filter, Job, Jobs, State};
-use gate::{Action, Failure, Outcome, Payload, Refusal};
+use gate::{Action, Failure, Refusal};
 use wire::tasks as shapes;
 use wire::{Code, Id, WireError, paging};
 
@@ -15,8 +15,9 @@ use crate::Server;
 use crate::outgoing::{Now, Outbox, Reply};
 use crate::partial_answers::Answered;
 use crate::reply::{self, About, RequestFacts, Told};
-use crate::rounds::{self, Asker};
+use crate::rounds::Asker;
 use crate::session::{InFlight, Session};
+use crate::task_view::TaskView;
 
 /// Most tasks of one page of a list.
 const PAGE_TASKS_MAX: usize = 100;
@@ -99,24 +100,21 @@ impl AboutJob {
 
     /// The job as the client's revision shows it.
     async fn seen(&self, job: &Job) -> Result<String, WireError> {
-        let told = told(&self.jobs, &self.session, job).await.map_err(|refusal| self.refused(refusal))?;
-        let mut asks = None;
-        if let (Told::Asks(requests), true) = (&told, self.facts.revision.is_modern()) {
-            let left = Bytes::from(self.left(job, requests));
-            asks = Some(rounds::for_modern(&left, &self.capabilities)?);
-        }
-        let asks = asks.as_deref().and_then(|asks| std::str::from_utf8(asks).ok());
-        Ok(reply::task(self.facts.revision, job, &told, asks))
+        self.view().seen(&self.facts, job).await.map(|(_, task)| task)
     }
 
-    fn left(&self, job: &Job, requests: &Bytes) -> String {
-        let requests = String::from_utf8_lossy(requests);
-        self.server.partial.left(&job.id, job.last_event, &requests)
+    fn view(&self) -> TaskView<'_> {
+        TaskView {
+            server: &self.server,
+            caller: &self.session.caller,
+            revision: self.facts.revision,
+            capabilities: &self.capabilities,
+        }
     }
 
     async fn update(&self) -> Result<String, WireError> {
         let job = self.found().await?;
-        let told = told(&self.jobs, &self.session, &job).await.map_err(|refusal| self.refused(refusal))?;
+        let told = self.view().told(&job).await.map_err(|refusal| self.refused(refusal))?;
         if let (Told::Asks(requests), Some(answers)) = (told, &self.answers) {
             let (requests, answers) = (String::from_utf8_lossy(&requests), String::from_utf8_lossy(answers));
             let added = self.server.partial.add(&job.id, job.last_event, &requests, &answers);
@@ -173,7 +171,7 @@ impl AboutJob {
 
     /// Asks the client what the job asks.
     async fn ask(&self, job: &Job, round: u32) -> Result<(), WireError> {
-        let told = told(&self.jobs, &self.session, job).await.map_err(|refusal| self.refused(refusal))?;
+        let told = self.view().told(job).await.map_err(|refusal| self.refused(refusal))?;
         let Told::Asks(requests) = told else { return Ok(()) };
         let asker = Asker {
             session: &self.session,
@@ -204,34 +202,18 @@ impl AboutJob {
     }
 }
 
-/// What there is to tell of a job beside itself.
-async fn told(jobs: &Jobs, session: &Session, job: &Job) -> Result<Told, Refusal> {
-    match job.state {
-        State::Queued | State::Running | State::WaitingApproval | State::Paused => return Ok(Told::Works),
-        State::Cancelled => return Ok(Told::Cancelled),
-        State::InputRequired | State::Succeeded | State::Failed | State::TimedOut | State::Interrupted => {}
-    }
-    Ok(match jobs.result(&session.caller, job.id.as_str()).await? {
-        Some(Ok(Outcome { payload: Payload::InputRequired { requests: Some(requests), .. }, .. })) => {
-            Told::Asks(requests)
-        }
-        Some(Ok(Outcome { payload: Payload::InputRequired { requests: None, .. }, .. })) => Told::Works,
-        Some(Ok(outcome)) => Told::Gave(Box::new(outcome)),
-        Some(Err(failure)) => Told::Failed(failure),
-        // It has gone on meanwhile.
-        None => Told::Works,
-    })
-}
-
 /// Answers `tasks/list` of 2025-11-25: the jobs of the caller, the newest first.
 pub(in crate::dispatch) fn list(request: &mut Request<'_>) -> Result<Now, WireError> {
     let cursor = paging::list_cursor(request.params.as_ref())?;
     let Some(jobs) = request.server.gate.jobs().cloned() else { return Err(unknown()) };
     let (session, in_flight) = (request.session.clone(), request.begin()?);
-    let (id, revision) = (request.id.clone(), request.revision());
+    let (id, revision, server) = (request.id.clone(), request.revision(), request.server.clone());
     Ok(Now::Later(Box::pin(async move {
         let cancel = in_flight.cancel.clone();
-        let page = page(&jobs, &session, revision, cursor);
+        let capabilities = Bytes::new();
+        let view =
+            TaskView { server: &server, caller: &session.caller, revision, capabilities: &capabilities };
+        let page = page(&jobs, &view, cursor);
         let page = tokio::select! {
             biased;
             () = cancel.cancelled() => return None,
@@ -251,18 +233,13 @@ pub(in crate::dispatch) fn list(request: &mut Request<'_>) -> Result<Now, WireEr
     })))
 }
 
-async fn page(
-    jobs: &Jobs,
-    session: &Session,
-    revision: wire::Revision,
-    cursor: Option<String>,
-) -> Result<Vec<u8>, Refusal> {
+async fn page(jobs: &Jobs, view: &TaskView<'_>, cursor: Option<String>) -> Result<Vec<u8>, Refusal> {
     let filter = Filter { cursor, limit: PAGE_TASKS_MAX, ..Filter::default() };
-    let page = jobs.list(&session.caller, &filter).await?;
+    let page = jobs.list(view.caller, &filter).await?;
     let mut tasks = Vec::with_capacity(page.jobs.len());
     for job in &page.jobs {
-        let told = told(jobs, session, job).await?;
-        tasks.push(reply::task(revision, job, &told, None));
+        let told = view.told(job).await?;
+        tasks.push(reply::task(view.revision, job, &told, None).1);
     }
     Ok(shapes::write_list(&tasks, page.cursor.as_deref()))
 }

@@ -265,3 +265,72 @@ async fn tools_say_that_they_may_be_tasks_where_the_revision_has_a_word_for_it()
     );
     assert!(without.say(&frame).contains("there are none here"));
 }
+
+/// The parameters of the next notification of this method.
+fn params(told: &str, method: &str) -> Value {
+    let line = told.lines().find(|line| line.contains(&format!(r#""method":"{method}""#)));
+    let line = line.unwrap_or_else(|| panic!("no {method}: {told}"));
+    serde_json::from_str::<Value>(line).expect("JSON")["params"].take()
+}
+
+#[tokio::test]
+async fn a_subscription_tells_of_each_status_of_its_jobs_and_of_nobody_elses() {
+    let always = Config { always: vec!["wait".into(), "ask".into(), "fail".into()], ..default() };
+    let mut client = Client::new(Revision::MODERN, always);
+    let waits = client.begin(r#"{"name":"wait","arguments":{"text":"a"}}"#).await;
+    let over = client.begin(r#"{"name":"fail","arguments":{"text":"so it is"}}"#).await;
+    client.until(&over, "completed").await;
+    let unknown = "0".repeat(32);
+    let wanted = json!({ "notifications": { "taskIds": [waits, unknown, over] } }).to_string();
+    let listen = modern("subscriptions/listen", &wanted, KNOWING).replace(r#""id":1,"#, r#""id":"s","#);
+    let mut told = client.talk.say_and_hear(&listen).await;
+    let honoured = &params(&told, "notifications/subscriptions/acknowledged")["notifications"]["taskIds"];
+    assert_eq!(honoured, &json!([waits, over]), "one is nobody's");
+    // What stands by then comes first, with all that a look would find.
+    while told.matches("notifications/tasks").count() < 2 {
+        told += &client.talk.hear().await;
+    }
+    let all: Vec<Value> = told.lines().skip(1).map(|line| params(line, "notifications/tasks")).collect();
+    let of = |id: &str| all.iter().find(|task| task["taskId"] == *id).expect("it is told");
+    assert_eq!(of(&waits)["status"], "working");
+    assert_eq!(of(&waits)["_meta"]["io.modelcontextprotocol/subscriptionId"], "s");
+    assert_eq!(of(&over)["result"]["content"][0]["text"], "so it is");
+    assert_eq!(all.len(), 2, "{told}");
+    let mut told = client.told("tasks/cancel", &about(&waits)).await;
+    while !told.contains("notifications/tasks") {
+        told += &client.talk.hear().await;
+    }
+    assert_eq!(params(&told, "notifications/tasks")["status"], "cancelled");
+}
+
+#[tokio::test]
+async fn a_session_of_2025_11_25_is_told_how_its_own_tasks_stand() {
+    let mut client = Client::new(Revision::V2025_11_25, default());
+    let session = client.talk.session.clone();
+    let mut notifier = crate::notifier::Notifier::new(&client.talk.server, session);
+    let mut next = async || {
+        let frame = tokio::time::timeout(PATIENCE, notifier.next()).await.expect("something is told");
+        String::from_utf8(frame).expect("text")
+    };
+    let asks =
+        r#"{"name":"ask","arguments":{"rounds":1,"requests":{"a":{"method":"roots/list"}}},"task":{}}"#;
+    let id = client.begin(asks).await;
+    let asking = params(&next().await, "notifications/tasks/status");
+    assert_eq!((&asking["taskId"], &asking["status"]), (&json!(id), &json!("input_required")));
+    assert_eq!(asking["pollInterval"], 1000);
+    client.ask("tasks/cancel", &about(&id)).await;
+    assert_eq!(params(&next().await, "notifications/tasks/status")["status"], "cancelled");
+    // One that has ended before anybody listens is told, too; another session's is not.
+    let quick = client.begin(r#"{"name":"shout","arguments":{"text":"a"},"task":{}}"#).await;
+    client.until(&quick, "completed").await;
+    let done = params(&next().await, "notifications/tasks/status");
+    assert_eq!((&done["taskId"], &done["status"]), (&json!(quick), &json!("completed")));
+    assert!(done.get("result").is_none(), "{done}");
+    let handle = r#"{"name":"echo","arguments":{"text":"a"},"_meta":{"toolcrib/job":true}}"#;
+    let begun = client.ask("tools/call", handle).await;
+    let job = begun["_meta"]["toolcrib/job"]["job_id"].as_str().expect("a job").to_owned();
+    let jobs = client.talk.server.gate().jobs().expect("jobs").clone();
+    let over = jobs.wait(&client.talk.session.caller, &job, PATIENCE).await;
+    assert!(over.is_ok_and(|job| job.state.is_final()));
+    assert!(notifier.next().now_or_never().is_none(), "it is no task of this session");
+}
