@@ -6,7 +6,7 @@ import path from "node:path";
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { filesystem } from "../support/environment.mjs";
 import { plain } from "../support/plain_upstream.mjs";
-import { configure, expectExit } from "../support/toolcrib.mjs";
+import { configure, expectExit, FILE_TOOLS } from "../support/toolcrib.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
 const KIB = 1024;
@@ -136,7 +136,7 @@ await run({
   "without servers there is nothing to read on in": async () => {
     const wire = await openWire(configure());
     const listed = (await byWire(wire)("tools/list")).result.tools.map(({ name }) => name);
-    checkSame("the tools", ["workspace_read", "workspace_write", "workspace_list"], listed);
+    checkSame("the tools", FILE_TOOLS, listed);
     const { error } = await byWire(wire)("tools/call", { name: "artifact_read", arguments: { id: "x" } });
     checkHolds("the refusal", error?.message ?? "none", "artifact_read");
     await wire.end();

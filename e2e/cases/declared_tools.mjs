@@ -8,7 +8,7 @@ import { FOLDER, everything, importPackage } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
 import { atATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
-import { ALONE, expectExit, serve } from "../support/toolcrib.mjs";
+import { ALONE, BUILT_IN, expectExit, serve } from "../support/toolcrib.mjs";
 
 const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
@@ -49,7 +49,6 @@ const names = async () => (await listed()).map(({ name }) => name).filter((name)
 const offered = (...expected) =>
   eventually(`the tools to be ${expected}`, async () => JSON.stringify(await names()) === JSON.stringify(expected));
 const call = (name, word) => client.client.callTool({ name, arguments: { word } });
-const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "artifact_read", "artifact_search"];
 
 await run({
   "what a file describes is listed and called": async () => {

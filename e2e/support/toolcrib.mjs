@@ -57,8 +57,11 @@ const inline = (value) =>
  */
 export const ALONE = "--standalone";
 
+/** The tools for files, in the order of the list. */
+export const FILE_TOOLS = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list"];
+
 /** The tools of our own where there are servers, in the order of the list. */
-export const BUILT_IN = ["workspace_read", "workspace_write", "workspace_list", "artifact_read", "artifact_search"];
+export const BUILT_IN = [...FILE_TOOLS, "artifact_read", "artifact_search"];
 
 /** How a client starts the program as a stdio server. */
 export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });

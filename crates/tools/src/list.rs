@@ -18,6 +18,7 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
         Set::Workspace => vec![
             builtin(workspace::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(workspace::write::Write),
+            builtin(workspace::edit::EditFile),
             builtin(workspace::list::List { entries: budgets.list_entries }),
         ],
         Set::Artifacts => vec![
@@ -46,7 +47,7 @@ mod tests {
     fn the_list_is_this() {
         let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
-        let workspace = ["workspace_read", "workspace_write", "workspace_list"];
+        let workspace = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
         assert_eq!(names, [&workspace[..], &agent, &others].concat());

@@ -1,14 +1,20 @@
 //! Tools for the files of the workspace: the folder the operator opened, and nothing outside it.
 
 mod content;
+pub(crate) mod edit;
+mod edits;
 pub(crate) mod file_error;
 mod ignore_rules;
+mod lines_told;
 pub(crate) mod list;
 mod listing;
 mod media_type;
 mod name_filter;
+mod near_misses;
 pub(crate) mod read;
 pub(crate) mod text_encoding;
 mod text_range;
 mod walk;
+mod whole_text;
 pub(crate) mod write;
+mod writer;

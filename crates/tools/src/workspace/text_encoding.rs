@@ -65,13 +65,42 @@ impl Encoding {
         }
     }
 
-    /// What a reader should know who may write the file again.
-    pub(super) fn remark(self) -> Option<String> {
-        let name = match self.encoding {
+    /// For people.
+    pub(super) fn name(self) -> &'static str {
+        match self.encoding {
             it if it == UTF_16LE => "UTF-16 (little endian)",
             it if it == UTF_16BE => "UTF-16 (big endian)",
             it => it.name(),
-        };
+        }
+    }
+
+    /// The text of a whole file, without a byte order mark; nothing if some bytes are none of this encoding.
+    pub(super) fn decoded(self, bytes: &[u8]) -> Option<String> {
+        let mut decoder = Decoder::new(self);
+        let mut text = decoder.feed(bytes).to_vec();
+        text.extend_from_slice(decoder.finish());
+        String::from_utf8(text).ok()
+    }
+
+    /// The bytes of a text, behind the byte order mark that the file had; nothing if a letter has none.
+    pub(super) fn encoded(self, text: &str) -> Option<Vec<u8>> {
+        let has_mark = self.known == Known::ByMark;
+        let mark = if has_mark { "\u{feff}" } else { "" };
+        let units = || mark.encode_utf16().chain(text.encode_utf16());
+        match self.encoding {
+            it if it == UTF_8 => Some([mark.as_bytes(), text.as_bytes()].concat()),
+            it if it == UTF_16LE => Some(units().flat_map(u16::to_le_bytes).collect()),
+            it if it == UTF_16BE => Some(units().flat_map(u16::to_be_bytes).collect()),
+            it => {
+                let (bytes, _, has_unmappable) = it.encode(text);
+                (!has_unmappable).then(|| bytes.into_owned())
+            }
+        }
+    }
+
+    /// What a reader should know who may write the file again.
+    pub(super) fn remark(self) -> Option<String> {
+        let name = self.name();
         match self.known {
             Known::ByItself => None,
             Known::ByMark if self.encoding == UTF_8 => {
@@ -109,10 +138,7 @@ fn guess(head: &[u8], extent: Extent) -> Option<Encoding> {
 pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
     match Encoding::of(bytes, Extent::Whole) {
         Some(encoding) if encoding.encoding != UTF_8 => {
-            let mut decoder = Decoder::new(encoding);
-            let mut text = decoder.feed(bytes).to_vec();
-            text.extend_from_slice(decoder.finish());
-            Cow::Owned(text)
+            encoding.decoded(bytes).map_or(Cow::Borrowed(bytes), |text| Cow::Owned(text.into_bytes()))
         }
         Some(_) | None => Cow::Borrowed(bytes),
     }

@@ -9,19 +9,12 @@ use base64::engine::general_purpose::STANDARD_PAD_INDIFFERENT;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, DryRun, Effect, Example, Expect, FileError, Inside, Root, Secrets,
-    Structured, Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, Expect, FileError, Structured, Tool, ToolError,
 };
 
 use super::file_error::refused;
-use super::text_encoding::utf8;
+use super::writer::{CONTENT_BYTES_MAX, Writer};
 use crate::plain_schema::plain;
-
-/// The most that is written in one call, after decoding: far beyond what a model writes by itself.
-const CONTENT_BYTES_MAX: usize = 10 * 1024 * 1024;
-
-/// Most lines that a refusal names.
-const LINES_TOLD_MAX: usize = 20;
 
 /// Writes a file of the workspace.
 #[derive(Debug)]
@@ -109,83 +102,15 @@ impl Tool for Write {
             Some(digits) => Expect::Sha256(digits),
         };
         let content = decoded(input.content, input.encoding)?;
-        let (files, cancel, secrets) = (cx.files.clone(), cx.cancel.clone(), cx.secrets.clone());
-        let dry_run = cx.dry_run.clone();
+        let writer = Writer::of(cx);
         cx.blocking(move || {
-            if cancel.is_cancelled() {
-                return Err(ToolError::cancelled());
-            }
-            if let Some(dry_run) = dry_run {
-                return previewed(&dry_run, secrets.as_deref(), &files, (&path, &content, &expect))
-                    .map(Structured);
-            }
-            let done = match secrets {
-                Some(secrets) => keeping(&*secrets, &files, &path, &content, &expect)?,
-                None => files.write(&path, &content, &expect).map_err(refused)?,
-            };
+            writer.check_cancel()?;
+            let done = writer.put(&path, &content, &expect)?;
             let path = path.to_string();
             Ok(Structured(Written { path, bytes: done.bytes, created: done.created, sha256: done.sha256 }))
         })
         .await
     }
-}
-
-/// Writes the content, unless it has something in place of a secret and the file has a secret: what the writer was not
-/// shown would be lost.
-fn keeping(
-    secrets: &dyn Secrets,
-    files: &Root,
-    path: &Inside,
-    content: &[u8],
-    expect: &Expect,
-) -> Result<tool_api::Written, ToolError> {
-    let lines = secrets.placeholder_lines(content);
-    if lines.is_empty() {
-        return files.write(path, content, expect).map_err(refused);
-    }
-    let holds_one = |present: &[u8]| holds_secrets(secrets, present);
-    files.write_unless(path, content, expect, Some(&holds_one)).map_err(|error| match error {
-        FileError::Kept => would_destroy(&lines),
-        other => refused(other),
-    })
-}
-
-/// What would be written, which is told and not done.
-fn previewed(
-    dry_run: &DryRun,
-    secrets: Option<&dyn Secrets>,
-    files: &Root,
-    (path, content, expect): (&Inside, &[u8], &Expect),
-) -> Result<Written, ToolError> {
-    let change = files.preview(path, content, expect).map_err(refused)?;
-    let lines = secrets.map(|secrets| secrets.placeholder_lines(content)).unwrap_or_default();
-    let present = change.before.as_ref().and_then(|before| before.shown.as_deref()).unwrap_or_default();
-    if !lines.is_empty() && secrets.is_some_and(|secrets| holds_secrets(secrets, present)) {
-        return Err(would_destroy(&lines));
-    }
-    let created = change.before.is_none();
-    let sha256 = change.after.as_ref().map(|after| after.sha256.clone()).unwrap_or_default();
-    dry_run.would(change);
-    Ok(Written { path: path.to_string(), bytes: content.len() as u64, created, sha256 })
-}
-
-fn holds_secrets(secrets: &dyn Secrets, present: &[u8]) -> bool {
-    secrets.are_in(present) || secrets.are_in(&utf8(present))
-}
-
-fn would_destroy(lines: &[usize]) -> ToolError {
-    let told = lines.iter().take(LINES_TOLD_MAX).map(usize::to_string).collect::<Vec<_>>().join(", ");
-    let more = if lines.len() > LINES_TOLD_MAX { " and more" } else { "" };
-    let (noun, hold) = if lines.len() == 1 { ("line", "holds") } else { ("lines", "hold") };
-    ToolError::new(
-        "would_destroy_secret",
-        format!(
-            "nothing was written: {noun} {told}{more} of the content {hold} `[REDACTED:…]`, which only stands in place of a \
-             secret, and the file that is there has secrets, which would be lost; put what is new into another file, or \
-             ask the person to change this one"
-        ),
-    )
-    .with_details(serde_json::json!({ "lines": &lines[..lines.len().min(LINES_TOLD_MAX)] }))
 }
 
 fn decoded(content: String, encoding: Encoding) -> Result<Vec<u8>, ToolError> {
