@@ -58,7 +58,7 @@ const inline = (value) =>
 export const ALONE = "--standalone";
 
 /** The tools for files, in the order of the list. */
-export const FILE_TOOLS = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list"];
+export const FILE_TOOLS = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list", "workspace_search", "workspace_find"];
 
 /** The tools of our own where there are servers, in the order of the list. */
 export const BUILT_IN = [...FILE_TOOLS, "artifact_read", "artifact_search"];

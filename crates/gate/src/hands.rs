@@ -3,6 +3,7 @@
 mod artifacts;
 mod hosts;
 mod notes;
+mod path_rules;
 mod programs;
 mod reach;
 mod settings;
@@ -11,11 +12,12 @@ mod wishes;
 use std::sync::Arc;
 
 use redact::Redactor;
+use rules::Rules;
 use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, DryRun, Need, Net, Permit, Processes, State};
+use tool_api::{Artifacts, DryRun, Need, Net, PathRules, Permit, Processes, State};
 
 pub(crate) use artifacts::{Keeper, own, refused};
 use hosts::Hosts;
@@ -41,6 +43,7 @@ pub(crate) struct Hands<'g> {
     pub(crate) sandbox: Option<&'g Sandbox>,
     pub(crate) settings: &'g Arc<ProgramSettings>,
     pub(crate) files: &'g Root,
+    pub(crate) rules: &'g Arc<Rules>,
     pub(crate) telemetry: &'g Arc<Telemetry>,
     /// Nothing for a tool that needs no hand.
     pub(crate) notes: Option<Arc<Notes>>,
@@ -62,6 +65,7 @@ pub(crate) struct Given {
     pub(crate) net: Option<Box<dyn Net>>,
     pub(crate) artifacts: Option<Box<dyn Artifacts>>,
     pub(crate) state: Option<Box<dyn State>>,
+    pub(crate) path_rules: Option<Arc<dyn PathRules>>,
 }
 
 impl Hands<'_> {
@@ -72,8 +76,9 @@ impl Hands<'_> {
         let keeper = self.keeper.clone().filter(|_| keeps);
         let artifacts = keeper.map(|keeper| Box::new(keeper) as Box<dyn Artifacts>);
         let state = self.state(admitted);
+        let path_rules = path_rules::path_rules(self.rules, definition);
         let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else {
-            return Given { artifacts, state, ..Given::default() };
+            return Given { artifacts, path_rules, state, ..Given::default() };
         };
         let Reach { mut profile, mut hosts } = reach(&Wanted {
             effect: definition.effect,
@@ -113,6 +118,7 @@ impl Hands<'_> {
             net: hosts.map(|hosts| Box::new(hosts) as Box<dyn Net>),
             artifacts,
             state,
+            path_rules,
         }
     }
 

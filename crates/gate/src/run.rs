@@ -69,6 +69,7 @@ pub(crate) async fn run(
         input,
         key,
         secrets: Some(redaction::secrets(redactor)),
+        path_rules: given.path_rules,
         dry_run: hands.dry_run.clone(),
         jobs,
         processes: given.processes,

@@ -7,6 +7,7 @@ use crate::in_force::InForce;
 use crate::judgement::Judgement;
 use crate::names::Declared;
 use crate::outcome::OnResult;
+use crate::rule::{Action, Mode, Rule};
 use judging::Judging;
 pub(crate) use judging::Surroundings;
 
@@ -39,6 +40,23 @@ pub(crate) fn judge(rules: &[InForce], call: &Call<'_>, surroundings: Surroundin
     judgement.on_result = (!after.is_empty())
         .then(|| OnResult::new(call.tool, after, declared(), surroundings.vocabulary.clone()));
     judgement
+}
+
+/// Whether a rule about paths that binds is about those of a call.
+pub(crate) fn concern_paths(rules: &[InForce], call: &Call<'_>, surroundings: Surroundings<'_>) -> bool {
+    let mut judging = Judging::new(call, surroundings, None);
+    let acts = |rule: &Rule| match &rule.action {
+        Action::OverrideProvider(_) => !surroundings.is_local,
+        other => other.binds(),
+    };
+    let is_about_paths = |rule: &Rule| rule.matches.paths.is_some() || rule.matches.file_types.is_some();
+    let mut rules = rules.iter().map(|one| &*one.rule);
+    rules.any(|rule| {
+        rule.mode == Mode::Enforce
+            && acts(rule)
+            && is_about_paths(rule)
+            && !matches!(judging.concerns(rule), Ok(false))
+    })
 }
 
 fn add<T: PartialEq>(known: &mut Vec<T>, more: Vec<T>) {

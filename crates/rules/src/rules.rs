@@ -95,12 +95,15 @@ impl Rules {
         if state.rules.is_empty() {
             return Judgement::default();
         }
-        let surroundings = Surroundings {
-            is_local: inner.is_local(call),
-            workspace: &inner.workspace,
-            vocabulary: &inner.settings.vocabulary,
-        };
-        judge::judge(&state.rules, call, surroundings)
+        judge::judge(&state.rules, call, inner.surroundings(call))
+    }
+
+    /// Whether a rule that blocks, asks, strikes out or keeps here is about a path that this call names.
+    pub fn concern_paths(&self, call: &Call<'_>) -> bool {
+        self.0.as_ref().is_some_and(|inner| {
+            let state = inner.now();
+            state.unusable.is_some() || judge::concern_paths(&state.rules, call, inner.surroundings(call))
+        })
     }
 
     /// Shows every file that is there, or should be, and whether each of its rules concerns this project.
@@ -139,6 +142,14 @@ fn lines(file: &Found) -> Vec<String> {
 }
 
 impl Inner {
+    fn surroundings(&self, call: &Call<'_>) -> Surroundings<'_> {
+        Surroundings {
+            is_local: self.is_local(call),
+            workspace: &self.workspace,
+            vocabulary: &self.settings.vocabulary,
+        }
+    }
+
     fn is_local(&self, call: &Call<'_>) -> bool {
         match call.upstream {
             Some(upstream) => self.settings.local_upstreams.contains(upstream),

@@ -12,6 +12,7 @@ use crate::dry_run::DryRun;
 use crate::failure::ToolError;
 use crate::job::Jobs;
 use crate::net::Net;
+use crate::path_rules::PathRules;
 use crate::permit::Permit;
 use crate::process::Processes;
 use crate::secrets::Secrets;
@@ -69,6 +70,9 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
+    /// What a project's rules say of paths; nothing where there are no rules. For what the caller has named they have been
+    /// asked.
+    pub path_rules: Option<Arc<dyn PathRules>>,
     /// Set if the call is to change nothing: the tool tells here what it would change.
     pub dry_run: Option<Arc<DryRun>>,
     /// The caller's jobs; for the tools that wait for them alone.
@@ -97,6 +101,7 @@ impl Context {
             input: None,
             key: None,
             secrets: None,
+            path_rules: None,
             dry_run: None,
             jobs: None,
             processes: None,

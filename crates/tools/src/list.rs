@@ -20,6 +20,8 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(workspace::write::Write),
             builtin(workspace::edit::EditFile),
             builtin(workspace::list::List { entries: budgets.list_entries }),
+            builtin(workspace::search::Search { text_bytes_max: budgets.text_bytes }),
+            builtin(workspace::find::Find { entries: budgets.list_entries }),
         ],
         Set::Artifacts => vec![
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
@@ -47,7 +49,14 @@ mod tests {
     fn the_list_is_this() {
         let tools = all(&Set::ALL, Budgets::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
-        let workspace = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list"];
+        let workspace = [
+            "workspace_read",
+            "workspace_write",
+            "workspace_edit",
+            "workspace_list",
+            "workspace_search",
+            "workspace_find",
+        ];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
         assert_eq!(names, [&workspace[..], &agent, &others].concat());

@@ -220,6 +220,7 @@ impl Gate {
             sandbox: self.sandbox.as_ref(),
             settings: &ruleset.programs,
             files: &self.files,
+            rules: &ruleset.rules,
             telemetry: &self.telemetry,
             notes,
             wishes,

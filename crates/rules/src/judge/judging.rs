@@ -113,7 +113,7 @@ impl<'a> Judging<'a> {
     }
 
     /// Whether the call is what the rule is about, but for its content.
-    fn concerns(&mut self, rule: &Rule) -> Result<bool, TooMany> {
+    pub(super) fn concerns(&mut self, rule: &Rule) -> Result<bool, TooMany> {
         let matches = &rule.matches;
         let is_named = matches.tools.as_ref().is_none_or(|tools| tools.is_match(self.call.tool));
         let is_on =

@@ -1,5 +1,7 @@
 //! What a rule is about.
 
+use rules::Call;
+
 use super::{World, one_rule};
 
 /// Whether a blocking rule with this `match` concerns the call.
@@ -193,4 +195,48 @@ fn whatever_is_given_must_hold() {
             (r#"read {"path":"a.md","text":"a draft"}"#, false),
         ],
     );
+}
+
+#[test]
+fn a_path_that_a_call_comes_upon_concerns_the_rules_that_bind() {
+    let world = World::new().file(
+        ".toolcrib/ai-rules.json",
+        r#"{"version": "1.0", "rules": [
+            {"id": "a", "match": {"paths": ["secrets/"]}, "action": {"on_violation": "block"}},
+            {"id": "b", "match": {"file_types": ["pem"]}, "action": {"on_violation": "require_approval"}},
+            {"id": "c", "match": {"paths": ["*.env"], "content_regex": "x"}, "action": {"on_violation": "redact"}},
+            {"id": "d", "match": {"paths": ["noted/"]}, "action": {"on_violation": "warn"}},
+            {"id": "e", "match": {"paths": ["here/"]}, "action": {"on_violation": "override_provider"}},
+            {"id": "f", "match": {"paths": ["written/"], "tools": ["*_write"]}, "action": {"on_violation": "block"}},
+            {"id": "g", "match": {"content_regex": "y"}, "action": {"on_violation": "block"}},
+            {"id": "h", "mode": "dry-run", "match": {"paths": ["tried/"]}, "action": {"on_violation": "block"}}
+        ]}"#,
+    );
+    let rules = world.rules();
+    for (path, concerned) in [
+        ("secrets/a", true),
+        ("secrets", true),
+        ("a/key.pem", true),
+        ("a/x.env", true),
+        ("noted/a", false),
+        ("here/a", false),
+        ("written/a", false),
+        ("tried/a", false),
+        ("src/main.rs", false),
+    ] {
+        let found = rules.concern_paths(&Call {
+            tool: "workspace_search",
+            upstream: None,
+            open_world: false,
+            is_action: false,
+            paths: Some(&["path"]),
+            input_schema: None,
+            output_schema: None,
+            arguments: &serde_json::json!({ "path": path }),
+            begun_with: None,
+            answers: None,
+            meta: None,
+        });
+        assert_eq!(found, concerned, "{path}");
+    }
 }

@@ -13,6 +13,9 @@ use super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use crate::offer::ENTRIES_MAX;
 use crate::plain_schema::plain;
 
+/// Bytes of paths in one answer; usual paths reach the limit of entries first.
+const PATHS_BYTES_MAX: usize = 256 * 1024;
+
 /// Lists a folder of the workspace.
 #[derive(Debug)]
 pub(crate) struct List {
@@ -95,6 +98,7 @@ fn wanted(input: &Input, entries: usize, cx: &Context) -> Result<Wanted, ToolErr
         // A single level is shown as it is: whoever looks into a folder wants to see what is there.
         ignored: input.ignored || !recursive,
         entries_max: limit.min(usize::from(ENTRIES_MAX)),
+        paths_bytes_max: PATHS_BYTES_MAX,
         looked_at_max: LOOKED_AT_MAX,
         after: after.filter(|after| !after.is_root()),
     })

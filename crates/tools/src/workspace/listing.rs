@@ -24,9 +24,9 @@ pub(super) struct Item {
     pub(super) path: String,
     pub(super) kind: ItemKind,
     /// The size of a file.
-    bytes: Option<u64>,
-    /// When the content last changed, in UTC.
-    modified: String,
+    pub(super) bytes: Option<u64>,
+    /// When the content last changed.
+    pub(super) modified: SystemTime,
 }
 
 /// What an entry is.
@@ -53,7 +53,7 @@ impl Item {
             Kind::Link => (ItemKind::Link, None),
             Kind::Other => (ItemKind::Other, None),
         };
-        Item { path, kind, bytes, modified: utc(entry.modified) }
+        Item { path, kind, bytes, modified: entry.modified }
     }
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Listing {
 impl fmt::Display for Item {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = OnOneLine(&self.path);
-        let modified = &self.modified;
+        let modified = utc(self.modified);
         match (self.kind, self.bytes) {
             (ItemKind::File, bytes) => write!(out, "{path}\t{}\t{modified}", bytes.unwrap_or(0)),
             (ItemKind::Folder, _) => write!(out, "{path}/\tfolder\t{modified}"),
@@ -102,7 +102,7 @@ impl fmt::Display for Item {
 }
 
 /// A path whose name cannot pass for lines of ours: with control characters it is quoted.
-struct OnOneLine<'a>(&'a str);
+pub(super) struct OnOneLine<'a>(pub(super) &'a str);
 
 impl fmt::Display for OnOneLine<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {

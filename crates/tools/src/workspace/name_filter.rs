@@ -7,7 +7,7 @@ use tool_api::ToolError;
 const GLOB_BYTES_MAX: usize = 1024;
 
 /// Tells by its path whether an entry is asked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum NameFilter {
     /// Everything.
     All,

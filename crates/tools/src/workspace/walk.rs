@@ -21,9 +21,6 @@ pub(super) const DEPTH_MAX: usize = 64;
 /// Entries looked at in one call, shown or not: a second or two of work.
 pub(super) const LOOKED_AT_MAX: usize = 200_000;
 
-/// Bytes of paths in one answer; usual paths reach the limit of entries first.
-const PATHS_BYTES_MAX: usize = 256 * 1024;
-
 /// Folders that could not be listed and are named; the rest is like them.
 const UNLISTED_MAX: usize = 20;
 
@@ -40,6 +37,8 @@ pub(super) struct Wanted {
     /// What ignore rules leave out.
     pub(super) ignored: bool,
     pub(super) entries_max: usize,
+    /// Bytes of their paths.
+    pub(super) paths_bytes_max: usize,
     /// Entries that are looked at before the call ends, shown or not.
     pub(super) looked_at_max: usize,
     pub(super) after: Option<Inside>,
@@ -140,7 +139,8 @@ impl Walk<'_> {
     /// Whether one more entry would be too much. The first always fits, so that every answer goes on.
     fn is_full(&self, path: &str) -> bool {
         let entries = self.listing.entries.len();
-        entries >= self.wanted.entries_max || (entries > 0 && self.paths_bytes + path.len() > PATHS_BYTES_MAX)
+        entries >= self.wanted.entries_max
+            || (entries > 0 && self.paths_bytes + path.len() > self.wanted.paths_bytes_max)
     }
 
     fn enter_child(&mut self, path: String, entry: &Entry) {
@@ -231,6 +231,7 @@ mod tests {
                 hidden: true,
                 ignored: false,
                 entries_max: 100,
+                paths_bytes_max: usize::MAX,
                 looked_at_max: 4,
                 after,
             };
