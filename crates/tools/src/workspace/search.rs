@@ -5,6 +5,7 @@
 //! the text, whatever the expression says, keeps to lines, and leaves binary files out by itself.
 
 mod answer;
+mod asked;
 mod in_file;
 mod in_files;
 
@@ -18,7 +19,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 use super::file_error::refused;
 use super::name_filter::NameFilter;
 use crate::plain_schema::plain;
-use in_files::{Asked, Mode};
+use asked::{Asked, Mode};
 
 /// Lines, or files, found unless the call says how many.
 const LIMIT: u16 = 200;
@@ -105,7 +106,7 @@ impl Tool for Search {
             },
             Example {
                 title: "Which files",
-                arguments: r#"{"pattern": "TODO", "path": "src", "mode": "files"}"#,
+                arguments: r#"{"pattern": "line", "path": "src", "mode": "files"}"#,
             },
         ],
     };

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::super::listing::{OnOneLine, Unlisted};
+use super::asked::{Asked, Mode, Searched};
 use super::in_file::{Found, Line};
-use super::in_files::{Asked, Mode, Searched};
 
 /// Files that could not be searched and are named; the rest is like them.
 const FAILED_MAX: usize = 20;

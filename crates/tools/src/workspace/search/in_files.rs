@@ -7,16 +7,13 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use grep_regex::RegexMatcher;
-use schemars::JsonSchema;
-use serde::Deserialize;
-use tool_api::{Cancel, FileError, Inside, PathRules, Root, ToolError};
+use tool_api::{Cancel, FileError, PathRules, Root, ToolError};
 
 use super::super::file_error::refused;
 use super::super::listing::{Item, ItemKind, Unlisted};
-use super::super::name_filter::NameFilter;
 use super::super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use super::answer::Answer;
+use super::asked::{Asked, Mode, Searched};
 use super::in_file::{Found, Looking, searcher};
 
 /// Threads that search at once.
@@ -26,43 +23,10 @@ const THREADS_MAX: usize = 8;
 const BATCH_FILES: usize = 256;
 const BATCH_FILES_MAX: usize = 16 * 1024;
 
-/// What is said of each file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[schemars(inline)]
-pub(super) enum Mode {
-    #[default]
-    Lines,
-    Files,
-    Counts,
-}
-
-/// What is asked for.
-pub(super) struct Asked {
-    pub(super) start: Inside,
-    pub(super) filter: NameFilter,
-    pub(super) matcher: RegexMatcher,
-    pub(super) mode: Mode,
-    pub(super) context: usize,
-    pub(super) ignored: bool,
-    pub(super) limit: usize,
-    pub(super) after: Option<Inside>,
-    pub(super) after_line: Option<u64>,
-    pub(super) text_bytes_max: usize,
-}
-
 /// A file to look through, from behind a line on.
 struct Candidate {
     path: String,
     after_line: u64,
-}
-
-/// What came of a file.
-pub(super) enum Searched {
-    Found(Found),
-    /// A rule is about it.
-    Withheld,
-    Failed(String),
 }
 
 /// Searches, and says what was found. Blocks.

@@ -63,6 +63,10 @@ fn lines_are_shown_below_their_files() {
         [1 matching line in 1 file.]
     "#]],
     );
+}
+
+#[test]
+fn files_are_counted_and_patterns_taken_as_they_are() {
     check(
         TREE,
         r#"{"pattern": "needle", "glob": "b/*", "mode": "counts"}"#,
