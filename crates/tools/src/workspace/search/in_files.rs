@@ -29,6 +29,16 @@ struct Candidate {
     after_line: u64,
 }
 
+/// What there is to look through.
+struct Listed {
+    /// In the order of their paths.
+    candidates: Vec<Candidate>,
+    /// Folders that could not be listed.
+    unlisted: Vec<Unlisted>,
+    /// Where to go on if these are not all.
+    goes_on: Option<String>,
+}
+
 /// Searches, and says what was found. Blocks.
 pub(super) fn search(
     asked: &Asked,
@@ -36,7 +46,7 @@ pub(super) fn search(
     rules: Option<&dyn PathRules>,
     cancel: &Cancel,
 ) -> Result<String, ToolError> {
-    let (candidates, unlisted, goes_on) = candidates(asked, files, cancel)?;
+    let Listed { candidates, unlisted, goes_on } = listed(asked, files, cancel)?;
     let mut answer = Answer::new(asked, unlisted);
     let (mut rest, mut batch_files) = (&candidates[..], BATCH_FILES);
     while !rest.is_empty() && !answer.is_full() {
@@ -51,13 +61,8 @@ pub(super) fn search(
     Ok(answer.text(goes_on))
 }
 
-/// Every file that is asked for, in the order of their paths; folders that could not be listed; and where to go on if these are
-/// not all.
-fn candidates(
-    asked: &Asked,
-    files: &Root,
-    cancel: &Cancel,
-) -> Result<(Vec<Candidate>, Vec<Unlisted>, Option<String>), ToolError> {
+/// Every file that is asked for.
+fn listed(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Listed, ToolError> {
     let whole = |path: String| Candidate { path, after_line: 0 };
     let in_line = asked.after.as_ref().zip(asked.after_line);
     let begun = in_line.map(|(path, line)| Candidate { path: path.to_string(), after_line: line });
@@ -65,7 +70,7 @@ fn candidates(
     if is_file {
         let only = begun.unwrap_or_else(|| whole(asked.start.to_string()));
         files.open_read(&asked.start).map_err(refused)?;
-        return Ok((vec![only], Vec::new(), None));
+        return Ok(Listed { candidates: vec![only], unlisted: Vec::new(), goes_on: None });
     }
     let wanted = Wanted {
         recursive: true,
@@ -80,7 +85,8 @@ fn candidates(
     let listing = walk(files, &asked.start, &wanted, cancel)?;
     let is_file = |item: &Item| item.kind == ItemKind::File;
     let listed = listing.entries.into_iter().filter(is_file).map(|item| whole(item.path));
-    Ok((begun.into_iter().chain(listed).collect(), listing.unlisted, listing.next_after))
+    let candidates = begun.into_iter().chain(listed).collect();
+    Ok(Listed { candidates, unlisted: listing.unlisted, goes_on: listing.next_after })
 }
 
 /// What came of each file of a batch.
