@@ -137,7 +137,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let writable = settling.writable(&file.workspace.writable);
     settling.tools(&file.tools);
     let mut tools = file.tools.sets();
-    tools.retain(|set| too_wide.is_none() || *set != tools::Set::Workspace);
+    tools.retain(|set| too_wide.is_none() || !set.is_of_workspace());
     let policy = settling.policy(&file.policy, &workspace);
     let rules = settling.rules(&file.rules, &workspace, &upstreams);
     let rates = settling.rates(&file.limits);

@@ -84,6 +84,7 @@ impl Shared {
             ..
         } = self.clone();
         let is_of_artifacts = |set: &Set| *set == Set::Artifacts;
+        let is_searched = settings.tools.contains(&Set::Catalogue);
         let (artifact_tools, own): (Vec<_>, Vec<_>) =
             settings.tools.iter().copied().partition(is_of_artifacts);
         let catalog = Catalog::new(tools::all(&own, settings.budgets));
@@ -108,6 +109,7 @@ impl Shared {
         let gate = gate.with_telemetry(observing.telemetry().clone()).with_secrets(&sealed);
         let gate = gate.with_artifacts(artifacts);
         let gate = gate.with_sandbox(confiner, client).with_jobs(jobs, &place);
+        let gate = if is_searched { gate.searched() } else { gate };
         let (gate, instructions) = (Arc::new(gate), Instructions::default());
         Ok(Crib { gate, instructions, upstreams, declared, guarded, patience, shared: self.clone() })
     }

@@ -22,7 +22,7 @@ use sandbox::confine::Confiner;
 use sandbox::{Client, Root};
 use store::Secrets;
 use telemetry::Telemetry;
-use tool_api::{Action, Arguments, CallId};
+use tool_api::{Action, Arguments, CallId, Definition, is_of_catalogue};
 
 use crate::approvals::Approvals;
 use crate::catalog::Catalog;
@@ -76,6 +76,8 @@ pub struct Gate {
     plans: Plans,
     states: Arc<States>,
     sandbox: Option<Sandbox>,
+    /// Whether callers are listed no tools but those that find others.
+    is_searched: bool,
     /// With the name of the workspace there.
     jobs: Option<(Arc<Jobs>, Arc<str>)>,
 }
@@ -104,6 +106,7 @@ impl Gate {
             plans: Plans::new(store.clone(), clock),
             states: Arc::new(States::new(store, clock)),
             sandbox: None,
+            is_searched: false,
             jobs: None,
         })
     }
@@ -131,6 +134,12 @@ impl Gate {
     #[must_use]
     pub fn with_sandbox(self, confiner: Arc<Confiner>, client: Client) -> Gate {
         Gate { sandbox: Some(Sandbox { confiner, client }), ..self }
+    }
+
+    /// The same gate, whose callers are listed no tools but those by which they find the others.
+    #[must_use]
+    pub fn searched(self) -> Gate {
+        Gate { is_searched: true, ..self }
     }
 
     /// The same gate, whose calls may become jobs, known there as those of this workspace. [`Jobs::serve`] runs them.
@@ -200,6 +209,19 @@ impl Gate {
         may(tool)
             && real
                 .is_none_or(|real| self.catalog.offer().get(real.tool.as_str()).is_some_and(|real| may(real)))
+    }
+
+    /// Whether a tool stands in the list that a caller is given: any that it may see, or those alone by which it finds the
+    /// others.
+    pub fn is_listed(&self, caller: &Caller, tool: &Offered) -> bool {
+        (!self.is_searched || is_of_catalogue(tool.definition())) && self.may_see(caller, tool)
+    }
+
+    /// What a caller may see, once every source has reported.
+    async fn seen_by(&self, caller: &Caller) -> Vec<Definition> {
+        let offer = self.catalog.settled().await;
+        let seen = offer.tools.iter().filter(|tool| self.may_see(caller, tool));
+        seen.map(|tool| tool.definition().clone()).collect()
     }
 
     /// Whether a caller may do something with what a source offers. Listing prompts and resources and using them go by the

@@ -17,7 +17,7 @@ use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, DryRun, Need, Net, PathRules, Permit, Processes, State};
+use tool_api::{Artifacts, Definition, DryRun, Need, Net, PathRules, Permit, Processes, State};
 
 pub(crate) use artifacts::{Keeper, own, refused};
 use hosts::Hosts;
@@ -51,6 +51,8 @@ pub(crate) struct Hands<'g> {
     pub(crate) wishes: Option<Wishes>,
     /// Keeps what the tool writes down; nothing where nothing is kept.
     pub(crate) keeper: Option<Keeper>,
+    /// The tools that the caller may use, for those that find others.
+    pub(crate) catalogue: Option<Vec<Definition>>,
     /// What tools keep for their callers.
     pub(crate) states: &'g Arc<States>,
     pub(crate) redactor: &'g Redactor,

@@ -76,6 +76,7 @@ pub(crate) async fn run(
         net: given.net,
         artifacts: given.artifacts,
         state: given.state,
+        catalogue: hands.catalogue.clone(),
         ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
     };
 

@@ -136,7 +136,7 @@ impl<'a> View<'a> {
     fn rows(&self) -> Vec<Row<'a>> {
         match self.kind {
             ListKind::Tools => {
-                let seen = self.offer.tools.iter().filter(|tool| self.gate.may_see(self.caller, tool));
+                let seen = self.offer.tools.iter().filter(|tool| self.gate.is_listed(self.caller, tool));
                 seen.map(|tool| Row::Tool(tool)).collect()
             }
             ListKind::Prompts => self.items(&self.offer.prompts, Action::GetPrompt),

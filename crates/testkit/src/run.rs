@@ -91,7 +91,8 @@ pub fn call_keeping(
     let jobs = Some(Arc::new(SomeJobs) as _);
     let state = Some(Box::new(KeptState::default()) as _);
     let (client, artifacts) = (asking(r#"{"elicitation":{}}"#), Some(Box::new(kept.clone()) as _));
-    run_in(tool, arguments, &Context { artifacts, client, jobs, state, ..context })
+    let catalogue = Some(vec![tool.definition().clone()]);
+    run_in(tool, arguments, &Context { artifacts, catalogue, client, jobs, state, ..context })
 }
 
 /// Runs `tool` for a client with these capabilities that brings the `responses` of its user, and shows the outcome.

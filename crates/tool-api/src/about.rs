@@ -52,6 +52,8 @@ pub enum Need {
     Artifacts,
     /// What it keeps for its caller in this workspace is there in the next call: `Context::state`.
     State,
+    /// It finds other tools: `Context::catalogue`.
+    Catalogue,
 }
 
 impl Need {
@@ -59,13 +61,13 @@ impl Need {
     pub fn is_of_programs(&self) -> bool {
         match self {
             Need::Process | Need::Worker | Need::Browser => true,
-            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State => false,
+            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue => false,
         }
     }
 
     /// Whether it reaches beyond what Toolcrib keeps itself.
     pub fn reaches_out(&self) -> bool {
-        !matches!(self, Need::Artifacts | Need::State)
+        !matches!(self, Need::Artifacts | Need::State | Need::Catalogue)
     }
 
     /// The hosts, if it is of them; by what the sandbox knows them.
@@ -73,7 +75,12 @@ impl Need {
         match self {
             Need::Net(hosts) => Some(HostRules::parse(*hosts)),
             Need::Hosts(rules) => Some(Ok(rules.clone())),
-            Need::Process | Need::Worker | Need::Browser | Need::Artifacts | Need::State => None,
+            Need::Process
+            | Need::Worker
+            | Need::Browser
+            | Need::Artifacts
+            | Need::State
+            | Need::Catalogue => None,
         }
     }
 }
@@ -138,7 +145,7 @@ impl About {
                 Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
                 Need::Net(_) | Need::Hosts(_) => nets += 1,
-                Need::Artifacts | Need::State => {}
+                Need::Artifacts | Need::State | Need::Catalogue => {}
             }
             nth += 1;
         }

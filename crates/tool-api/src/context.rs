@@ -8,6 +8,7 @@ use sandbox::Root;
 use crate::artifact::{Artifact, Artifacts};
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
+use crate::definition::Definition;
 use crate::dry_run::DryRun;
 use crate::failure::ToolError;
 use crate::job::Jobs;
@@ -83,6 +84,8 @@ pub struct Context {
     pub net: Option<Box<dyn Net>>,
     /// What keeps results that are too large to be said; for tools that say that they need it alone.
     pub artifacts: Option<Box<dyn Artifacts>>,
+    /// The tools that the caller may use; for tools that say that they need to know alone.
+    pub catalogue: Option<Vec<Definition>>,
     /// What the tool has kept for its caller in this workspace; for tools that say that they need it alone.
     pub state: Option<Box<dyn State>>,
 }
@@ -107,6 +110,7 @@ impl Context {
             processes: None,
             net: None,
             artifacts: None,
+            catalogue: None,
             state: None,
         }
     }
@@ -150,6 +154,17 @@ impl Context {
             ToolError::new("no_hand", why)
         };
         self.artifacts.as_deref().ok_or_else(without)
+    }
+
+    /// The tools that the caller may use, in the order in which they are listed.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs to know.
+    pub fn catalogue(&self) -> Result<&[Definition], ToolError> {
+        let without = || {
+            ToolError::new("no_hand", "this tool finds no others: its `ABOUT` does not say that it needs to")
+        };
+        self.catalogue.as_deref().ok_or_else(without)
     }
 
     /// What the tool keeps for its caller in this workspace.

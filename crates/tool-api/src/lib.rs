@@ -6,6 +6,7 @@ mod about;
 mod arguments;
 mod artifact;
 mod cancel;
+mod catalogue;
 mod client;
 mod context;
 mod definition;
@@ -33,6 +34,7 @@ pub use artifact::{
     JSON, TEXT, is_text,
 };
 pub use cancel::Cancel;
+pub use catalogue::{TOOLS_CALL, TOOLS_DESCRIBE, TOOLS_SEARCH, is_of_catalogue};
 pub use client::{Client, Input, shows_forms};
 pub use context::{Context, Listener, Progress, STDERR_LOGGER};
 pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, ToolName, Validate};

@@ -5,6 +5,7 @@
 
 mod agent;
 mod artifact;
+mod catalogue;
 mod job;
 mod list;
 mod offer;
@@ -13,4 +14,4 @@ mod workspace;
 
 pub use artifact::resource::features as artifact_features;
 pub use list::all;
-pub use offer::{Budgets, Config, Set};
+pub use offer::{Budgets, Config, Exposure, Set};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{agent, artifact, job, workspace};
+use crate::{agent, artifact, catalogue, job, workspace};
 
 /// The tools of these sets, in the order in which they are listed.
 pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
@@ -33,6 +33,11 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(agent::question::AskUserQuestion),
         ],
         Set::Jobs => vec![builtin(job::wait::Wait), builtin(job::result::Result)],
+        Set::Catalogue => vec![
+            builtin(catalogue::search::Search),
+            builtin(catalogue::describe::Describe),
+            builtin(catalogue::call::Call),
+        ],
     }
 }
 
@@ -42,7 +47,10 @@ mod tests {
 
     #[test]
     fn the_catalogue_is_sound() {
-        testkit::check_catalogue(&all(&Set::ALL, Budgets::default()));
+        let mut tools = all(&Set::ALL, Budgets::default());
+        // It stands for others, and runs nowhere.
+        tools.retain(|tool| tool.definition().name.as_str() != tool_api::TOOLS_CALL);
+        testkit::check_catalogue(&tools);
     }
 
     #[test]
@@ -59,7 +67,8 @@ mod tests {
         ];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
-        assert_eq!(names, [&workspace[..], &agent, &others].concat());
+        let catalogue = ["tools_search", "tools_describe", "tools_call"];
+        assert_eq!(names, [&workspace[..], &agent, &others, &catalogue].concat());
         assert!(all(&[], Budgets::default()).is_empty());
     }
 }

@@ -22,6 +22,9 @@ pub struct Config {
     /// Sets of built-in tools on offer, for example `["workspace"]`. Without it all sets are offered but `jobs`;
     /// `[]` offers none.
     pub offer: Option<Vec<Set>>,
+    /// What stands in the list of tools that an agent reads: `all` of them, or with `search` three by which it finds and calls the
+    /// others. Every tool costs each conversation some of its room; with some hundred, searching is cheaper.
+    pub exposure: Exposure,
     /// How much of a text `workspace_read` and `artifact_read` show at once, in KiB. Clients refuse or put away what is too long.
     #[schemars(range(min = 1, max = READ_KIB_MAX))]
     pub read_kib: u16,
@@ -32,7 +35,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { offer: None, read_kib: READ_KIB, list_entries: LIST_ENTRIES }
+        Config { offer: None, exposure: Exposure::All, read_kib: READ_KIB, list_entries: LIST_ENTRIES }
     }
 }
 
@@ -63,20 +66,42 @@ pub enum Set {
     Artifacts,
     /// Waiting for jobs and reading what came of them, for clients that know no tasks; on offer where it is named here.
     Jobs,
+    /// Finding tools and calling what was found; there where an agent is not shown all of them.
+    #[serde(skip)]
+    Catalogue,
+}
+
+/// What of all that is on offer stands in the list of tools that an agent reads.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Exposure {
+    /// Every tool.
+    #[default]
+    All,
+    /// `tools_search`, `tools_describe` and `tools_call`, through which every tool is found and called.
+    Search,
 }
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 4] = [Set::Workspace, Set::Agent, Set::Artifacts, Set::Jobs];
+    pub const ALL: [Set; 5] = [Set::Workspace, Set::Agent, Set::Artifacts, Set::Jobs, Set::Catalogue];
+
+    /// Whether some of its tools see files of the workspace.
+    pub fn is_of_workspace(self) -> bool {
+        matches!(self, Set::Workspace | Set::Agent)
+    }
 }
 
 impl Config {
     /// The sets on offer, each once, in the order of [`Set::ALL`].
     pub fn sets(&self) -> Vec<Set> {
         // Most calls never become jobs, and each tool on offer costs every conversation some of its room.
-        let is_usual = |set: &Set| *set != Set::Jobs;
-        let is_offered =
-            |set: &Set| self.offer.as_ref().map_or_else(|| is_usual(set), |offer| offer.contains(set));
+        let is_usual = |set: Set| set != Set::Jobs;
+        let is_offered = |set: &Set| match set {
+            Set::Catalogue => self.exposure == Exposure::Search,
+            set => self.offer.as_ref().map_or_else(|| is_usual(*set), |offer| offer.contains(set)),
+        };
         Set::ALL.into_iter().filter(is_offered).collect()
     }
 
@@ -113,7 +138,9 @@ mod tests {
         check("{}", Ok(&[Set::Workspace, Set::Agent, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        check(r#"{"offer": ["jobs", "artifacts", "agent", "workspace"]}"#, Ok(&Set::ALL));
+        let all = r#"{"offer": ["jobs", "artifacts", "agent", "workspace"], "exposure": "search"}"#;
+        check(all, Ok(&Set::ALL));
+        check(r#"{"offer": [], "exposure": "search"}"#, Ok(&[Set::Catalogue]));
         check(
             r#"{"offer": ["workspce"]}"#,
             Err(
@@ -123,7 +150,7 @@ mod tests {
         check(
             r#"{"offers": []}"#,
             Err(
-                "unknown field `offers`, expected one of `offer`, `read_kib`, `list_entries` at line 1 column 9",
+                "unknown field `offers`, expected one of `offer`, `exposure`, `read_kib`, `list_entries` at line 1 column 9",
             ),
         );
     }

@@ -21,8 +21,8 @@ use policy::Caller;
 use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
 
 use self::dry_first::First;
-use super::Gate;
 use super::admitting::{Identified, admitted};
+use super::{Gate, in_place};
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
@@ -132,9 +132,9 @@ impl Gate {
             return Ok(Admission::Repeat(answer));
         }
         self.check_headers(id, call, &found, &arguments.bytes()).await?;
-        let (found, arguments) = match found.offered.definition().listing.stands_for() {
-            Some(_) => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await?,
-            None => (found, arguments),
+        let (found, arguments) = match in_place::stands_for_another(found.offered.definition()) {
+            true => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await?,
+            false => (found, arguments),
         };
         let (target, original) = (call.target.offered_as(&found.offered), arguments.bytes());
         let mut brought = self.round_trips.open(caller, target, &arguments, call.input.take()).await?;
@@ -205,7 +205,8 @@ impl Gate {
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let needs = offered.definition().listing.needs();
-        let notes = needs.iter().any(|need| *need != Need::State).then(|| record.notes());
+        let notes =
+            needs.iter().any(|need| !matches!(need, Need::State | Need::Catalogue)).then(|| record.notes());
         let keeper = notes.as_ref().filter(|_| needs.contains(&Need::Artifacts));
         let keeper = keeper.and_then(|_| self.keeper(&admitted.identity, live.listener.clone(), record));
         let may_want = needs.iter().any(|need| need.reaches_out());
@@ -214,6 +215,10 @@ impl Gate {
             .filter(|_| may_want)
             .map(|notes| self.in_run(&admitted, (&*call, &live), ruleset, notes));
         let (wishes, answering) = asking.unwrap_or_default();
+        let catalogue = match needs.contains(&Need::Catalogue) {
+            true => Some(Box::pin(self.seen_by(&admitted.identity.caller)).await),
+            false => None,
+        };
         let dry_run = (call.earnest == Earnest::Dry).then(Arc::<DryRun>::default);
         let hands = Hands {
             dry_run: dry_run.clone(),
@@ -226,6 +231,7 @@ impl Gate {
             wishes,
             keeper,
             states: &self.states,
+            catalogue,
             redactor: &self.redactor,
         };
         let mut ran = run::run(hands, &self.redactor, jobs, admitted, live, answering).await;

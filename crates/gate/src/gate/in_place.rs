@@ -1,11 +1,12 @@
-//! A declared tool that stands for another one: before anything is judged, its call becomes one of that tool, so that policy,
-//! people and the record know what really runs.
+//! A tool that stands for another one: before anything is judged, its call becomes one of that tool, so that policy, people and
+//! the record know what really runs. A declared one stands for the same one always, `tools_call` for the one that it names.
 
 use std::sync::Arc;
 
 use audit::Hash;
 use policy::Caller;
-use tool_api::{Arguments, CallId};
+use serde_json::{Map, Value};
+use tool_api::{Arguments, CallId, Definition, TOOLS_CALL, is_of_catalogue};
 
 use super::Gate;
 use crate::checks;
@@ -19,8 +20,8 @@ impl Gate {
     /// The tool that runs in the place of the one found, and what it is sent.
     ///
     /// # Errors
-    /// The arguments do not fit what was found, or its caller may use no such tool. One that stands for another itself is none:
-    /// whoever reads a manifest must see where it ends.
+    /// The arguments do not fit what was found, or its caller may use no such tool. A declared one that stands for another that
+    /// does so itself is none: whoever reads a manifest must see where it ends.
     pub(super) async fn in_place(
         &self,
         id: CallId,
@@ -29,28 +30,57 @@ impl Gate {
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
     ) -> Result<(Found, Arguments), Failure> {
-        let definition = found.offered.definition();
-        let Some(real) = definition.listing.stands_for().cloned() else { return Ok((found, arguments)) };
-        let (offered, tool, bytes) = (found.offered.clone(), real.tool.clone(), arguments.text().len());
+        if !stands_for_another(found.offered.definition()) {
+            return Ok((found, arguments));
+        }
+        let (offered, bytes) = (found.offered.clone(), arguments.text().len());
+        let names_it = is_of_catalogue(offered.definition());
         let translate = move || {
             checks::fits_schema(&offered, arguments.value())?;
-            let sent: bytes::Bytes = real.arguments(arguments.value()).to_string().into();
+            let (tool, sent) = real(offered.definition(), arguments.value());
+            let sent: bytes::Bytes = sent.to_string().into();
             let name = offered.definition().name.as_str();
             let parsed = Arguments::parse(Some(sent.clone()));
             let parsed = parsed.map_err(|fault| Refusal::unreadable(name, &fault))?;
-            Ok((Hash::of(&sent), parsed))
+            Ok((tool, Hash::of(&sent), parsed))
         };
-        let (hash, arguments) = self.large.sized(bytes, id, translate).await?.inspect_err(|refusal| {
-            record.verdict("input_schema", Err(refusal));
-        })?;
+        let (tool, hash, arguments) =
+            self.large.sized(bytes, id, translate).await?.inspect_err(|refusal| {
+                record.verdict("input_schema", Err(refusal));
+            })?;
         let target = Target::Tool(tool.as_str());
         let (catalog, metrics) = (&self.catalog, &self.telemetry.metrics);
         let found = find::find(catalog, metrics, &*ruleset.policy, caller, target, None).await?;
-        if found.offered.definition().listing.stands_for().is_some() {
+        let definition = found.offered.definition();
+        let is_one_more = stands_for_another(definition);
+        if is_one_more && (!names_it || is_of_catalogue(definition)) {
             return Err(target.unknown().into());
         }
         record.found(&found.offered);
         record.arguments(hash);
-        Ok((found, arguments))
+        match is_one_more {
+            true => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await,
+            false => Ok((found, arguments)),
+        }
+    }
+}
+
+/// Whether another tool runs in the place of this one.
+pub(super) fn stands_for_another(definition: &Definition) -> bool {
+    definition.listing.stands_for().is_some() || is_tools_call(definition)
+}
+
+fn is_tools_call(definition: &Definition) -> bool {
+    is_of_catalogue(definition) && definition.name.as_str() == TOOLS_CALL
+}
+
+/// The tool that runs, and what it is sent.
+fn real(definition: &Definition, said: &Value) -> (String, Value) {
+    match definition.listing.stands_for() {
+        Some(real) => (real.tool.clone(), real.arguments(said)),
+        None => {
+            let name = said["name"].as_str().unwrap_or_default().to_owned();
+            (name, said.get("arguments").cloned().unwrap_or_else(|| Map::new().into()))
+        }
     }
 }

@@ -56,9 +56,10 @@ fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
         (Need::Process, WorkspaceAccess::ReadOnly) => Profile::shell(),
         (Need::Browser, _) => Profile::browser(),
         (Need::Process, WorkspaceAccess::None)
-        | (Need::Worker | Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State, _) => {
-            Profile::worker()
-        }
+        | (
+            Need::Worker | Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue,
+            _,
+        ) => Profile::worker(),
     };
     let mut limits = bounded(wanted.settings.limits, wanted.bounds);
     if let Some(time) = wanted.obligations.and_then(|obligations| obligations.timeout_max) {
