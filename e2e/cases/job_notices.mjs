@@ -51,7 +51,7 @@ writeFileSync(
     description: "A sample.",
     scopes: ["read_workspace"],
     effect: "writes",
-    command: ["sh", "-c", 'test "$1" = fail && exit 3; printf \'"said"\'', "sh", "{word}"],
+    command: ["sh", "-c", 'test "$1" = fail && exit 3; test "$1" = hang && sleep 600; printf \'"said"\'', "sh", "{word}"],
     inputs: { type: "object", properties: { word: { type: "string" } }, additionalProperties: false },
   }),
 );
@@ -133,5 +133,18 @@ await run({
     atEnd(() => runToEnd(["stop"], options));
     await expectExit(0, ["jobs", "wait", job.id], options);
     checkSame("what the program was told", 3, lines().length);
+  },
+  "what a command ends by itself is told before the command is done": async () => {
+    writeFileSync(path.join(workspace, "toolcrib.toml"), "");
+    written(`[jobs.notify]\ncommand = [${JSON.stringify(script)}]`);
+    const show = async () => JSON.parse((await expectExit(0, ["jobs", "show", job, "--json"], options)).stdout).state;
+    const job = await take("hang");
+    await eventually("it to run", async () => (await show()) === "running");
+    program.child.kill("SIGKILL");
+    await program.ended;
+    // Whoever looks first finds it so.
+    checkSame("its state", "interrupted", await show());
+    const last = JSON.parse(lines().at(-1));
+    checkSame("what is told last", [job, "interrupted"], [last.id, last.state]);
   },
 });

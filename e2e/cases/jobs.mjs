@@ -107,6 +107,12 @@ await run({
     for (let time = 0; time < 2; time += 1)
       checkSame("its state", "cancelled", (await json(0, "jobs", "cancel", job.id)).state);
     await eventually("its programs to end", () => sleeping().length === 0);
+    const noted = (await text(0, "audit", "tail", "--tool", "tasks_cancel", "--json")).trim().split("\n");
+    checkSame(
+      "who cancelled what, and whether it took",
+      ["result", "tool_error"].map((outcome) => [job.id, "local", "command_line", outcome]),
+      noted.map((line) => JSON.parse(line)).map(({ job, caller, via, outcome }) => [job, caller, via, outcome]),
+    );
     const waited = await runToEnd(["jobs", "wait", job.id], options);
     checkSame("the exit code", 1, waited.code);
   },

@@ -75,7 +75,7 @@ pub struct KeyReport {
 }
 
 impl AuditPart {
-    fn open(&self) -> AuditLog {
+    pub(crate) fn open(&self) -> AuditLog {
         AuditLog::with(&self.state, now_ms, self.config.clone(), self.redactor.clone())
     }
 }

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::Builder;
 
+use crate::audit_log::AuditPart;
 use crate::by::By;
 use crate::fault::Fault;
 use crate::operation::Operation;
@@ -18,17 +19,26 @@ use crate::operation::Operation;
 /// The longest wait of one operation, in milliseconds: whoever waits longer asks again.
 const WAIT_MS_MAX: u64 = 60 * 1000;
 
+/// How long an operation waits for those who are told of a job that it has ended itself.
+const TELL_MAX: Duration = Duration::from_secs(10);
+
 /// What operations on jobs work on.
 pub struct JobsPart {
     /// The jobs of the state folder.
     pub jobs: Arc<Jobs>,
+    /// Where it is noted who cancels one.
+    pub audit_log: AuditPart,
 }
 
 impl JobsPart {
     /// Waits for what takes a clock, on a thread that may.
     fn wait<T>(&self, work: impl Future<Output = Result<T, Refusal>>) -> Result<T, Fault> {
-        let runtime = Builder::new_current_thread().enable_time().build().map_err(Fault::because)?;
-        runtime.block_on(work).map_err(|refusal| fault(&refusal))
+        let runtime = Builder::new_current_thread().enable_all().build().map_err(Fault::because)?;
+        runtime.block_on(async {
+            let done = work.await;
+            self.jobs.tell_rest(TELL_MAX).await;
+            done.map_err(|refusal| fault(&refusal))
+        })
     }
 }
 
@@ -167,6 +177,28 @@ impl Operation for Answer {
     }
 }
 
+/// Ends a job; one that is over stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cancel {
+    /// The job.
+    pub id: String,
+}
+
+impl Operation for Cancel {
+    const NAME: &'static str = "jobs.cancel";
+    type Part = JobsPart;
+    type Output = Job;
+
+    fn perform(self, part: &JobsPart, by: &By) -> Result<Job, Fault> {
+        let audit_log = part.audit_log.open();
+        let job = part.wait(part.jobs.cancel(Whose::Anyone, &self.id, (by.caller(), &audit_log)))?;
+        let noted = audit_log.sign_end();
+        noted.map_err(|error| Fault::failed(format!("the job is {}, but {error}", job.state)))?;
+        Ok(job)
+    }
+}
+
 /// Operations on one job that give it as it is then.
 macro_rules! on_one {
     ($($(#[$doc:meta])* $name:ident = $word:literal: $does:ident;)*) => {$(
@@ -193,8 +225,6 @@ macro_rules! on_one {
 on_one! {
     /// A job as it is.
     Show = "jobs.show": get;
-    /// Ends a job; one that is over stays as it is.
-    Cancel = "jobs.cancel": cancel;
     /// Keeps a job that waits from beginning.
     Pause = "jobs.pause": pause;
     /// Has a job that was paused wait for its turn.

@@ -51,13 +51,14 @@ pub fn all(
     let settings = &loaded.settings;
     let (kept, uses) = config::kept(named, surroundings)?;
     let (keys, running) = (keys(settings), running(kept.state()));
+    let noted_in = |settings| AuditPart { redactor: redactor.clone(), ..audit_log(settings) };
     Ok(Admin {
         approvals: keys.approvals.clone(),
         artifacts: artifacts(settings),
         keys,
-        jobs: jobs(settings),
+        jobs: JobsPart { audit_log: noted_in(settings), ..jobs(settings) },
         secrets: secrets(&kept, &uses, running.clone()),
-        audit_log: AuditPart { redactor: redactor.clone(), ..audit_log(settings) },
+        audit_log: noted_in(settings),
         servers: servers(&loaded, running.clone()),
         folders: folders(&loaded, running.clone()),
         import: import_later(named, surroundings, settings),
@@ -84,7 +85,9 @@ pub fn keys(settings: &Settings) -> Keys {
 pub fn jobs(settings: &Settings) -> JobsPart {
     let approvals = Approvals::new(settings.kept.store().clone());
     let (store, sealed) = (SqliteJobs::at(&settings.state), Arc::new(settings.kept.sealed()));
-    JobsPart { jobs: Jobs::kept_in(Arc::new(store), approvals, sealed) }
+    let jobs = Jobs::kept_in(Arc::new(store), approvals, sealed);
+    jobs.govern(settings.jobs.clone());
+    JobsPart { jobs, audit_log: audit_log(settings) }
 }
 
 /// What operations on secrets work on.

@@ -1,6 +1,7 @@
 //! Jobs: calls that outlive their request. A call is kept as a value, judged when it is taken and again when it starts, and
 //! run by [`crate::Gate::call`] like any other, so that rules, approvals and the audit log are the ordinary ones.
 
+mod cancel;
 mod change;
 mod config;
 mod control;

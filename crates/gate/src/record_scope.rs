@@ -37,6 +37,22 @@ const ASK: &str = "ask";
 /// Where figures count a refusal by no check.
 const NO_CHECK: &str = "none";
 
+/// Who comes, and when.
+pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
+    // The local user is always the same.
+    let granted = caller.kind() != CallerKind::LocalUser;
+    Opening {
+        call_id: id.shared(),
+        opened_at_ms: now_ms(),
+        caller: caller.id().clone(),
+        caller_kind: Cow::Borrowed(caller.kind().as_str()),
+        caller_roles: granted.then(|| caller.roles().words()),
+        caller_scopes: granted.then(|| caller.scopes().to_string().into()),
+        via: Cow::Borrowed(caller.via().as_str()),
+        ..Opening::default()
+    }
+}
+
 /// An open record.
 pub(crate) struct RecordScope<'b> {
     audit_log: &'b AuditLog,
@@ -80,22 +96,13 @@ impl<'b> RecordScope<'b> {
         audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
         let parent = call.meta.as_deref().and_then(call_span::trace_parent);
         let span = CallSpan::open(telemetry, parent);
-        // The local user is always the same.
-        let granted = caller.kind() != CallerKind::LocalUser;
         let opening = Opening {
-            call_id: id.shared(),
-            opened_at_ms: now_ms(),
-            caller: caller.id().clone(),
-            caller_kind: Cow::Borrowed(caller.kind().as_str()),
-            caller_roles: granted.then(|| caller.roles().words()),
-            caller_scopes: granted.then(|| caller.scopes().to_string().into()),
-            via: Cow::Borrowed(caller.via().as_str()),
             tool: kept_of(call.target.recorded(), redactor),
             request_id: call.request_id.as_deref().map(|id| kept_of(&redactor.text(id), redactor)),
             claims: call.claims.as_deref().map(|claims| kept_of(&redactor.text(claims), redactor)),
             arguments_bytes: call.arguments.as_ref().map_or(0, Bytes::len) as u64,
             trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
-            ..Opening::default()
+            ..opening(id, caller)
         };
         Ok(RecordScope {
             audit_log,

@@ -244,6 +244,11 @@ fn kept(state: &Path, store: Arc<SqliteStore>) -> Artifacts {
     artifacts
 }
 
+fn audit_log(state: &Path) -> AuditPart {
+    let (config, redactor) = (audit::Config::default(), Redactor::new(&redact::Config::default()));
+    AuditPart { state: state.to_owned(), config, redactor }
+}
+
 /// An administration on a state of its own, with a key `ci` and a secret `TOKEN`.
 pub(crate) struct Sample {
     pub(crate) admin: Admin,
@@ -259,7 +264,10 @@ pub(crate) fn sample() -> Sample {
         approvals: approvals.clone(),
         artifacts: ArtifactPart { artifacts: Arc::new(kept(state.path(), store.clone())) },
         keys: Keys { store: store.clone(), approvals: approvals.clone() },
-        jobs: JobsPart { jobs: Jobs::new(Arc::new(SqliteJobs::at(state.path())), approvals.clone()) },
+        jobs: JobsPart {
+            jobs: Jobs::new(Arc::new(SqliteJobs::at(state.path())), approvals.clone()),
+            audit_log: audit_log(state.path()),
+        },
         secrets: SecretPart {
             sealed: Secrets::sealed_by(store.clone(), state.path(), KeySource::State),
             source: KeySource::State,
@@ -267,11 +275,7 @@ pub(crate) fn sample() -> Sample {
             running: Arc::new(Others),
             now_ms: || 1_700_000_000_000,
         },
-        audit_log: AuditPart {
-            state: state.path().to_owned(),
-            config: audit::Config::default(),
-            redactor: Redactor::new(&redact::Config::default()),
-        },
+        audit_log: audit_log(state.path()),
         servers: ServersPart {
             servers: vec![server("git"), server("new")],
             held: vec![held()],

@@ -7,7 +7,8 @@ use tool_api::{Definition, JOB_RESULT, JOB_WAIT, Origin};
 
 use super::Gate;
 use crate::admitted::Identity;
-use crate::jobs::OfCaller;
+use crate::failure::Refusal;
+use crate::jobs::{Job, OfCaller, Whose};
 
 impl Gate {
     /// The jobs of the caller, for the tools that wait for them.
@@ -16,6 +17,15 @@ impl Gate {
         let waits = matches!(definition.name.as_str(), JOB_WAIT | JOB_RESULT);
         let jobs = self.jobs().filter(|_| waits && definition.origin == Origin::BuiltIn)?;
         Some(Arc::new(OfCaller { jobs: jobs.clone(), caller: identity.caller.clone() }))
+    }
+
+    /// Cancels a job for `by`, as [`Jobs::cancel`] does.
+    ///
+    /// # Errors
+    /// As there; or there are no jobs here.
+    pub async fn cancel_job(&self, by: &Caller, whose: Whose<'_>, id: &str) -> Result<Job, Refusal> {
+        let jobs = self.jobs().ok_or(Refusal::UnknownJob)?;
+        jobs.cancel(whose, id, (by, &self.audit_log)).await
     }
 
     /// Whether a call of this tool may be a job here.

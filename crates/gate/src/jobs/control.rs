@@ -1,4 +1,4 @@
-//! What is done with jobs from outside: cancelled, paused, resumed, answered, made anew, forgotten.
+//! What is done with jobs from outside: paused, resumed, answered, made anew, forgotten. Cancelling is in `cancel`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tool_api::{CallId, Payload};
 use super::finish::interrupted;
 use super::kept_call::KeptCall;
 use super::kept_result::{KeptResult, StoredFailure};
-use super::live::{End, With};
+use super::live::With;
 use super::look::unavailable;
 use super::of_process::{Jobs, Whose};
 use super::serving::Serving;
@@ -24,7 +24,7 @@ use crate::failure::{Failure, Internal, Refusal};
 use crate::schema::{VIOLATIONS_MAX, Violation};
 
 /// How long a cancel or a pause waits for what another process, or the tool, is to do.
-const OTHER_WAIT: Duration = Duration::from_secs(2);
+pub(super) const OTHER_WAIT: Duration = Duration::from_secs(2);
 
 /// How often it is looked whether it has.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -50,36 +50,6 @@ fn not_asked(job: &Job) -> Refusal {
 }
 
 impl Jobs {
-    /// Cancels a job, and gives it as it is then: one that runs ends soon, with the programs of its tool. One that is over
-    /// stays as it is.
-    ///
-    /// # Errors
-    /// As [`Jobs::get`].
-    pub async fn cancel<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Job, Refusal> {
-        let whose = whose.into();
-        let (mut job, _) = self.found(whose, id).await?;
-        if job.state.is_final() {
-            return Ok(job);
-        }
-        let id = job.id.clone();
-        if job.state == State::Running {
-            match self.live(&id) {
-                Some(live) => live.end(End::Cancelled),
-                None => drop(self.store().wish(id.as_str(), Some(CANCEL)).await.map_err(unavailable)?),
-            }
-        } else if !self.change_waiting(whose, &id, State::Cancelled).await? {
-            self.store().wish(id.as_str(), Some(CANCEL)).await.map_err(unavailable)?;
-        }
-        let until = Instant::now() + OTHER_WAIT;
-        while !job.state.is_final() && Instant::now() < until {
-            job = self.wait(whose, id.as_str(), until.duration_since(Instant::now())).await?;
-            if job.state == State::InputRequired {
-                break;
-            }
-        }
-        Ok(job)
-    }
-
     /// Keeps a job that waits from beginning until it is resumed.
     ///
     /// # Errors

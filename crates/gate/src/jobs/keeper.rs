@@ -24,11 +24,28 @@ const SELDOM: u32 = 20;
 /// How often, in looks, what is over is forgotten: every minute.
 const RARELY: u32 = 240;
 
+/// How often it is asked whether there are jobs by now where none was ever made. One question to the system.
+const FIRST_EVERY: Duration = Duration::from_secs(5);
+
 async fn keep(jobs: Weak<Jobs>) {
     for nth in 0_u32.. {
         sleep(LOOK_EVERY).await;
         let Some(jobs) = jobs.upgrade() else { return };
         jobs.look_after(nth).await;
+    }
+}
+
+/// Waits for the first job, and looks after all then.
+async fn await_first(jobs: Weak<Jobs>) {
+    loop {
+        sleep(FIRST_EVERY).await;
+        let Some(jobs) = jobs.upgrade() else { return };
+        if jobs.inner().is_kept {
+            return;
+        }
+        if jobs.store().may_have_jobs() {
+            return jobs.look().await;
+        }
     }
 }
 
@@ -38,8 +55,17 @@ impl Jobs {
         let Some(workspace) = gate.workspace() else { return };
         let serving: Arc<dyn Serving> = gate.clone();
         self.inner().gates.insert(workspace.clone(), Arc::downgrade(&serving));
+        self.look_soon_or_once_there_are_some();
+    }
+
+    /// Looks for jobs now; where none was ever made, once one is, by whichever process. Until then nothing is opened.
+    fn look_soon_or_once_there_are_some(self: &Arc<Self>) {
         if self.store().may_have_jobs() {
-            self.look_soon();
+            return self.look_soon();
+        }
+        let was_awaited = std::mem::replace(&mut self.inner().is_awaited, true);
+        if !was_awaited {
+            self.spawn(await_first(Arc::downgrade(self)));
         }
     }
 

@@ -15,7 +15,6 @@ use sandbox::{Client, ask_program};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 use tokio::time::{sleep, timeout};
 
@@ -23,7 +22,7 @@ use tokio::time::{sleep, timeout};
 const PROGRAM_MAX: Duration = Duration::from_secs(10);
 
 /// How long an answer of the webhook may take.
-const ANSWER_MAX: Duration = Duration::from_secs(10);
+pub(super) const ANSWER_MAX: Duration = Duration::from_secs(10);
 
 /// How long is waited before each further attempt to reach the webhook.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(5)];
@@ -82,7 +81,8 @@ impl Notify {
         problems
     }
 
-    async fn tell(&self, client: &Client, job: &Job) {
+    /// Tells of the end of a job; what could not be told is in the log.
+    pub(super) async fn tell(&self, client: &Client, job: &Job) {
         let told = told(job);
         let program = async {
             if let Err(why) = self.run(told.clone()).await {
@@ -154,7 +154,7 @@ fn may_pass(status: StatusCode) -> bool {
 }
 
 /// The address, and the rule for its host; nothing if it is none that can be asked.
-fn address(text: &str) -> Option<(Uri, HostRules)> {
+pub(super) fn address(text: &str) -> Option<(Uri, HostRules)> {
     let uri: Uri = text.parse().ok()?;
     let usual = match uri.scheme_str()? {
         "http" => 80,
@@ -175,20 +175,6 @@ fn told(job: &Job) -> String {
         "started_at_ms": started_at_ms, "ended_at_ms": ended_at_ms,
     })
     .to_string()
-}
-
-/// A job that has ended, and who is told.
-pub(super) struct Ended {
-    pub(super) notify: Notify,
-    pub(super) job: Job,
-}
-
-/// Tells of one after the other.
-pub(super) async fn tell_all(mut ended: mpsc::Receiver<Ended>) {
-    let client = Client::new();
-    while let Some(Ended { notify, job }) = ended.recv().await {
-        notify.tell(&client, &job).await;
-    }
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@ use ::jobs::{Job, JobId, Queue, State};
 use arc_swap::ArcSwap;
 use policy::Caller;
 use store::{JobStore, Secrets, StoreError};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell, mpsc};
+use tokio::sync::{Mutex as AsyncMutex, OnceCell};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Hold;
 
 use super::config::Config;
+use super::ended::Notices;
 use super::ends::Ends;
 use super::live::{End, Live};
-use super::notify::Ended;
 use super::serving::Serving;
 use super::vault::{JobKey, Vault};
 use super::watch::Watches;
@@ -25,6 +25,9 @@ use crate::clock::{Clock, now_ms};
 
 /// How long the calls of jobs may take to end once the process does.
 const END_MAX: Duration = Duration::from_secs(2);
+
+/// How much longer the process waits then for those who are told of ends.
+const TELL_MAX: Duration = Duration::from_secs(2);
 
 /// The jobs of one state folder. Touches no disk and starts nothing until a job is made, or one was before.
 pub struct Jobs {
@@ -39,6 +42,8 @@ pub struct Jobs {
     pub(super) turn: AsyncMutex<()>,
     /// Those that have ended here.
     pub(super) ends: Ends,
+    /// Of whose end somebody is to be told.
+    pub(super) notices: Arc<Notices>,
     pub(super) watches: Watches,
 }
 
@@ -50,10 +55,10 @@ pub(super) struct Inner {
     pub(super) gates: BTreeMap<Arc<str>, Weak<dyn Serving>>,
     /// What tools keep for the next round of a call whose caller is asked.
     pub(super) holds: HashMap<JobId, Hold>,
-    /// Where ends are told, once one was to be.
-    pub(super) ended: Option<mpsc::Sender<Ended>>,
     pub(super) tasks: JoinSet<()>,
     pub(super) is_kept: bool,
+    /// The first job is waited for.
+    pub(super) is_awaited: bool,
     pub(super) is_ending: bool,
 }
 
@@ -132,6 +137,7 @@ impl Jobs {
             inner: Mutex::default(),
             turn: AsyncMutex::new(()),
             ends: Ends::default(),
+            notices: Arc::default(),
             watches: Watches::default(),
         })
     }
@@ -174,6 +180,7 @@ impl Jobs {
         })
         .await;
         tasks.shutdown().await;
+        self.tell_rest(TELL_MAX).await;
     }
 
     pub(super) fn store(&self) -> &dyn JobStore {

@@ -18,7 +18,7 @@ async fn a_job_is_cancelled_once_and_stays_so() {
     let waits = process.submit(&local(), "work", "says").await.unwrap();
     for job in [&waits, &first] {
         for _ in 0..2 {
-            let cancelled = process.jobs.cancel(&local(), job.id.as_str()).await.unwrap();
+            let cancelled = process.cancel(&local(), job.id.as_str()).await.unwrap();
             assert_eq!(cancelled.state, State::Cancelled);
         }
         assert_eq!(process.over(job).await.1, "cancelled");
@@ -26,8 +26,33 @@ async fn a_job_is_cancelled_once_and_stays_so() {
     assert_eq!(process.events(&waits).await, ["finished cancelled"]);
     let done = process.submit(&local(), "work", "says").await.unwrap();
     assert_eq!(process.over(&done).await.0.state, State::Succeeded);
-    let after = process.jobs.cancel(&local(), done.id.as_str()).await.unwrap();
+    let after = process.cancel(&local(), done.id.as_str()).await.unwrap();
     assert_eq!(after.state, State::Succeeded, "what is over stays as it is");
+}
+
+#[tokio::test]
+async fn each_cancel_leaves_a_record_that_says_whether_it_took() {
+    let scene = Scene::new();
+    let (process, first) = full(&scene).await;
+    let waits = process.submit(&local(), "work", "says").await.unwrap();
+    let (id, stranger) = (waits.id.as_str(), holder("key:b", "k"));
+    process.cancel(&local(), id).await.unwrap();
+    // A command, of a job that this process runs.
+    let command = scene.idle();
+    command.cancel(Whose::Anyone, first.id.as_str()).await.unwrap();
+    process.cancel(&local(), id).await.unwrap();
+    process.cancel(&stranger, id).await.unwrap_err();
+    scene.records(&command);
+    let records = scene.records(&process);
+    let cancels = records.iter().filter(|record| record["tool"] == "tasks_cancel");
+    let told: Vec<_> = cancels
+        .map(|record| ["job", "caller", "via", "outcome", "code"].map(|key| record[key].as_str()))
+        .collect();
+    let [local, stdio] = [Some("local"), Some("stdio")];
+    assert_eq!(told[0], [Some(id), local, stdio, Some("result"), None]);
+    assert_eq!(told[1], [Some(first.id.as_str()), local, stdio, Some("result"), None]);
+    assert_eq!(told[2], [Some(id), local, stdio, Some("tool_error"), Some("job_state")]);
+    assert_eq!(told.len(), 3, "one that is not theirs is none to them");
 }
 
 #[tokio::test]
@@ -41,7 +66,7 @@ async fn a_job_that_waits_is_paused_and_resumed_and_one_that_runs_is_not() {
         assert_eq!(process.jobs.pause(&local(), id).await.unwrap().state, State::Paused);
     }
     assert_eq!(process.jobs.pause(&local(), first.id.as_str()).await.unwrap_err().code(), "job_state");
-    process.jobs.cancel(&local(), first.id.as_str()).await.unwrap();
+    process.cancel(&local(), first.id.as_str()).await.unwrap();
     let next = process.submit(&local(), "work", "says").await.unwrap();
     assert_eq!(process.over(&next).await.0.state, State::Succeeded);
     assert_eq!(process.jobs.get(&local(), id).await.unwrap().state, State::Paused);
@@ -57,7 +82,7 @@ async fn a_job_runs_again_as_a_new_one_and_is_forgotten_when_it_is_over() {
     let again = process.jobs.again(&process.gate, &local(), id).await;
     assert_eq!(again.unwrap_err().code(), "job_state");
     assert_eq!(process.jobs.purge(&local(), id).await.unwrap_err().code(), "job_state");
-    process.jobs.cancel(&local(), id).await.unwrap();
+    process.cancel(&local(), id).await.unwrap();
     let again = process.jobs.again(&process.gate, &local(), id).await.unwrap();
     assert_ne!(again.id, first.id);
     process.until(&again, State::Running).await;
@@ -75,7 +100,7 @@ async fn another_process_has_a_job_cancelled_or_paused() {
     let paused = command.jobs.pause(Whose::Anyone, paused.id.as_str()).await.unwrap();
     assert_eq!(paused.state, State::Paused);
     for job in [&waits, &first] {
-        let cancelled = command.jobs.cancel(Whose::Anyone, job.id.as_str()).await.unwrap();
+        let cancelled = command.cancel(Whose::Anyone, job.id.as_str()).await.unwrap();
         assert_eq!(cancelled.state, State::Cancelled);
     }
     assert_eq!(process.jobs.under_way(), 0);
@@ -111,7 +136,7 @@ async fn a_job_that_runs_is_its_callers_alone() {
     let jobs = &process.jobs;
     for refused in [
         jobs.get(&stranger, id).await.map(drop),
-        jobs.cancel(&stranger, id).await.map(drop),
+        process.cancel(&stranger, id).await.map(drop),
         jobs.events(&stranger, id, 0, Duration::ZERO).await.map(drop),
         jobs.result(&stranger, id).await.map(drop),
     ] {

@@ -17,7 +17,7 @@ async fn a_job_is_kept_runs_and_gives_its_result_to_its_caller_alone() {
     // A later key of the same name is another caller, and another's job is as unknown as none.
     let unknown = process.jobs.get(&caller, &"0".repeat(32)).await.unwrap_err();
     assert_eq!(process.jobs.get(&other, id).await.unwrap_err(), unknown);
-    assert_eq!(process.jobs.cancel(&other, id).await.unwrap_err(), unknown);
+    assert_eq!(process.cancel(&other, id).await.unwrap_err(), unknown);
     assert_eq!(process.jobs.result(&other, id).await.unwrap_err(), unknown);
     let events = process.jobs.events(&other, id, 0, Duration::ZERO).await;
     assert_eq!(events.unwrap_err(), unknown);
@@ -47,7 +47,7 @@ async fn what_is_refused_is_no_job() {
     process.jobs.govern(Config { per_caller: 1, ..Config::default() });
     let job = process.submit(&local(), "work", "waits").await.unwrap();
     assert_eq!(code(process.submit(&local(), "work", "says").await), "too_many_jobs");
-    process.jobs.cancel(&local(), job.id.as_str()).await.unwrap();
+    process.cancel(&local(), job.id.as_str()).await.unwrap();
     process.submit(&local(), "work", "says").await.unwrap();
 }
 
@@ -132,7 +132,7 @@ async fn progress_and_output_become_events_that_can_be_waited_for() {
     assert_eq!(told.progress.unwrap().total, Some(2.0));
     let (caller, id) = (local(), job.id.as_str());
     let waiting = process.jobs.events(&caller, id, after, SOON);
-    let (page, cancelled) = tokio::join!(waiting, process.jobs.cancel(&caller, id));
+    let (page, cancelled) = tokio::join!(waiting, process.cancel(&caller, id));
     assert_eq!(cancelled.unwrap().state, State::Cancelled);
     assert!(page.unwrap().is_last);
     let events = process.events(&job).await;

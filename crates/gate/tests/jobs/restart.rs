@@ -53,7 +53,7 @@ fn a_restart_resumes_what_may_be_done_twice_and_says_so_of_the_rest() {
         assert_eq!(process.over(&jobs[2]).await.0.state, State::Succeeded);
         assert!(scene.ran() > before);
         assert_eq!(
-            process.jobs.cancel(Whose::Anyone, jobs[0].id.as_str()).await.unwrap().state,
+            process.cancel(Whose::Anyone, jobs[0].id.as_str()).await.unwrap().state,
             State::Interrupted
         );
     });
@@ -76,7 +76,7 @@ fn what_may_be_done_twice_begins_anew() {
             }
         };
         tokio::time::timeout(SOON, until).await.unwrap();
-        process.jobs.cancel(Whose::Anyone, job.id.as_str()).await.unwrap();
+        process.cancel(Whose::Anyone, job.id.as_str()).await.unwrap();
         let events = process.events(&job).await;
         assert_eq!(events.last().unwrap(), "finished cancelled");
         assert!(events.contains(&"started 2".to_owned()), "{events:?}");
@@ -120,6 +120,21 @@ fn a_command_leaves_a_job_to_whoever_serves_the_workspace() {
         let process = scene.process();
         assert_eq!(process.over(&job).await.0.state, State::Succeeded);
     });
+}
+
+#[tokio::test]
+async fn a_process_that_was_there_before_the_first_job_runs_what_others_leave() {
+    let scene = Scene::new();
+    let process = scene.process();
+    // It begins to wait.
+    tokio::task::yield_now().await;
+    let job = scene.idle().submit(&local(), "work", "says").await.unwrap();
+    assert_eq!(process.jobs.under_way(), 0);
+    // The next time that it asks comes at once.
+    tokio::time::pause();
+    tokio::time::advance(Duration::from_secs(5)).await;
+    tokio::time::resume();
+    assert_eq!(process.over(&job).await.0.state, State::Succeeded);
 }
 
 #[test]

@@ -184,6 +184,14 @@ impl Process {
         self.jobs.submit(&self.gate, caller, Call::tool(tool, Some(arguments.into())), wants).await
     }
 
+    pub(crate) async fn cancel<'a>(
+        &self,
+        whose: impl Into<Whose<'a>>,
+        id: &str,
+    ) -> Result<Job, gate::Refusal> {
+        self.jobs.cancel(whose, id, (&local(), &self.audit_log)).await
+    }
+
     /// Waits until a job is in this state.
     pub(crate) async fn until(&self, job: &Job, state: State) -> Job {
         let looking = async {

@@ -128,7 +128,7 @@ async fn a_call_that_takes_too_long_goes_on_as_a_job() {
         panic!("it waits")
     };
     assert_eq!(job.state, State::Running);
-    assert_eq!(jobs.cancel(&caller, job.id.as_str()).await.unwrap().state, State::Cancelled);
+    assert_eq!(process.cancel(&caller, job.id.as_str()).await.unwrap().state, State::Cancelled);
     let events = process.events(&job).await;
     assert_eq!(
         (events.first().unwrap().as_str(), events.last().unwrap().as_str()),

@@ -140,7 +140,8 @@ impl AboutJob {
             let why = format!("Invalid params: the task is over already: it is {}", before.state);
             return Err(WireError::new(Code::InvalidParams, why));
         }
-        let job = self.jobs.cancel(caller, &self.job).await.map_err(|refusal| self.refused(refusal))?;
+        let cancelled = self.server.gate.cancel_job(caller, caller.into(), &self.job).await;
+        let job = cancelled.map_err(|refusal| self.refused(refusal))?;
         self.server.partial.forget(&job.id);
         if is_modern { Ok("{}".to_owned()) } else { self.seen(&job).await }
     }
