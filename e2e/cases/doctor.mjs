@@ -1,6 +1,7 @@
-// `toolcrib doctor`: whether the sandbox is there and holds, found out by trying.
+// `toolcrib doctor`: whether the sandbox is there and holds, found out by trying; and how jobs stand.
 
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { freePort } from "../support/http_servers.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
 
 const config = configure();
@@ -20,6 +21,7 @@ const parts = {
     checkSame("those that were not held", [], told.attempts.escaped);
     check(told.start.confined_us > told.start.bare_us, "a start costs something", told.start);
     check(told.start.pooled_us > 0, "a start from the pool", told.start);
+    checkSame("jobs", [{}, []], [told.jobs.states, told.jobs.faults]);
     check(told.programs.git !== undefined && told.kernel !== "", "what the machine offers", told);
   },
 
@@ -33,7 +35,16 @@ const parts = {
       "ms from the pool",
       "kernel",
       "no test is remembered",
+      "jobs        none is kept",
     );
+  },
+
+  "whoever cannot be told of the end of jobs is named, and why": async () => {
+    const webhook = `http://127.0.0.1:${await freePort()}/hook?token=t0ken`;
+    const more = `[jobs.notify]\ncommand = ["no-such-program"]\nwebhook = "${webhook}"\n`;
+    const { stdout } = await expectExit(1, ["doctor", "--config", configure({ more }).file]);
+    checkHolds("the page", stdout, "there is no program `no-such-program`", "127.0.0.1 cannot be reached", "all held");
+    check(!stdout.includes("t0ken"), "no secret", stdout);
   },
 };
 

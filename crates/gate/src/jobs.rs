@@ -16,6 +16,7 @@ mod kept_result;
 mod live;
 mod look;
 mod notify;
+mod notify_check;
 mod of_process;
 mod recorder;
 mod run;

@@ -35,6 +35,6 @@ pub use net::{
 pub use notification::notify;
 pub use process::{
     END_TIMEOUT, Exit, InheritedNames, Lasting, Launcher, Program, ProgramOutput, StartError, Tree, TreeIo,
-    Variables, ask_program, start_lasting,
+    Variables, ask_program, may_be_asked, start_lasting,
 };
 pub use words::is_hidden;

@@ -25,7 +25,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 
 use crate::guard;
-pub use ask_program::{ProgramOutput, ask_program};
+pub use ask_program::{ProgramOutput, ask_program, may_be_asked};
 pub use detached::{Lasting, start_lasting};
 pub(crate) use detached::{find_in, start_detached, variable};
 pub use environment::{InheritedNames, Variables};

@@ -94,7 +94,8 @@ pub(crate) enum Command {
     Service(Service),
     /// Check that every listed tool can be called and is the one that was released.
     Selftest,
-    /// Try the sandbox for programs: is every layer of it there, and does it hold? Makes some sixty attempts to escape.
+    /// Try the sandbox for programs: is every layer of it there, and does it hold? Makes some sixty attempts to escape. Says how
+    /// many jobs there are, and what keeps `jobs.notify` from telling of them.
     Doctor,
     /// Run programs confined.
     #[command(subcommand)]

@@ -1,6 +1,10 @@
 //! `JobFigures`: how many jobs this process holds, and how many have ended in it. Counted in memory: nothing is opened for it.
 
+use std::collections::BTreeMap;
+
+use super::look::unavailable;
 use super::of_process::Jobs;
+use crate::failure::Refusal;
 
 /// The jobs of one process at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,6 +20,15 @@ pub struct JobFigures {
 }
 
 impl Jobs {
+    /// How many jobs are kept in each state, whoever runs them. Nothing is opened where none was ever made.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub async fn kept(&self) -> Result<BTreeMap<String, u64>, Refusal> {
+        let tally = self.store().tally().await.map_err(unavailable)?;
+        Ok(tally.into_iter().filter(|(_, count)| *count > 0).collect())
+    }
+
     /// How many jobs there are.
     pub fn figures(&self) -> JobFigures {
         let inner = self.inner();

@@ -59,6 +59,11 @@ pub fn ask_program(command: &str, args: &[&str], input: &str, limit: Duration) -
     }
 }
 
+/// Whether [`ask_program`] would find a program that may be run. Blocks on the disk.
+pub fn may_be_asked(command: &str) -> bool {
+    find_in(variable("PATH"), command).is_some()
+}
+
 fn output_of(mut child: Child, input: &str) -> io::Result<ProgramOutput> {
     // One that does not want to know reads nothing.
     let _ = child.stdin.take().map(|mut stdin| stdin.write_all(input.as_bytes()));

@@ -1,4 +1,6 @@
-//! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions.
+//! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions. And how jobs stand.
+
+mod jobs_report;
 
 use std::time::{Duration, Instant};
 
@@ -11,6 +13,7 @@ use sandbox::confine::{
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
 
+use self::jobs_report::JobsReport;
 use super::load::load_resting;
 use crate::cli::Cli;
 
@@ -19,7 +22,10 @@ pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
     super::start::begin_resting(&loaded)?;
     let (waived, store) = (&loaded.settings.sandbox.waived, loaded.settings.kept.store());
     let remembered = store::wait(recall(&**store)).map_err(Trouble::because)?;
-    let report = runtime::run(Report::new(waived, remembered))??;
+    let report = runtime::run(async {
+        let jobs = JobsReport::new(&loaded.settings).await;
+        Report::new(waived, remembered, jobs).await
+    })??;
     let is_good = report.is_good();
     if cli.json {
         print::json(&report.to_json())?;
@@ -37,6 +43,7 @@ struct Report {
     tried: Option<Tried>,
     /// The last test that was made because a program was confined, and whether another one is due.
     remembered: Option<(Remembered, bool)>,
+    jobs: JobsReport,
 }
 
 struct Tried {
@@ -63,7 +70,11 @@ enum State {
 }
 
 impl Report {
-    async fn new(waived: &[Layer], remembered: Option<Remembered>) -> Result<Report, Trouble> {
+    async fn new(
+        waived: &[Layer],
+        remembered: Option<Remembered>,
+        jobs: JobsReport,
+    ) -> Result<Report, Trouble> {
         let confiner = Confiner::new(confinement(SPAWNER)?).without_pool();
         let probe = confinement(PROBE)?;
         let machine = Machine::here();
@@ -116,7 +127,7 @@ impl Report {
             let is_due = here.as_ref() != Some(&test.at);
             (test, is_due)
         });
-        Ok(Report { layers: layers.collect(), machine, tried, remembered })
+        Ok(Report { layers: layers.collect(), machine, tried, remembered, jobs })
     }
 
     fn escaped(&self) -> Vec<&'static str> {
@@ -131,6 +142,10 @@ impl Report {
     }
 
     fn is_good(&self) -> bool {
+        self.is_confining() && self.jobs.is_good()
+    }
+
+    fn is_confining(&self) -> bool {
         self.tried.is_some()
             && self.escaped().is_empty()
             && self.layers.iter().all(|(_, state, _)| *state != State::Missing)
@@ -155,6 +170,7 @@ impl Report {
             "layers": layers.collect::<Vec<_>>(),
             "name_servers": self.machine.name_servers,
             "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
+            "jobs": self.jobs.to_json(),
         });
         if let Some((launcher, which)) = self.launcher() {
             told["launcher"] = json!(launcher);
@@ -176,7 +192,7 @@ impl Report {
         if let Some((test, is_due)) = &self.remembered {
             told["remembered"] = json!({ "at_ms": test.made_at_ms, "escaped": test.escaped, "due": is_due });
         }
-        if !self.is_good() {
+        if !self.is_confining() {
             told["advice"] = json!(self.machine.advice);
         }
         told
@@ -203,6 +219,7 @@ impl Report {
             let place = path.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
             lines.push(format!("{name:<11} {place}"));
         }
+        lines.extend(self.jobs.lines());
         lines.push(String::new());
         for (layer, state, why) in &self.layers {
             lines.push(format!("{:<20} {}", layer.name(), state.name()));
@@ -233,7 +250,7 @@ impl Report {
             }
         });
         lines.push(self.remembered_line());
-        if !self.is_good() {
+        if !self.is_confining() {
             lines.extend(advice.iter().map(|advice| (*advice).to_owned()));
         }
         lines.join("\n")
