@@ -1,31 +1,18 @@
-//! What came of a call, as bytes that outlive the process. What is private to operators, and how programs ran, is let go.
+//! What came of a call, as bytes that outlive the process, for whoever sends the same request again. Jobs keep less of a failure
+//! ([`crate::jobs::StoredFailure`]): they are asked for it under any revision, and by people.
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tool_api::{Outcome, Payload, Protocol, ToolError};
+use tool_api::{Outcome, Payload, ToolError};
 
 use crate::failure::{Failure, Refusal, Ruling};
-use crate::kept_block::KeptBlock;
+use crate::kept_outcome::{KeptOutcome, KeptProtocol};
 
 #[derive(Serialize, Deserialize)]
 enum Kept {
-    Ours {
-        blocks: Vec<KeptBlock>,
-        structured: Option<String>,
-        is_error: bool,
-    },
-    Relayed {
-        result: String,
-        structured: Option<String>,
-        is_error: bool,
-    },
-    Task {
-        result: String,
-        id: Arc<str>,
-    },
+    Outcome(KeptOutcome),
     Tool {
         code: String,
         message: String,
@@ -39,13 +26,6 @@ enum Kept {
         rule: Arc<str>,
         why: Arc<str>,
     },
-}
-
-#[derive(Serialize, Deserialize)]
-struct KeptProtocol {
-    code: i64,
-    message: String,
-    data: Option<String>,
 }
 
 /// Writes what came of a call; nothing if that is longer than `bytes_max`, or is none of what is kept.
@@ -65,33 +45,14 @@ pub(crate) fn read(text: &[u8]) -> Option<Result<Outcome, Failure>> {
 
 impl Kept {
     fn of(result: &Result<Outcome, Failure>) -> Option<Kept> {
-        let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).ok();
-        let whole =
-            |bytes: &Option<Bytes>| bytes.as_ref().map(text).map_or(Some(None), |text| text.map(Some));
         Some(match result {
-            Ok(Outcome { payload, is_error, .. }) => match payload {
-                Payload::Ours { blocks, structured } => Kept::Ours {
-                    blocks: blocks.iter().map(KeptBlock::of).collect(),
-                    structured: whole(structured)?,
-                    is_error: *is_error,
-                },
-                Payload::Relayed { result, structured } => Kept::Relayed {
-                    result: text(result)?,
-                    structured: whole(structured)?,
-                    is_error: *is_error,
-                },
-                Payload::Task { result, id } => Kept::Task { result: text(result)?, id: id.clone() },
-                Payload::InputRequired { .. } => return None,
-            },
+            Ok(Outcome { payload: Payload::InputRequired { .. }, .. }) => return None,
+            Ok(outcome) => Kept::Outcome(KeptOutcome::of(outcome)),
             Err(Failure::Tool(error)) => Kept::Tool {
                 code: error.code().to_string(),
                 message: error.to_string(),
                 details: error.details().cloned(),
-                protocol: error.protocol().map(|protocol| KeptProtocol {
-                    code: protocol.code,
-                    message: protocol.message.clone(),
-                    data: protocol.data.clone(),
-                }),
+                protocol: error.protocol().map(KeptProtocol::from),
                 tells: error.is_protocol_told(),
             },
             Err(Failure::Refused(Refusal::RuleBlocked(Ruling { tool, rule, why }))) => {
@@ -102,24 +63,15 @@ impl Kept {
     }
 
     fn result(self) -> Option<Result<Outcome, Failure>> {
-        let outcome = |payload, is_error| Ok(Outcome { is_error, ..Outcome::of(payload) });
         Some(match self {
-            Kept::Ours { blocks, structured, is_error } => {
-                let blocks = blocks.into_iter().map(KeptBlock::opened).collect::<Option<_>>()?;
-                outcome(Payload::Ours { blocks, structured: structured.map(Bytes::from) }, is_error)
-            }
-            Kept::Relayed { result, structured, is_error } => {
-                let (result, structured) = (result.into(), structured.map(Bytes::from));
-                outcome(Payload::Relayed { result, structured }, is_error)
-            }
-            Kept::Task { result, id } => outcome(Payload::Task { result: result.into(), id }, false),
+            Kept::Outcome(outcome) => Ok(outcome.opened()?),
             Kept::Tool { code, message, details, protocol, tells } => {
                 let mut error = ToolError::new(code, message);
                 if let Some(details) = details {
                     error = error.with_details(details);
                 }
-                if let Some(KeptProtocol { code, message, data }) = protocol {
-                    error = error.with_protocol(Protocol { code, message, data });
+                if let Some(protocol) = protocol {
+                    error = error.with_protocol(protocol.into());
                 }
                 Err(if tells { error.telling_protocol() } else { error }.into())
             }
@@ -130,8 +82,9 @@ impl Kept {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use serde_json::json;
-    use tool_api::Block;
+    use tool_api::{Block, Protocol};
 
     use super::*;
 

@@ -7,10 +7,11 @@ use store::{Hold, StoreError};
 use tokio::time::sleep;
 use tool_api::{Outcome, Payload};
 
-use super::kept_result::{KeptOutcome, KeptResult, StoredFailure};
+use super::kept_result::{KeptResult, StoredFailure};
 use super::live::{End, Live, With};
 use super::of_process::Jobs;
 use crate::failure::{Failure, Refusal};
+use crate::kept_outcome::KeptOutcome;
 
 /// How often an end is written again that could not be.
 const WRITES_MAX: u32 = 5;
@@ -172,8 +173,10 @@ fn kept(outcome: &Outcome) -> Result<KeptResult, StoredFailure> {
             format!("its result of {bytes} bytes is too large to keep; the limit is {RESULT_BYTES_MAX}");
         return Err(StoredFailure::new("result_too_large", message));
     }
-    let goes_on = || StoredFailure::new("goes_on_elsewhere", "it goes on as a task of its server");
-    KeptOutcome::of(outcome).map(KeptResult::Outcome).ok_or_else(goes_on)
+    if let Payload::Task { .. } = outcome.payload {
+        return Err(StoredFailure::new("goes_on_elsewhere", "it goes on as a task of its server"));
+    }
+    Ok(KeptResult::Outcome(KeptOutcome::of(outcome)))
 }
 
 fn shown(message: &str) -> String {

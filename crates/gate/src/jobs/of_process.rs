@@ -14,12 +14,12 @@ use tokio::time::timeout;
 use tool_api::Hold;
 
 use super::config::Config;
-use super::ended::Notices;
 use super::ends::Ends;
 use super::live::{End, Live};
+use super::notices::Notices;
 use super::serving::Serving;
 use super::vault::{JobKey, Vault};
-use super::watch::Watches;
+use super::watches::Watches;
 use crate::approvals::Approvals;
 use crate::clock::{Clock, now_ms};
 

@@ -1,0 +1,90 @@
+//! What a tool gave, and an error of the protocol, as text that outlives the process. What is private to operators, and how
+//! programs ran, is let go.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use tool_api::{Outcome, Payload, Protocol};
+
+use crate::kept_block::KeptBlock;
+
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct KeptOutcome {
+    payload: KeptPayload,
+    is_error: bool,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptPayload {
+    Ours { blocks: Vec<KeptBlock>, structured: Option<String> },
+    Relayed { result: String, structured: Option<String> },
+    InputRequired { requests: Option<String>, state: Option<String> },
+    Task { result: String, id: Arc<str> },
+}
+
+impl KeptOutcome {
+    pub(crate) fn of(outcome: &Outcome) -> KeptOutcome {
+        let payload = match &outcome.payload {
+            Payload::Ours { blocks, structured } => KeptPayload::Ours {
+                blocks: blocks.iter().map(KeptBlock::of).collect(),
+                structured: structured.as_ref().map(text),
+            },
+            Payload::Relayed { result, structured } => {
+                KeptPayload::Relayed { result: text(result), structured: structured.as_ref().map(text) }
+            }
+            Payload::InputRequired { requests, state, .. } => KeptPayload::InputRequired {
+                requests: requests.as_ref().map(text),
+                state: state.as_deref().map(str::to_owned),
+            },
+            Payload::Task { result, id } => KeptPayload::Task { result: text(result), id: id.clone() },
+        };
+        KeptOutcome { payload, is_error: outcome.is_error }
+    }
+
+    /// Nothing if it is not as it was kept.
+    pub(crate) fn opened(self) -> Option<Outcome> {
+        let payload = match self.payload {
+            KeptPayload::Ours { blocks, structured } => Payload::Ours {
+                blocks: blocks.into_iter().map(KeptBlock::opened).collect::<Option<_>>()?,
+                structured: structured.map(Bytes::from),
+            },
+            KeptPayload::Relayed { result, structured } => {
+                Payload::Relayed { result: result.into(), structured: structured.map(Bytes::from) }
+            }
+            KeptPayload::InputRequired { requests, state } => Payload::InputRequired {
+                requests: requests.map(Bytes::from),
+                state: state.map(Into::into),
+                hold: None,
+            },
+            KeptPayload::Task { result, id } => Payload::Task { result: result.into(), id },
+        };
+        Some(Outcome { is_error: self.is_error, ..Outcome::of(payload) })
+    }
+}
+
+/// An error of the protocol, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptProtocol {
+    code: i64,
+    message: String,
+    data: Option<String>,
+}
+
+impl From<&Protocol> for KeptProtocol {
+    fn from(Protocol { code, message, data }: &Protocol) -> KeptProtocol {
+        KeptProtocol { code: *code, message: message.clone(), data: data.clone() }
+    }
+}
+
+impl From<KeptProtocol> for Protocol {
+    fn from(KeptProtocol { code, message, data }: KeptProtocol) -> Protocol {
+        Protocol { code, message, data }
+    }
+}
+
+/// It is JSON, and so it is text.
+fn text(bytes: &Bytes) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
