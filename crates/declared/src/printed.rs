@@ -2,7 +2,7 @@
 //! one JSON value on stdout, and exit code 0.
 
 use serde_json::{Value, json};
-use tool_api::{Chunk, Ended, Exit, Limit, Process, ToolError};
+use tool_api::{Chunk, Ended, Exit, Limit, PlainText, Process, ToolError};
 
 use crate::told::Told;
 
@@ -104,28 +104,10 @@ fn too_long(tool: &str) -> ToolError {
 
 /// The end of what a program said, as plain text: what draws on terminals is left out.
 fn last_lines(bytes: &[u8]) -> String {
-    let text = String::from_utf8_lossy(bytes);
-    let plain = without_controls(text.trim_start_matches('\u{fffd}'));
+    let plain = PlainText::of(bytes);
+    let plain = plain.trim_start_matches('\u{fffd}');
     let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(TOLD_LINES_MAX)..].join("\n")
-}
-
-fn without_controls(text: &str) -> String {
-    let (mut plain, mut characters) = (String::with_capacity(text.len()), text.chars().peekable());
-    while let Some(character) = characters.next() {
-        match character {
-            '\u{1b}' if characters.next_if_eq(&'[').is_some() => {
-                // Up to the letter that ends such a sequence (ECMA-48, 5.4).
-                characters.by_ref().find(|end| ('\u{40}'..='\u{7e}').contains(end));
-            }
-            '\n' | '\t' => plain.push(character),
-            // Directions and other marks that hide what a text says are no better than controls.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
-            character if character.is_control() => {}
-            character => plain.push(character),
-        }
-    }
-    plain
 }
 
 #[cfg(test)]

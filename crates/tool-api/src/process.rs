@@ -38,6 +38,8 @@ pub struct Command {
     pub time_max: Option<Duration>,
     /// Whether it has a descriptor 3, on which it tells more than it prints: [`Chunk::Told`].
     pub tells: bool,
+    /// Whether what it prints on stderr comes with what it prints on stdout, in the order in which it prints it.
+    pub merges: bool,
     /// Whether it only looks at the workspace, though its call may write there.
     pub looks_only: bool,
 }

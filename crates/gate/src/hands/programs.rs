@@ -151,7 +151,8 @@ impl Programs {
     }
 
     fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max, tells, looks_only, read: _, write: _ } = command;
+        let Command { program, args, env, input, time_max, tells, merges, looks_only, read: _, write: _ } =
+            command;
         let Beyond { mut read, mut write } = beyond;
         let mut profile = self.profile;
         if looks_only && profile.workspace == WorkspaceAccess::Writable {
@@ -174,6 +175,7 @@ impl Programs {
             judge: self.judge.clone(),
             waived: self.settings.waived.clone(),
             tells,
+            merges,
             ..Confined::new(profile, program, self.files.path())
         };
         (confined, input)

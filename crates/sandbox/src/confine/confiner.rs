@@ -106,6 +106,8 @@ pub struct Confined {
     pub waived: Vec<Layer>,
     /// Whether it has a descriptor 3, on which it tells more than it prints.
     pub tells: bool,
+    /// Whether what it prints on stderr comes on stdout, too: one stream, in the order in which it prints.
+    pub merges: bool,
 }
 
 impl Confined {
@@ -132,6 +134,7 @@ impl Confined {
             aside: None,
             waived: Vec::new(),
             tells: false,
+            merges: false,
         }
     }
 }
@@ -211,7 +214,7 @@ impl Confiner {
             move || program.prepared(pools)
         };
         let (order, folders) = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??;
-        let (pipes, packet) = Pipes::new(&order)?;
+        let (pipes, packet) = Pipes::new(&order, program.merges)?;
         self.send(|spawner| packet.send(spawner))?;
         // Their ends of the pipes are not ours to hold.
         drop(packet);

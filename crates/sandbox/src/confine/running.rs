@@ -39,10 +39,12 @@ pub(super) struct Pipes {
 
 impl Pipes {
     /// And the spawner's.
-    pub(super) fn new(order: &Order) -> io::Result<(Pipes, Packet)> {
+    pub(super) fn new(order: &Order, merges: bool) -> io::Result<(Pipes, Packet)> {
         let (stdin_theirs, stdin) = io::pipe()?;
         let (stdout, stdout_theirs) = io::pipe()?;
         let (stderr, stderr_theirs) = io::pipe()?;
+        // Ours ends at once then: nobody else has the other end.
+        let stderr_theirs = if merges { stdout_theirs.try_clone()? } else { stderr_theirs };
         let (told, told_theirs) = io::pipe()?;
         let (lifeline_theirs, lifeline) = io::pipe()?;
         let (report, report_theirs) = io::pipe()?;
