@@ -134,7 +134,7 @@ await run({
   },
 
   "without servers there is nothing to read on in": async () => {
-    const wire = await openWire(configure());
+    const wire = await openWire(configure({ more: `[tools]\noffer = ["workspace", "artifacts"]` }));
     const listed = (await byWire(wire)("tools/list")).result.tools.map(({ name }) => name);
     checkSame("the tools", FILE_TOOLS, listed);
     const { error } = await byWire(wire)("tools/call", { name: "artifact_read", arguments: { id: "x" } });

@@ -60,8 +60,14 @@ export const ALONE = "--standalone";
 /** The tools for files, in the order of the list. */
 export const FILE_TOOLS = ["workspace_read", "workspace_write", "workspace_edit", "workspace_list", "workspace_search", "workspace_find"];
 
-/** The tools of our own where there are servers, in the order of the list. */
-export const BUILT_IN = [...FILE_TOOLS, "artifact_read", "artifact_search"];
+/** Those for commands. */
+export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
+
+/** Those for an agent's own work. */
+const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion"];
+
+/** The tools of our own, in the order of the list. */
+export const BUILT_IN = [...FILE_TOOLS, ...SHELL_TOOLS, ...AGENT_TOOLS, "artifact_read", "artifact_search"];
 
 /** How a client starts the program as a stdio server. */
 export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });

@@ -10,7 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, timeout, timeout_at};
-use tool_api::{AnyTool, Event, Features};
+use tool_api::{AnyTool, Event, Features, Need};
 
 use crate::offer::{self, ARTIFACTS, Collision, Offer, Offered, Report, Source, Versions};
 
@@ -265,8 +265,16 @@ impl Catalog {
 }
 
 fn build(sources: &[Expected], shows: &Shows) -> Offer {
-    // Our own tools page by themselves.
-    let has_others = sources.iter().any(|source| ![BUILT_IN, ARTIFACTS].contains(&&*source.name));
+    // Most of our own tools page by themselves.
+    let keeps = |tool: &Arc<dyn AnyTool>| tool.definition().listing.needs().contains(&Need::Artifacts);
+    let is_kept =
+        |source: &Expected| source.report.as_ref().is_some_and(|report| report.tools.iter().any(keeps));
+    let may_keep = |source: &Expected| match &*source.name {
+        ARTIFACTS => false,
+        BUILT_IN => is_kept(source),
+        _ => true,
+    };
+    let has_others = sources.iter().any(may_keep);
     let sources_shown = sources.iter().filter(|source| has_others || &*source.name != ARTIFACTS);
     let mut offer = offer::build(sources_shown.filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());

@@ -9,5 +9,7 @@ pub fn has_dry_run(definition: &Definition) -> bool {
     let writes = definition.effect == Effect::Writes && needs.is_empty();
     definition.upstream().is_none()
         && definition.effect > Effect::Reads
+        // It begins something that goes on.
+        && !needs.contains(&Need::Tasks)
         && (writes || needs.iter().any(|need| matches!(need, Need::Process)))
 }

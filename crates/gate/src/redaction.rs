@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use redact::{Redactor, Struck};
-use tool_api::{Block, Listener, Outcome, Payload, Progress, Protocol, Secrets, ToolError};
+use redact::{Redactor, Stream, Struck};
+use tool_api::{
+    Block, Listener, Outcome, Payload, Progress, Protocol, Secrets, Striking as Strikes, ToolError,
+};
 
 use crate::failure::{Failure, Refusal};
 
@@ -52,6 +54,22 @@ impl Secrets for Kept {
 
     fn are_in(&self, text: &[u8]) -> bool {
         self.0.bytes(text).is_some() || self.0.strike(&String::from_utf8_lossy(text)).is_some()
+    }
+
+    fn striking(&self) -> Box<dyn Strikes> {
+        Box::new(InPieces(Stream::new(self.0.clone(), true)))
+    }
+}
+
+struct InPieces(Stream);
+
+impl Strikes for InPieces {
+    fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.0.push(piece)
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        self.0.finish()
     }
 }
 

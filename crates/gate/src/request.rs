@@ -54,6 +54,8 @@ pub struct OfJob {
     pub(crate) id: Arc<OnceLock<Arc<str>>>,
     /// Whether it was judged and counted when the job was taken.
     pub(crate) was_judged: bool,
+    /// Whether whoever had to be asked has been, just before: by the call that began it.
+    pub(crate) is_approved: bool,
 }
 
 impl<'a> Call<'a> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use redact::Redactor;
 use sandbox::Access;
-use tool_api::{Cancel, Client, Context, Effect, Jobs, Listener, Permit, ToolError};
+use tool_api::{Cancel, Client, Context, Effect, Jobs, Listener, Permit, Tasks, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::InRun;
@@ -33,11 +33,17 @@ pub(crate) struct Answering<'a> {
     pub(crate) notes: Arc<Notes>,
 }
 
-/// Runs the call. `jobs` are those that its tool waits for, if it is one that does.
+/// What its tool looks after, if it is one that does.
+pub(crate) struct LookedAfter {
+    pub(crate) jobs: Option<Arc<dyn Jobs>>,
+    pub(crate) tasks: Option<Arc<dyn Tasks>>,
+}
+
+/// Runs the call.
 pub(crate) async fn run(
     hands: Hands<'_>,
     redactor: &Redactor,
-    jobs: Option<Arc<dyn Jobs>>,
+    LookedAfter { jobs, tasks }: LookedAfter,
     admitted: Admitted,
     live: Live,
     answering: Option<(Box<Answering<'_>>, Heard)>,
@@ -72,6 +78,7 @@ pub(crate) async fn run(
         path_rules: given.path_rules,
         dry_run: hands.dry_run.clone(),
         jobs,
+        tasks,
         processes: given.processes,
         net: given.net,
         artifacts: given.artifacts,

@@ -73,6 +73,9 @@ pub struct Job {
     /// Whether its tool may do the same twice, so that it begins anew after a process ended that ran it.
     #[serde(default)]
     pub idempotent: bool,
+    /// Its number among its caller's background tasks in the workspace, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub background: Option<u32>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]

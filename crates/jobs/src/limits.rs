@@ -14,6 +14,9 @@ pub const RUNNING: usize = 16;
 /// Jobs of one tool that run at once, unless the configuration says otherwise.
 pub const RUNNING_PER_TOOL: usize = 4;
 
+/// Background tasks of one caller in one workspace that run at once. Each is a few processes, and a model loses track of more.
+pub const TASKS_MAX: usize = 32;
+
 /// Events of one job. What comes beyond them is told in the job itself: its progress goes on, its output is counted. How it
 /// ends, and what artifacts it makes, is told whatever there was before.
 pub const EVENTS_MAX: u64 = 10_000;

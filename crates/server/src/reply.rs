@@ -17,7 +17,7 @@ use crate::outgoing::Reply;
 pub(crate) use facts::{About, RequestFacts};
 pub(crate) use failure::protocol_error;
 use modern::{input_required, mark_complete, under_token, write_modern};
-pub(crate) use task::{Told, begun, finished, handle, payload, task};
+pub(crate) use task::{Told, begun, finished, goes_on, handle, payload, task};
 
 /// Room for an answer beyond its content, in bytes.
 const FRAME_BYTES: usize = 256;

@@ -9,7 +9,7 @@ use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tool_api::{
     Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobSeen, Jobs,
-    Outcome, Payload, Permit, Root, Secrets, TEXT, Tool, ToolError, builtin,
+    Outcome, Payload, Permit, Root, Secrets, Striking, TEXT, Tool, ToolError, builtin,
 };
 
 use crate::kept::Kept;
@@ -146,6 +146,24 @@ impl Secrets for OneSecret {
 
     fn are_in(&self, text: &[u8]) -> bool {
         String::from_utf8_lossy(text).contains(&self.0)
+    }
+
+    fn striking(&self) -> Box<dyn Striking> {
+        Box::new(AtTheEnd(self.0.clone(), Vec::new()))
+    }
+}
+
+/// Keeps all of it until its end.
+struct AtTheEnd(String, Vec<u8>);
+
+impl Striking for AtTheEnd {
+    fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+        self.1.extend_from_slice(piece);
+        Vec::new()
+    }
+
+    fn finish(&mut self) -> Vec<u8> {
+        String::from_utf8_lossy(&self.1).replace(&self.0, "[REDACTED:secret]").into_bytes()
     }
 }
 

@@ -54,6 +54,8 @@ pub enum Need {
     State,
     /// It finds other tools: `Context::catalogue`.
     Catalogue,
+    /// The caller's background tasks: `Context::tasks`. The programs of a tool that needs them last as long as it does.
+    Tasks,
 }
 
 impl Need {
@@ -61,13 +63,15 @@ impl Need {
     pub fn is_of_programs(&self) -> bool {
         match self {
             Need::Process | Need::Worker | Need::Browser => true,
-            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue => false,
+            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue | Need::Tasks => {
+                false
+            }
         }
     }
 
     /// Whether it reaches beyond what Toolcrib keeps itself.
     pub fn reaches_out(&self) -> bool {
-        !matches!(self, Need::Artifacts | Need::State | Need::Catalogue)
+        !matches!(self, Need::Artifacts | Need::State | Need::Catalogue | Need::Tasks)
     }
 
     /// The hosts, if it is of them; by what the sandbox knows them.
@@ -80,7 +84,8 @@ impl Need {
             | Need::Browser
             | Need::Artifacts
             | Need::State
-            | Need::Catalogue => None,
+            | Need::Catalogue
+            | Need::Tasks => None,
         }
     }
 }
@@ -140,11 +145,18 @@ impl About {
     /// Why no tool can be like this; nothing if one can.
     pub const fn fault(&self) -> Option<&'static str> {
         let (mut processes, mut workers, mut nets, mut nth) = (0, 0, 0, 0);
+        let (mut named, mut ends) = (false, false);
         while nth < self.needs.len() {
             match self.needs[nth] {
                 Need::Process | Need::Browser => processes += 1,
                 Need::Worker => workers += 1,
-                Need::Net(_) | Need::Hosts(_) => nets += 1,
+                Need::Net(hosts) => {
+                    nets += 1;
+                    named = !hosts.is_empty();
+                }
+                Need::Hosts(_) => (nets, named) = (nets + 1, true),
+                // Whoever ends what runs has a say in it, too.
+                Need::Tasks => ends = true,
                 Need::Artifacts | Need::State | Need::Catalogue => {}
             }
             nth += 1;
@@ -153,8 +165,9 @@ impl About {
             (_, 2.., _) => Some("a tool needs programs of one kind, and says so once"),
             (_, _, 2..) => Some("a tool names its hosts once"),
             (_, _, 1) if workers > 0 => Some("what computes with what it is sent reaches no host"),
-            (_, _, 1) if !self.open_world => Some("a tool that reaches hosts has an open world"),
-            (Effect::Executes, 0, _) => Some("a tool that executes needs programs"),
+            // One that names none reaches what an operator names for programs, and what a person grants while it runs.
+            (_, _, 1) if named && !self.open_world => Some("a tool that names hosts has an open world"),
+            (Effect::Executes, 0, _) if !ends => Some("a tool that executes needs programs"),
             (Effect::Reads | Effect::Writes | Effect::Destroys | Effect::Executes, _, _) => None,
         }
     }
@@ -198,6 +211,7 @@ mod tests {
         check(Effect::Reads, &[Need::Artifacts], None);
         check(Effect::Executes, &[Need::Artifacts], Some("a tool that executes needs programs"));
         check(Effect::Executes, &[], Some("a tool that executes needs programs"));
+        check(Effect::Executes, &[Need::Tasks], None);
         check(Effect::Executes, &[Need::Process, Need::Worker], several);
         check(Effect::Executes, &[Need::Process, Need::Browser], several);
         check(Effect::Reads, &[Need::Process, Need::Process], several);
@@ -207,8 +221,9 @@ mod tests {
         check(Effect::Reads, &[Need::Net(&[]), Need::Net(&[])], Some("a tool names its hosts once"));
         let worker = Some("what computes with what it is sent reaches no host");
         check(Effect::Executes, &[Need::Worker, Need::Net(&[])], worker);
-        let closed = Some("a tool that reaches hosts has an open world");
-        check_in(false, Effect::Reads, &[Need::Net(&[])], closed);
+        let closed = Some("a tool that names hosts has an open world");
+        check_in(false, Effect::Reads, &[Need::Net(&["a.test"])], closed);
+        check_in(false, Effect::Reads, &[Need::Net(&[])], None);
         check_in(false, Effect::Reads, &[Need::Process], None);
     }
 }

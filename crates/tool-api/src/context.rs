@@ -18,6 +18,7 @@ use crate::permit::Permit;
 use crate::process::Processes;
 use crate::secrets::Secrets;
 use crate::state::State;
+use crate::tasks::Tasks;
 
 /// How far a call has come.
 #[derive(Debug, Clone)]
@@ -78,6 +79,8 @@ pub struct Context {
     pub dry_run: Option<Arc<DryRun>>,
     /// The caller's jobs; for the tools that wait for them alone.
     pub jobs: Option<Arc<dyn Jobs>>,
+    /// The caller's background tasks; for tools that say that they need them alone.
+    pub tasks: Option<Arc<dyn Tasks>>,
     /// What starts programs; for tools that say that they need it alone.
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
@@ -107,6 +110,7 @@ impl Context {
             path_rules: None,
             dry_run: None,
             jobs: None,
+            tasks: None,
             processes: None,
             net: None,
             artifacts: None,
@@ -127,6 +131,17 @@ impl Context {
             )
         };
         self.processes.as_deref().ok_or_else(without)
+    }
+
+    /// The caller's background tasks.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs them, or nothing goes on in the background here.
+    pub fn tasks(&self) -> Result<&dyn Tasks, ToolError> {
+        let without = || {
+            ToolError::new("no_tasks", "nothing goes on in the background here; use `Bash`, and wait for it")
+        };
+        self.tasks.as_deref().ok_or_else(without)
     }
 
     /// What asks servers over HTTP.

@@ -26,6 +26,7 @@ mod process;
 mod sandboxed;
 mod secrets;
 mod state;
+mod tasks;
 mod tool;
 
 pub use about::{About, ArgumentRoles, Effect, Example, Need};
@@ -53,8 +54,12 @@ pub use plain_text::PlainText;
 pub use plan_mode::{PLAN_MODE, PlanMode};
 pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
 pub use sandboxed::Sandboxed;
-pub use secrets::Secrets;
+pub use secrets::{Secrets, Striking};
 pub use state::{Noted, State, amend, noted};
+pub use tasks::{
+    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,
+    Tasks,
+};
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;
 pub use sandbox::Exit;

@@ -10,6 +10,7 @@ mod job;
 mod list;
 mod offer;
 mod plain_schema;
+mod shell;
 mod workspace;
 
 pub use artifact::resource::features as artifact_features;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{agent, artifact, catalogue, job, workspace};
+use crate::{agent, artifact, catalogue, job, shell, workspace};
 
 /// The tools of these sets, in the order in which they are listed.
 pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
@@ -22,6 +22,13 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(workspace::list::List { entries: budgets.list_entries }),
             builtin(workspace::search::Search { text_bytes_max: budgets.text_bytes }),
             builtin(workspace::find::Find { entries: budgets.list_entries }),
+        ],
+        Set::Shell => vec![
+            builtin(shell::bash::Bash { shown_bytes_max: budgets.printed_bytes() }),
+            builtin(shell::background::Background { shown_bytes_max: budgets.printed_bytes() }),
+            builtin(shell::read::Read { shown_bytes_max: budgets.printed_bytes() }),
+            builtin(shell::list::List),
+            builtin(shell::kill::Kill),
         ],
         Set::Artifacts => vec![
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
@@ -65,10 +72,11 @@ mod tests {
             "workspace_search",
             "workspace_find",
         ];
+        let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
         let catalogue = ["tools_search", "tools_describe", "tools_call"];
-        assert_eq!(names, [&workspace[..], &agent, &others, &catalogue].concat());
+        assert_eq!(names, [&workspace[..], &shell, &agent, &others, &catalogue].concat());
         assert!(all(&[], Budgets::default()).is_empty());
     }
 }

@@ -46,6 +46,13 @@ pub struct Budgets {
     pub(crate) list_entries: usize,
 }
 
+impl Budgets {
+    /// What is shown of what a command prints: it is said as text and as structure, and so twice.
+    pub(crate) fn printed_bytes(self) -> usize {
+        self.text_bytes / 2
+    }
+}
+
 impl Default for Budgets {
     fn default() -> Budgets {
         Config::default().budgets()
@@ -59,10 +66,12 @@ impl Default for Budgets {
 pub enum Set {
     /// Files of the workspace: read, write, list.
     Workspace,
+    /// Commands for bash, sandboxed: one that is waited for, and those that go on in the background.
+    Shell,
     /// An agent's own work: its tasks, planning before changing, asking its user.
     Agent,
-    /// Reading results that are too large for one answer; on offer where there are servers or declared tools. Without it
-    /// such results come whole.
+    /// Reading results that are too large for one answer; on offer where there are servers, declared tools or the `shell`.
+    /// Without it the results of servers come whole.
     Artifacts,
     /// Waiting for jobs and reading what came of them, for clients that know no tasks; on offer where it is named here.
     Jobs,
@@ -85,11 +94,12 @@ pub enum Exposure {
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 5] = [Set::Workspace, Set::Agent, Set::Artifacts, Set::Jobs, Set::Catalogue];
+    pub const ALL: [Set; 6] =
+        [Set::Workspace, Set::Shell, Set::Agent, Set::Artifacts, Set::Jobs, Set::Catalogue];
 
     /// Whether some of its tools see files of the workspace.
     pub fn is_of_workspace(self) -> bool {
-        matches!(self, Set::Workspace | Set::Agent)
+        matches!(self, Set::Workspace | Set::Shell | Set::Agent)
     }
 }
 
@@ -135,16 +145,16 @@ mod tests {
 
     #[test]
     fn sets_are_named() {
-        check("{}", Ok(&[Set::Workspace, Set::Agent, Set::Artifacts]));
+        check("{}", Ok(&[Set::Workspace, Set::Shell, Set::Agent, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        let all = r#"{"offer": ["jobs", "artifacts", "agent", "workspace"], "exposure": "search"}"#;
+        let all = r#"{"offer": ["jobs", "artifacts", "agent", "shell", "workspace"], "exposure": "search"}"#;
         check(all, Ok(&Set::ALL));
         check(r#"{"offer": [], "exposure": "search"}"#, Ok(&[Set::Catalogue]));
         check(
             r#"{"offer": ["workspce"]}"#,
             Err(
-                "unknown variant `workspce`, expected one of `workspace`, `agent`, `artifacts`, `jobs` at line 1 column 21",
+                "unknown variant `workspce`, expected one of `workspace`, `shell`, `agent`, `artifacts`, `jobs` at line 1 column 21",
             ),
         );
         check(

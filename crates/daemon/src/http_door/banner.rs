@@ -13,6 +13,10 @@ const NAME: &str = "toolcrib";
 /// What clients send that have a key.
 const BEARER: &str = "Bearer tc_…";
 
+/// What the scope of tests lets callers do where there is a shell.
+const SHELL: &str =
+    "Who holds the scope run_tests, as every agent does, runs any command in the workspace, sandboxed.\n";
+
 /// The facts.
 pub(super) struct Banner {
     url: String,
@@ -28,6 +32,8 @@ pub(super) struct Banner {
     is_open: bool,
     /// Whether clients must be given a key, since there is nothing else to come in with.
     needs_keys: bool,
+    /// Whether commands are run here.
+    has_shell: bool,
 }
 
 /// Who may call over HTTP, in a few words. `is_open` says whether everybody is let in, if that could be found out.
@@ -72,6 +78,7 @@ impl Banner {
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
             is_open: is_open == Some(true),
             needs_keys: is_open == Some(false) && issuers.is_empty(),
+            has_shell: settings.tools.contains(&Set::Shell),
         }
     }
 
@@ -106,7 +113,8 @@ To connect an agent, run or paste:
 
 /// How many tools of our own are listed. Those that read artifacts wait for tools of others, which make them.
 fn built_in(sets: &[Set], budgets: Budgets, has_others: bool) -> usize {
-    let sets = sets.iter().copied().filter(|set| has_others || *set != Set::Artifacts);
+    let are_kept = has_others || sets.contains(&Set::Shell);
+    let sets = sets.iter().copied().filter(|set| are_kept || *set != Set::Artifacts);
     tools::all(&sets.collect::<Vec<_>>(), budgets).len()
 }
 
@@ -131,6 +139,7 @@ impl fmt::Display for Banner {
             true => "Every program on this machine that reaches this address has your rights here. ",
             false => "",
         };
+        let shell = if self.has_shell { SHELL } else { "" };
         write!(
             out,
             "\
@@ -144,7 +153,7 @@ impl fmt::Display for Banner {
 
 {connecting}
 
-{warning}Ctrl-C stops it.
+{shell}{warning}Ctrl-C stops it.
 ",
             offer = self.offer,
             workspace = self.workspace,
@@ -173,6 +182,7 @@ mod tests {
             callers: callers(Some(is_open), false, &[]),
             is_open,
             needs_keys: !is_open,
+            has_shell: !is_open,
         };
         banner.to_string()
     }
@@ -217,6 +227,7 @@ mod tests {
               Cursor         in .cursor/mcp.json: {"mcpServers":{"toolcrib":{"headers":{"Authorization":"Bearer tc_…"},"url":"http://127.0.0.1:3000/mcp"}}}
               OpenCode       in opencode.json: {"mcp":{"toolcrib":{"headers":{"Authorization":"Bearer tc_…"},"type":"remote","url":"http://127.0.0.1:3000/mcp"}}}
 
+            Who holds the scope run_tests, as every agent does, runs any command in the workspace, sandboxed.
             Ctrl-C stops it.
         "#]].assert_eq(&banner(false));
     }
@@ -237,8 +248,10 @@ mod tests {
 
     #[test]
     fn the_offer_in_a_few_words() {
+        let shell = [Set::Shell, Set::Artifacts];
+        assert_eq!(built_in(&shell, Budgets::default(), false), 7);
         let sets = [Set::Workspace, Set::Artifacts];
-        for (has_others, expected) in [(false, 3), (true, 5)] {
+        for (has_others, expected) in [(false, 6), (true, 8)] {
             assert_eq!(built_in(&sets, Budgets::default(), has_others), expected);
         }
         assert_eq!(offer(3, &[], &[]), "3 built in");

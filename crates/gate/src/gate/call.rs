@@ -40,7 +40,7 @@ use crate::repeats::Ticket;
 use crate::request::Call;
 use crate::result;
 use crate::ruleset::Ruleset;
-use crate::run::{self, Live};
+use crate::run::{self, Live, LookedAfter};
 use crate::target::Target;
 
 /// A check that only thinks: a function of what is known of the call, and of the rules in force.
@@ -158,7 +158,8 @@ impl Gate {
             Box::pin(self.check_earnest(id, &call.earnest, &mut candidate, &original)).await?;
         }
 
-        let is_asked = !candidate.judgement.consents.is_empty();
+        let was_asked = call.job.as_ref().is_some_and(|job| job.is_approved);
+        let is_asked = !was_asked && !candidate.judgement.consents.is_empty();
         // A client may have asked its user for what a change of the rules has allowed since.
         let mut approval = brought.carried.clone();
         if is_asked {
@@ -195,13 +196,14 @@ impl Gate {
         ruleset: &Ruleset,
         record: &mut RecordScope<'_>,
     ) -> Ran {
+        let identity = &admitted.identity;
+        let looked_after = LookedAfter { jobs: self.jobs_of(identity), tasks: self.tasks_of(identity, call) };
         let client = std::mem::take(&mut call.client);
         let live = Live {
             cancel: call.cancel.clone(),
             listener: call.listener.clone(),
             client: Client { caller: admitted.identity.caller.id().clone(), ..client },
         };
-        let jobs = self.jobs_of(&admitted.identity);
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let needs = offered.definition().listing.needs();
@@ -234,7 +236,7 @@ impl Gate {
             catalogue,
             redactor: &self.redactor,
         };
-        let mut ran = run::run(hands, &self.redactor, jobs, admitted, live, answering).await;
+        let mut ran = run::run(hands, &self.redactor, looked_after, admitted, live, answering).await;
         if let Some(dry_run) = dry_run {
             ran = Box::pin(self.planned(ran, dry_run)).await;
         }

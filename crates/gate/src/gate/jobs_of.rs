@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use policy::Caller;
-use tool_api::{Definition, JOB_RESULT, JOB_WAIT, Origin};
+use tool_api::{BACKGROUND_READ, Definition, JOB_RESULT, JOB_WAIT, Need, Origin, Tasks};
 
 use super::Gate;
 use crate::admitted::Identity;
 use crate::failure::Refusal;
-use crate::jobs::{Job, OfCaller, Whose};
+use crate::jobs::{Job, OfCaller, OfTasks, Whose};
+use crate::request::Call;
 
 impl Gate {
     /// The jobs of the caller, for the tools that wait for them.
@@ -28,6 +29,14 @@ impl Gate {
         jobs.cancel(whose, id, (by, &self.audit_log)).await
     }
 
+    /// The caller's background tasks, for the tools that need them.
+    pub(super) fn tasks_of(&self, identity: &Identity, call: &Call<'_>) -> Option<Arc<dyn Tasks>> {
+        let needs = identity.offered.definition().listing.needs();
+        let jobs = self.jobs().filter(|_| needs.contains(&Need::Tasks))?;
+        let (jobs, workspace) = (jobs.clone(), self.workspace()?.clone());
+        Some(Arc::new(OfTasks::of(jobs, workspace, identity.caller.clone(), call)))
+    }
+
     /// Whether a call of this tool may be a job here.
     pub fn may_be_job(&self, definition: &Definition) -> bool {
         self.jobs().is_some_and(|jobs| jobs.may_become(definition.name.as_str()))
@@ -35,8 +44,17 @@ impl Gate {
 
     /// Whether a caller that knows no tasks can wait for a job of theirs.
     pub fn may_wait_for_jobs(&self, caller: &Caller) -> bool {
+        self.may_see_our(JOB_WAIT, caller)
+    }
+
+    /// Whether a caller can read what a background task of theirs puts out.
+    pub fn may_read_tasks(&self, caller: &Caller) -> bool {
+        self.may_see_our(BACKGROUND_READ, caller)
+    }
+
+    fn may_see_our(&self, tool: &str, caller: &Caller) -> bool {
         let offer = self.catalog().offer();
-        let waits = offer.get(JOB_WAIT).filter(|tool| tool.definition().origin == Origin::BuiltIn);
-        waits.is_some_and(|tool| self.may_see(caller, tool))
+        let ours = offer.get(tool).filter(|tool| tool.definition().origin == Origin::BuiltIn);
+        ours.is_some_and(|tool| self.may_see(caller, tool))
     }
 }

@@ -57,11 +57,20 @@ fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
         (Need::Browser, _) => Profile::browser(),
         (Need::Process, WorkspaceAccess::None)
         | (
-            Need::Worker | Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue,
+            Need::Worker
+            | Need::Net(_)
+            | Need::Hosts(_)
+            | Need::Artifacts
+            | Need::State
+            | Need::Catalogue
+            | Need::Tasks,
             _,
         ) => Profile::worker(),
     };
     let mut limits = bounded(wanted.settings.limits, wanted.bounds);
+    if wanted.needs.contains(&Need::Tasks) {
+        limits = Limits { output_bytes: limits.output_bytes, ..limits.lasting() };
+    }
     if let Some(time) = wanted.obligations.and_then(|obligations| obligations.timeout_max) {
         limits.time = limits.time.min(time);
     }

@@ -40,7 +40,8 @@ impl Jobs {
         cancelled
     }
 
-    async fn cancel_found(&self, whose: Whose<'_>, mut job: Job) -> Result<Job, Refusal> {
+    /// The same of a job that is not over, for a call that has a record itself.
+    pub(super) async fn cancel_found(&self, whose: Whose<'_>, mut job: Job) -> Result<Job, Refusal> {
         let id = job.id.clone();
         if job.state == State::Running {
             match self.live(&id) {

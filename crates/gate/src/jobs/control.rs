@@ -189,7 +189,7 @@ impl Jobs {
             return Err(Refusal::KeyRevoked(job.tool).into());
         }
         let ttl = Some(Duration::from_millis(job.ttl_ms));
-        let wants = Wants { priority: job.priority, retries: job.retries, ttl };
+        let wants = Wants { priority: job.priority, retries: job.retries, ttl, ..Wants::default() };
         self.submit(gate, &caller, kept.call(), wants).await
     }
 

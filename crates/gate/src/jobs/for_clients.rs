@@ -6,15 +6,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use policy::Caller;
-use tool_api::{JOB_RESULT, JOB_WAIT, JobSeen, Outcome, ToolError};
+use tool_api::{
+    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, JOB_RESULT, JOB_WAIT, JobSeen, Outcome,
+    ToolError,
+};
 
 use super::{Job, Jobs};
 use crate::failure::Failure;
 
 impl Jobs {
-    /// Whether a call of this tool may be a job. Waiting for one is none.
+    /// Whether a call of this tool may be a job. What looks after some is none.
     pub fn may_become(&self, tool: &str) -> bool {
-        ![JOB_WAIT, JOB_RESULT].contains(&tool)
+        ![JOB_WAIT, JOB_RESULT, BACKGROUND, BACKGROUND_READ, BACKGROUND_LIST, BACKGROUND_KILL].contains(&tool)
     }
 
     /// Whether it is one from the beginning, where its client can be given a task.
@@ -27,9 +30,9 @@ impl Jobs {
         self.config().required.iter().any(|name| name == tool)
     }
 
-    /// How long a client waits for a call before it goes on as a job; nothing if it waits for the end.
-    pub fn patience(&self) -> Option<Duration> {
-        self.config().after.map(|after| after.0)
+    /// How long a client waits for a call of this tool before it goes on as a job; nothing if it waits for the end.
+    pub fn patience(&self, tool: &str) -> Option<Duration> {
+        self.config().patience(tool)
     }
 }
 

@@ -131,7 +131,7 @@ impl Jobs {
         }
     }
 
-    async fn events_after(&self, id: &JobId, after: u64) -> Result<Vec<Numbered>, StoreError> {
+    pub(super) async fn events_after(&self, id: &JobId, after: u64) -> Result<Vec<Numbered>, StoreError> {
         let rows = self.store().events(id.as_str(), after, EVENT_PAGE_MAX).await?;
         if rows.is_empty() {
             return Ok(Vec::new());
@@ -194,16 +194,16 @@ impl Jobs {
     }
 
     /// What tells that something happened to a job. Taken before a look, so that nothing falls between the two.
-    fn changes(&self, id: &str) -> Changes {
+    pub(super) fn changes(&self, id: &str) -> Changes {
         let live = JobId::parse(id).and_then(|id| self.live(&id));
         Changes(live.map(|live| live.changed.subscribe()))
     }
 }
 
-struct Changes(Option<tokio::sync::watch::Receiver<u64>>);
+pub(super) struct Changes(Option<tokio::sync::watch::Receiver<u64>>);
 
 impl Changes {
-    async fn or(self, until: Instant) {
+    pub(super) async fn or(self, until: Instant) {
         let something = async {
             match self.0 {
                 // An error says that it is held no more: what became of it is in the store.

@@ -17,6 +17,7 @@ use super::config::Config;
 use super::ends::Ends;
 use super::live::{End, Live};
 use super::notices::Notices;
+use super::ring::Rings;
 use super::serving::Serving;
 use super::vault::{JobKey, Vault};
 use super::watches::Watches;
@@ -40,6 +41,8 @@ pub struct Jobs {
     inner: Mutex<Inner>,
     /// One after the other looks for what others have left.
     pub(super) turn: AsyncMutex<()>,
+    /// One background task after the other is numbered.
+    pub(super) numbering: AsyncMutex<()>,
     /// Those that have ended here.
     pub(super) ends: Ends,
     /// Of whose end somebody is to be told.
@@ -55,6 +58,7 @@ pub(super) struct Inner {
     pub(super) gates: BTreeMap<Arc<str>, Weak<dyn Serving>>,
     /// What tools keep for the next round of a call whose caller is asked.
     pub(super) holds: HashMap<JobId, Hold>,
+    pub(super) rings: Rings,
     pub(super) tasks: JoinSet<()>,
     pub(super) is_kept: bool,
     /// The first job is waited for.
@@ -136,6 +140,7 @@ impl Jobs {
             config: ArcSwap::default(),
             inner: Mutex::default(),
             turn: AsyncMutex::new(()),
+            numbering: AsyncMutex::new(()),
             ends: Ends::default(),
             notices: Arc::default(),
             watches: Watches::default(),

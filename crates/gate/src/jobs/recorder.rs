@@ -9,14 +9,14 @@ use ::jobs::{
 };
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::time::sleep;
-use tool_api::{Artifact, Listener, Progress, STDERR_LOGGER};
+use tool_api::{Artifact, Listener, Progress};
 
 use super::change::number;
 use super::live::Live;
 use super::of_process::Jobs;
+use super::said::said;
 
 /// Events that wait to be written. A tool that is faster than the disk loses output, and is not held up.
 const WAITING_MAX: usize = 1_000;
@@ -192,19 +192,10 @@ fn step(progress: &Progress) -> Option<JobProgress> {
     Some(JobProgress { done, total, message })
 }
 
-/// What a log message says, and on which stream.
-fn said(params: &Bytes) -> Option<(&'static str, String)> {
-    let mut params: Value = serde_json::from_slice(params).ok()?;
-    let is_stderr = params["logger"].as_str().is_some_and(|logger| logger.ends_with(STDERR_LOGGER));
-    let text = match params["data"].take() {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    Some((if is_stderr { "stderr" } else { "log" }, text))
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn heard(recorder: &Recorder) -> Heard {

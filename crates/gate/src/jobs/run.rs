@@ -58,7 +58,7 @@ impl Jobs {
                 let call = Call {
                     cancel: live.cancel.clone(),
                     listener: Some(listener),
-                    job: Some(OfJob { id: Arc::new(id), was_judged: true }),
+                    job: Some(OfJob { id: Arc::new(id), was_judged: true, is_approved: false }),
                     ..kept.call()
                 };
                 recorder.beside(self, live, gate.call(&live.caller, call)).await

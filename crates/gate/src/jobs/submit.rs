@@ -3,13 +3,13 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use ::jobs::{Event, Job, JobId, KEEP_MAX, POLL_EVERY, PRIORITY_MAX, RETRIES_MAX, State, Waiting};
+use ::jobs::{Event, Job, JobId, KEEP_MAX, POLL_EVERY, PRIORITY_MAX, RETRIES_MAX, State, TASKS_MAX, Waiting};
 use futures_util::FutureExt as _;
 use policy::Caller;
 use store::{Enqueued, NewJob};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use tool_api::{CallId, Cancel, Effect, Listing, Outcome};
+use tool_api::{CallId, Cancel, Effect, Listener, Listing, Outcome};
 
 use super::change::number;
 use super::kept_call::KeptCall;
@@ -17,6 +17,7 @@ use super::live::Live;
 use super::look::unavailable;
 use super::of_process::Jobs;
 use super::recorder::Recorder;
+use super::ring::Ring;
 use super::serving::{Keep, Serving};
 use super::vault::Sealed;
 use crate::failure::{Failure, Internal, Refusal};
@@ -33,6 +34,8 @@ pub struct Wants {
     pub ttl: Option<Duration>,
     /// How often it is tried again should it fail; only tools that may do the same twice are.
     pub retries: u32,
+    /// Whether it is a background task, should it be taken while it runs: one that its caller knows by a number.
+    pub background: bool,
 }
 
 /// What came of a call that may outlive its request.
@@ -75,13 +78,13 @@ impl Jobs {
         gate.take(caller, &mut call, &id, keeping).await
     }
 
-    fn ttl_ms(&self, wants: Wants) -> u64 {
+    pub(super) fn ttl_ms(&self, wants: Wants) -> u64 {
         let keep = self.config().keep;
         let ttl = wants.ttl.map_or(keep, |ttl| ttl.min(keep)).min(KEEP_MAX);
         u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn new_job(
+    pub(super) fn new_job(
         &self,
         gate: &dyn Serving,
         caller: &Caller,
@@ -116,6 +119,7 @@ impl Jobs {
             output_bytes: 0,
             events_lost: 0,
             idempotent,
+            background: None,
         }
     }
 
@@ -133,7 +137,7 @@ impl Jobs {
     }
 
     /// Writes a new job.
-    async fn keep(
+    pub(super) async fn keep(
         self: &Arc<Self>,
         caller: &Caller,
         mut job: Job,
@@ -199,8 +203,10 @@ impl Jobs {
         let mark = Arc::new(OnceLock::new());
         let (cancel, listener) = (call.cancel.clone(), call.listener.clone());
         let recorder = Arc::new(Recorder::of_call(listener));
+        let ring = wants.background.then(|| Arc::new(Ring::before(recorder.clone())));
         let (client, header_check) = (call.client.clone(), call.header_check.clone());
-        let (gate_of_call, caller_of_call, heard) = (gate.clone(), caller.clone(), recorder.clone());
+        let (gate_of_call, caller_of_call) = (gate.clone(), caller.clone());
+        let heard: Arc<dyn Listener> = ring.clone().map_or(recorder.clone() as _, |ring| ring as _);
         let (running, marked, cancelled) = (kept.clone(), mark.clone(), cancel.clone());
         let (done, mut is_done) = oneshot::channel();
         self.spawn(async move {
@@ -209,7 +215,7 @@ impl Jobs {
                 listener: Some(heard),
                 client,
                 header_check,
-                job: Some(OfJob { id: marked, was_judged: false }),
+                job: Some(OfJob { id: marked, was_judged: false, is_approved: false }),
                 ..running.call()
             };
             let result = gate_of_call.call(&caller_of_call, call).await;
@@ -226,6 +232,7 @@ impl Jobs {
         match self.adopt(gate, caller, kept, wants, (mark, cancel)).await {
             Ok(live) => {
                 giving_up.1 = false;
+                ring.into_iter().for_each(|ring| self.remember(&live.id, ring));
                 let job = live.job().await;
                 let jobs = self.clone();
                 self.spawn(async move {
@@ -262,8 +269,13 @@ impl Jobs {
         let job = self.new_job(&**gate, caller, (id, ttl_ms), &offered, wants);
         let now_ms = job.created_at_ms;
         let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(now_ms), ..job };
-        let started = vec![Event::Started { attempt: 1 }];
-        let live = self.keep(caller, job, &kept, true, started).await?;
+        let live = match wants.background {
+            true => {
+                let too_many = Refusal::TooManyJobs { max: TASKS_MAX, is_own_share: true };
+                self.numbered(caller, job, &kept).await?.ok_or(too_many)?.0
+            }
+            false => self.keep(caller, job, &kept, true, vec![Event::Started { attempt: 1 }]).await?,
+        };
         // Nobody has set it: it is made here.
         let _ = mark.set(live.id.shared());
         let running = waiting(&live.job().await);

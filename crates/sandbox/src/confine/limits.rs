@@ -28,7 +28,7 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            time: Duration::from_secs(120),
+            time: Duration::from_secs(600),
             cpu: Duration::from_secs(300),
             // A build with a compiler for each core of a large machine.
             processes: 512,

@@ -329,7 +329,15 @@ impl PendingCall {
                 Ok(Passed::Job(Box::new(job), form))
             }
             (Made::Patiently(patience, form), Some(jobs)) => {
-                match Box::pin(jobs.call(gate, caller, call, patience, Wants::default())).await {
+                match Box::pin(jobs.call(
+                    gate,
+                    caller,
+                    call,
+                    patience,
+                    Wants { background: form == Form::Background, ..Wants::default() },
+                ))
+                .await
+                {
                     Answered::Done(result) => result.map(Passed::Outcome),
                     Answered::Job(job) => Ok(Passed::Job(job, form)),
                 }
@@ -349,6 +357,7 @@ impl PendingCall {
                 self.watch(job);
                 reply::begun(revision, &self.id, job)
             }
+            Form::Background => reply::goes_on(revision, &self.id, job),
             Form::Handle => {
                 let offer = self.server.gate.catalog().offer();
                 let tool = offer.get(&job.tool);

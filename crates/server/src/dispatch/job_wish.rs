@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use gate::BASH;
 use gate::jobs::{Jobs, Wants};
 use wire::message::Text;
 use wire::tools::CallParams;
@@ -23,6 +24,8 @@ pub(super) enum Form {
     Core,
     /// As a result that names the job.
     Handle,
+    /// As one that names it as a background task.
+    Background,
 }
 
 /// Whether a call is to be a job.
@@ -72,9 +75,12 @@ pub(super) fn wish(request: &Request<'_>, params: &mut CallParams) -> Result<Wis
 /// knows no tasks must be able to wait for one otherwise.
 fn waits(request: &Request<'_>, jobs: &Jobs, tool: &str, knows_extension: bool) -> Wish {
     let gate = &request.server.gate;
-    let Some(patience) = jobs.patience().filter(|_| jobs.may_become(tool)) else { return Wish::Waits };
+    let Some(patience) = jobs.patience(tool).filter(|_| jobs.may_become(tool)) else { return Wish::Waits };
     match knows_extension {
         true => Wish::WaitsFor(patience, Form::Extension),
+        false if tool == BASH && gate.may_read_tasks(&request.session.caller) => {
+            Wish::WaitsFor(patience, Form::Background)
+        }
         false if gate.may_wait_for_jobs(&request.session.caller) => Wish::WaitsFor(patience, Form::Handle),
         false => Wish::Waits,
     }

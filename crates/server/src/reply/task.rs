@@ -85,6 +85,18 @@ pub(crate) fn handle(revision: Revision, id: &Id, job: &Job, promises_structure:
     Reply::result(id, meta.unwrap_or(result).as_bytes())
 }
 
+/// The same for a command that goes on as a background task.
+pub(crate) fn goes_on(revision: Revision, id: &Id, job: &Job) -> Reply {
+    let number = job.background.unwrap_or_default();
+    let text = format!(
+        "The command still runs, and goes on as background task {number}. Read its output with {} (task_id: {number}).",
+        gate::BACKGROUND_READ,
+    );
+    let structured = Some(json!({ "task_id": number }).to_string().into());
+    let outcome = Outcome::of(Payload::Ours { blocks: vec![Block::Text(text)], structured });
+    Reply::result(id, result_text(&facts_of(revision, job), &outcome).as_bytes())
+}
+
 /// What the call of a job would have been answered with, for a client of 2025-11-25.
 pub(crate) fn payload(
     revision: Revision,

@@ -109,6 +109,12 @@ fn create(cli: &Cli, settings: &Settings, created: &keys::Created) -> Result<End
         rights(report),
         end(report),
     ));
+    let may_run = report.scopes.as_ref().is_none_or(|scopes| scopes.iter().any(|scope| scope == "run_tests"));
+    if may_run && settings.tools.contains(&tools::Set::Shell) {
+        print::remark(
+            "With run_tests its holder runs any command in the workspace, sandboxed; `--scope` makes a key without it.",
+        );
+    }
     // Whoever reads the screen has the key on it; a script has it on its own.
     let key = if io::stdout().is_terminal() { created.key.as_str() } else { "KEY" };
     let url = settings.server.url(settings.server.bind);

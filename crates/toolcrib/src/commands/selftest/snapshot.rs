@@ -51,7 +51,10 @@ mod tests {
 
     #[test]
     fn the_list_is_the_one_that_is_checked_in() {
-        let catalog = gate::Catalog::new(tools::all(&[tools::Set::Workspace], tools::Budgets::default()));
+        let catalog = gate::Catalog::new(tools::all(
+            &[tools::Set::Workspace, tools::Set::Shell, tools::Set::Agent, tools::Set::Artifacts],
+            tools::Budgets::default(),
+        ));
         expect_file!["../../../tool-list.snapshot"].assert_eq(&of(&catalog.offer().tools));
     }
 

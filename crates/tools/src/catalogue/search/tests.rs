@@ -37,13 +37,13 @@ fn the_best_come_first() {
         2,
         expect!["AskUserQuestion · PlanMode · 11 more; say more exactly what you want, or raise `limit`."],
     );
-    check("reading files", 1, expect!["workspace_read · 8 more; say more exactly what you want, or raise `limit`."]);
-    // It is no answer to what it is about.
     check(
-        "tools_search",
+        "reading files",
         1,
-        expect!["PlanMode · 3 more; say more exactly what you want, or raise `limit`."],
+        expect!["workspace_read · 8 more; say more exactly what you want, or raise `limit`."],
     );
+    // It is no answer to what it is about.
+    check("tools_search", 1, expect!["PlanMode · 3 more; say more exactly what you want, or raise `limit`."]);
 }
 
 #[test]

@@ -1,0 +1,254 @@
+//! Background tasks: calls of one tool that go on behind their answer, which their caller knows by small numbers. Each is a
+//! job that was admitted when it was called, with all that a person was asked, and runs at once: it waits for no turn, since
+//! what is started so may last for days.
+
+use std::cmp::Reverse;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use ::jobs::{Event, Job, JobId, State, TASKS_MAX};
+use futures_util::future::BoxFuture;
+use policy::Caller;
+use tokio::time::Instant;
+use tool_api::{BACKGROUND, BACKGROUND_KILL, BASH, Listener, OutputAsked, TaskOutput, TaskSeen, ToolError};
+
+use super::kept_call::KeptCall;
+use super::live::Live;
+use super::look::unavailable;
+use super::of_process::{Filter, Jobs};
+use super::recorder::Recorder;
+use super::ring::Ring;
+use super::submit::Wants;
+use crate::failure::Refusal;
+use crate::request::{Call, OfJob};
+
+/// The outputs that this process knows. Those of tasks that are over go first.
+const RINGS_MAX: usize = 64;
+
+/// The tasks of one caller in one workspace.
+pub(crate) struct OfTasks {
+    jobs: Arc<Jobs>,
+    workspace: Arc<str>,
+    caller: Caller,
+    /// The call that asks, as a task is to be one.
+    call: KeptCall,
+    is_one: bool,
+}
+
+impl OfTasks {
+    /// A call that asks after tasks, or begins one; `is_one` if it runs as a task itself.
+    pub(crate) fn of(jobs: Arc<Jobs>, workspace: Arc<str>, caller: Caller, call: &Call<'_>) -> OfTasks {
+        let ttl_ms = jobs.ttl_ms(Wants::default());
+        let kept = KeptCall::of(&caller, BACKGROUND, call, ttl_ms);
+        OfTasks { jobs, workspace, caller, call: kept, is_one: call.job.is_some() }
+    }
+
+    async fn begin(&self, arguments: String) -> Result<u32, ToolError> {
+        let jobs = &self.jobs;
+        let gone = || Refusal::NoJobs("this process serves the workspace no more".to_owned());
+        let gate = jobs.gate_of(&self.workspace).ok_or_else(gone).map_err(told)?;
+        let offered = gate.find(&self.caller, BACKGROUND).await.map_err(told)?;
+        let definition = offered.hash().to_string();
+        let mut kept = self.call.clone();
+        (kept.arguments, kept.definition) = (Some(arguments), definition);
+        let id = JobId::new().map_err(|error| told(Refusal::NoJobs(error.to_string())))?;
+        let new = jobs.new_job(&*gate, &self.caller, (id, kept.ttl_ms), &offered, Wants::default());
+        let started_at_ms = Some(new.created_at_ms);
+        let job = Job { state: State::Running, attempt: 1, started_at_ms, ..new };
+        let kept_as = jobs.numbered(&self.caller, job, &kept).await.map_err(told)?;
+        let (live, number) = kept_as.ok_or_else(too_many)?;
+        let recorder = Arc::new(Recorder::of_call(None));
+        let ring = Arc::new(Ring::before(recorder.clone()));
+        jobs.remember(&live.id, ring.clone());
+        let jobs = jobs.clone();
+        self.jobs.spawn(async move {
+            let listener: Arc<dyn Listener> = ring;
+            let id = Arc::new(OnceLock::from(live.id.shared()));
+            let call = Call {
+                cancel: live.cancel.clone(),
+                listener: Some(listener),
+                job: Some(OfJob { id, was_judged: true, is_approved: true }),
+                ..kept.call()
+            };
+            let result = recorder.beside(&jobs, &live, gate.call(&live.caller, call)).await;
+            jobs.settle(&live, result).await;
+        });
+        Ok(number)
+    }
+
+    async fn tasks(&self) -> Result<Vec<Job>, ToolError> {
+        self.jobs.tasks(&self.caller, &self.workspace, &[]).await.map_err(told)
+    }
+
+    async fn of_number(&self, number: u32) -> Result<Option<Job>, ToolError> {
+        Ok(self.tasks().await?.into_iter().find(|job| job.background == Some(number)))
+    }
+
+    async fn output(
+        &self,
+        number: u32,
+        asked: OutputAsked<'_>,
+    ) -> Result<Option<(TaskSeen, TaskOutput)>, ToolError> {
+        let Some(Job { id, .. }) = self.of_number(number).await? else { return Ok(None) };
+        let until = Instant::now() + asked.within;
+        loop {
+            let changed = self.jobs.changes(id.as_str());
+            let job = self.jobs.get(&self.caller, id.as_str()).await.map_err(told)?;
+            let ring = self.jobs.ring(&job).await.map_err(told)?;
+            let is_time =
+                job.state.is_final() || Instant::now() >= until || ring.has_what_is_waited_for(&asked);
+            if is_time {
+                let seen = self.seen(job).await?;
+                return Ok(Some((seen, ring.take(asked.all))));
+            }
+            changed.or(until).await;
+        }
+    }
+
+    async fn seen(&self, job: Job) -> Result<TaskSeen, ToolError> {
+        let kept = self.jobs.kept_call(&job.id).await.map_err(told)?;
+        let began = job.started_at_ms.unwrap_or(job.created_at_ms);
+        let runtime_ms = job.ended_at_ms.unwrap_or_else(|| self.jobs.now_ms()) - began;
+        Ok(TaskSeen {
+            number: job.background.unwrap_or_default(),
+            status: status(&job),
+            is_over: job.state.is_final(),
+            runtime: Duration::from_millis(u64::try_from(runtime_ms).unwrap_or_default()),
+            arguments: kept.arguments.unwrap_or_default(),
+        })
+    }
+}
+
+impl tool_api::Tasks for OfTasks {
+    fn is_one(&self) -> bool {
+        self.is_one
+    }
+
+    fn start(&self, arguments: String) -> BoxFuture<'_, Result<u32, ToolError>> {
+        Box::pin(self.begin(arguments))
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Vec<TaskSeen>, ToolError>> {
+        Box::pin(async move {
+            let mut seen = Vec::new();
+            for job in self.tasks().await? {
+                seen.push(self.seen(job).await?);
+            }
+            Ok(seen)
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        number: u32,
+        asked: OutputAsked<'a>,
+    ) -> BoxFuture<'a, Result<Option<(TaskSeen, TaskOutput)>, ToolError>> {
+        Box::pin(self.output(number, asked))
+    }
+
+    fn end(&self, number: u32) -> BoxFuture<'_, Result<Option<(TaskSeen, bool)>, ToolError>> {
+        Box::pin(async move {
+            let Some(job) = self.of_number(number).await? else { return Ok(None) };
+            let was_over = job.state.is_final();
+            let job = if was_over {
+                job
+            } else {
+                self.jobs.cancel_found((&self.caller).into(), job).await.map_err(told)?
+            };
+            Ok(Some((self.seen(job).await?, was_over)))
+        })
+    }
+}
+
+impl Jobs {
+    /// Keeps a job that runs as the next of its caller's background tasks in its workspace, and gives its number; nothing if
+    /// too many run.
+    pub(super) async fn numbered(
+        self: &Arc<Self>,
+        caller: &Caller,
+        job: Job,
+        kept: &KeptCall,
+    ) -> Result<Option<(Arc<Live>, u32)>, Refusal> {
+        // Two that come at once are numbered one after the other.
+        let _turn = self.numbering.lock().await;
+        if self.tasks(caller, &job.workspace, &[State::Running]).await?.len() >= TASKS_MAX {
+            return Ok(None);
+        }
+        let before = self.tasks(caller, &job.workspace, &[]).await?;
+        let number = 1 + before.iter().filter_map(|job| job.background).max().unwrap_or_default();
+        let job = Job { background: Some(number), ..job };
+        let live = self.keep(caller, job, kept, true, vec![Event::Started { attempt: 1 }]).await?;
+        Ok(Some((live, number)))
+    }
+
+    /// The background tasks of a caller in one of these states, or all that are kept, the newest first.
+    async fn tasks(&self, caller: &Caller, workspace: &str, states: &[State]) -> Result<Vec<Job>, Refusal> {
+        let mut tasks = Vec::new();
+        for tool in [BACKGROUND, BASH] {
+            let filter = Filter {
+                states: states.to_vec(),
+                tool: Some(tool.to_owned()),
+                workspace: Some(workspace.to_owned()),
+                ..Filter::default()
+            };
+            let page = self.list(caller, &filter).await?;
+            tasks.extend(page.jobs.into_iter().filter(|job| job.background.is_some()));
+        }
+        tasks.sort_by_key(|job| Reverse(job.background));
+        Ok(tasks)
+    }
+
+    /// The output of a task. Of one that another process has run, what its events hold.
+    async fn ring(&self, job: &Job) -> Result<Arc<Ring>, Refusal> {
+        if let Some(ring) = self.inner().rings.get(&job.id) {
+            return Ok(ring.clone());
+        }
+        let (mut text, mut after) = (String::new(), 0);
+        loop {
+            let page = self.events_after(&job.id, after).await.map_err(unavailable)?;
+            let Some(last) = page.last() else { break };
+            after = last.number;
+            for numbered in page {
+                match numbered.event {
+                    Event::Output { chunk, .. } => text.push_str(&chunk),
+                    Event::OutputCut {} => text.push_str("\n[What came then is not kept here.]\n"),
+                    _ => {}
+                }
+            }
+        }
+        let ring = Arc::new(Ring::of(&text));
+        if job.state.is_final() {
+            self.remember(&job.id, ring.clone());
+        }
+        Ok(ring)
+    }
+
+    pub(super) fn remember(&self, id: &JobId, ring: Arc<Ring>) {
+        let mut inner = self.inner();
+        if inner.rings.len() >= RINGS_MAX {
+            let over = inner.rings.keys().find(|id| !inner.live.contains_key(*id)).cloned();
+            over.iter().for_each(|id| drop(inner.rings.remove(id)));
+        }
+        inner.rings.insert(id.clone(), ring);
+    }
+}
+
+/// How a task is doing, in words. What its program has come to, its tool has told last.
+fn status(job: &Job) -> String {
+    let told = job.progress.as_ref().and_then(|progress| progress.message.clone());
+    match (job.state, told, &job.message) {
+        (State::Succeeded | State::Failed, Some(told), None) => told,
+        (State::Cancelled, ..) => "killed".to_owned(),
+        (state, _, Some(why)) if state.is_final() => format!("{state}: {why}"),
+        (state, ..) => state.to_string(),
+    }
+}
+
+fn too_many() -> ToolError {
+    let why = format!("{TASKS_MAX} background tasks run already; end one with {BACKGROUND_KILL} first");
+    ToolError::new("too_many_tasks", why)
+}
+
+fn told(refusal: Refusal) -> ToolError {
+    ToolError::new(refusal.code().to_owned(), refusal.to_string())
+}

@@ -1,0 +1,146 @@
+//! `Ran`: what came of a command.
+
+use std::fmt;
+use std::time::Duration;
+
+use schemars::{JsonSchema, Schema};
+use serde::Serialize;
+use tool_api::{Ended, Exit, Limit, Outcome, Output, Structured};
+
+use super::output::Shown;
+
+/// What came of a command.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Ran {
+    /// What it printed on stdout and stderr, in order; of much its head and its tail.
+    output: String,
+    /// Its exit code; nothing if a signal or a limit ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signal: Option<i32>,
+    /// The limit that ended it, such as `time`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<&'static str>,
+    /// How long it ran, in milliseconds.
+    duration_ms: u64,
+    /// The artifact with all that it printed, if that is not all here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact: Option<String>,
+    /// Protected files that changed while it ran.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    protected_changed: Vec<String>,
+    /// The longest that it was given.
+    #[serde(skip)]
+    time_max: Option<Duration>,
+}
+
+impl Ran {
+    pub(super) fn of(shown: Shown, ended: &Ended, duration: Duration, time_max: Option<Duration>) -> Ran {
+        let limit = ended.limit.filter(|limit| limit.ends_programs());
+        let (exit_code, signal) = match ended.exit {
+            _ if limit.is_some() => (None, None),
+            Exit::Code(code) => (Some(code), None),
+            Exit::Signal(signal) => (None, Some(signal)),
+            Exit::Lost => (None, None),
+        };
+        Ran {
+            output: shown.text,
+            exit_code,
+            signal,
+            limit: limit.map(Limit::name),
+            duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+            artifact: shown.artifact,
+            protected_changed: ended.written.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            time_max,
+        }
+    }
+
+    /// In a few words, as lists of tasks say it.
+    pub(super) fn how(&self) -> String {
+        match (self.limit, self.exit_code, self.signal) {
+            (Some(limit), ..) => format!("ended by its limit of {limit}"),
+            (None, Some(code), _) => format!("exited {code}"),
+            (None, None, Some(signal)) => format!("ended by signal {signal}"),
+            (None, None, None) => "ended, and nobody knows how".to_owned(),
+        }
+    }
+
+    /// What stands below the output.
+    fn footer(&self) -> Option<String> {
+        match (self.limit, self.exit_code) {
+            (_, Some(0)) => None,
+            (_, Some(code)) => Some(format!("exit code {code}")),
+            (Some(limit), None) if limit == Limit::Time.name() => {
+                let given_ms = self
+                    .time_max
+                    .map_or(u64::MAX, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX));
+                let whose = if self.duration_ms < given_ms {
+                    ", the most that `sandbox.timeout` or a rule leaves it"
+                } else {
+                    ""
+                };
+                Some(format!("timed out after {} ms{whose}", self.duration_ms.min(given_ms)))
+            }
+            (_, None) => Some(self.how()),
+        }
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let output = self.output.trim_end_matches('\n');
+        let changed = self.protected_changed.join(", ");
+        let changed = (!changed.is_empty()).then(|| format!("[protected files have changed: {changed}]"));
+        let nothing = (output.is_empty() && self.exit_code == Some(0)).then(|| "[no output]".to_owned());
+        let output = (!output.is_empty()).then(|| output.to_owned());
+        let footer = self.footer().map(|footer| format!("[{footer}]"));
+        let parts: Vec<String> = [output, nothing, footer, changed].into_iter().flatten().collect();
+        f.write_str(&parts.join("\n"))
+    }
+}
+
+impl Output for Ran {
+    fn schema() -> Option<Schema> {
+        // An answer may also be that the command goes on, which has another structure; and every conversation would pay for it.
+        None
+    }
+
+    fn into_outcome(self) -> Outcome {
+        let is_error = self.exit_code != Some(0);
+        Outcome { is_error, ..Structured(self).into_outcome() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check((output, exit, limit): (&str, Exit, Option<Limit>), ran_ms: u64, expected: &str, how: &str) {
+        let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
+        let shown = Shown { text: output.to_owned(), artifact: None };
+        let ran = Ran::of(shown, &ended, Duration::from_millis(ran_ms), Some(Duration::from_secs(1)));
+        assert_eq!((ran.to_string().as_str(), ran.how().as_str()), (expected, how));
+        assert_eq!(ran.into_outcome().is_error, expected.contains(['[']) && expected != "[no output]");
+    }
+
+    #[test]
+    fn how_it_ended_is_said_below_what_it_printed() {
+        check(("a\nb\n", Exit::Code(0), None), 5, "a\nb", "exited 0");
+        check(("", Exit::Code(0), None), 5, "[no output]", "exited 0");
+        check(("a\n\n", Exit::Code(3), None), 5, "a\n[exit code 3]", "exited 3");
+        check(("", Exit::Code(1), None), 5, "[exit code 1]", "exited 1");
+        check(("a", Exit::Signal(9), None), 5, "a\n[ended by signal 9]", "ended by signal 9");
+        check(("", Exit::Lost, None), 5, "[ended, and nobody knows how]", "ended, and nobody knows how");
+        let time = (("a", Exit::Signal(9), Some(Limit::Time)), "ended by its limit of time");
+        check(time.0, 1003, "a\n[timed out after 1000 ms]", time.1);
+        let by_operator = "a\n[timed out after 500 ms, the most that `sandbox.timeout` or a rule leaves it]";
+        check(time.0, 500, by_operator, time.1);
+        let memory = "ended by its limit of memory_bytes";
+        check(("a", Exit::Signal(9), Some(Limit::MemoryBytes)), 5, &format!("a\n[{memory}]"), memory);
+        // A program that met one and went on has ended by itself.
+        check(("a", Exit::Code(2), Some(Limit::Processes)), 5, "a\n[exit code 2]", "exited 2");
+    }
+}

@@ -1,0 +1,159 @@
+// Commands that go on in the background: known by small numbers, read as they come, waited for, ended with all they have
+// started; and what is true of them once the process that ran them is gone.
+
+import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { allGone, newMark } from "../support/processes.mjs";
+import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { speakHttp } from "../support/modern_wire.mjs";
+import { openWire } from "../support/wire_stdio.mjs";
+
+const config = configure({ more: `[jobs]\nafter_of = { Bash = "1s" }\nrunning = 2\nper_tool = 1` });
+const mark = newMark();
+const [[name, value]] = Object.entries(mark.env);
+const marked = (script) => `export ${name}=${value}; ${script}`;
+const text = ({ content }) => content.map(({ text: said }) => said).join("\n");
+
+/** What a client can do, by how it speaks. */
+const client = (speak) => {
+  const call = async (tool, args = {}) => (await speak("tools/call", { name: tool, arguments: args })).result;
+  return {
+    call,
+    start: async (command) => (await call("BackgroundBash", { command })).structuredContent.task_id,
+    read: async (task_id, args = {}) => (await call("ReadBgOutput", { task_id, ...args })).structuredContent,
+    says: async (tool, args) => text(await call(tool, args)),
+  };
+};
+const over = async (options) => {
+  const wire = await openWire(config, options);
+  return { ...client(async (...request) => (await wire.request(...request)).message), wire };
+};
+
+const { call, start, read, says, wire } = await over();
+await run({
+  "where there is none, that is said": async () => {
+    checkSame("the list", "There are no background tasks.", await says("ListBgTasks"));
+    for (const tool of ["ReadBgOutput", "KillBgTask"]) {
+      const unknown = await call(tool, { task_id: 7 });
+      check(unknown.isError, "an error", unknown);
+      checkHolds("what it says", text(unknown), "there is no background task 7", "ListBgTasks");
+    }
+  },
+
+  "one is started at once, read as it goes on, waited for and ended": async () => {
+    const script = marked("echo begun; sleep 1; echo 'listening on 80' >&2; (setsid sleep 1000 &); sleep 1000");
+    const started = performance.now();
+    checkSame(
+      "the answer",
+      "Started background task 1. Read its output with ReadBgOutput (task_id: 1).",
+      await says("BackgroundBash", { command: script }),
+    );
+    check(performance.now() - started < 1_000, "an answer at once", performance.now() - started);
+    const ready = await read(1, { until: "listening" });
+    checkSame("what it has put out", "begun\nlistening on 80\n", ready.output);
+    checkSame("its status", "running", ready.status);
+    checkHolds("nothing new", await says("ReadBgOutput", { task_id: 1 }), /^task 1 · running · \ds\n\(no new output\)$/);
+    checkSame("all of it", "begun\nlistening on 80\n", (await read(1, { all: true })).output);
+    const waited = performance.now();
+    await read(1, { wait_ms: 300 });
+    check(performance.now() - waited >= 290, "a wait for its end", performance.now() - waited);
+    checkHolds("its end", await says("KillBgTask", { task_id: 1 }), /^task 1 · killed · /);
+    checkHolds("once more", await says("KillBgTask", { task_id: 1 }), /^It had ended before: task 1 · killed · /);
+    await allGone(mark, 5_000);
+  },
+
+  "how it ended is told, and numbers go on": async () => {
+    const failed = await start("echo oops; exit 4");
+    checkSame("its number", 2, failed);
+    const seen = await read(failed, { wait_ms: 10_000 });
+    checkSame("its end", ["exited 4", "oops\n"], [seen.status, seen.output]);
+    const [first, second] = (await says("ListBgTasks")).split("\n");
+    checkHolds("the newest", first, /^task 2 · exited 4 · 0s · echo oops; exit 4$/);
+    checkHolds("the other", second, /^task 1 · killed · .* · export TOOLCRIB_E2E_MARK=.*…$/);
+  },
+
+  "what is too much is let go from the beginning, and kept whole": async () => {
+    const number = await start("seq 400000; echo; echo the end");
+    const seen = await read(number, { wait_ms: 30_000 });
+    checkHolds("the end of it", seen.output, /400000\n\nthe end\n$/);
+    check(seen.left_out_bytes > 2_000_000 && seen.output.length <= 32 * 1024, "little of it", seen.left_out_bytes);
+  },
+
+  "32 run at once whatever turns other jobs wait for, and no more": async () => {
+    const numbers = [];
+    for (let nth = 0; nth < 32; nth += 1) numbers.push(await start(marked("echo up; sleep 1000")));
+    for (const number of numbers) checkSame("each runs", "up\n", (await read(number, { until: "up" })).output);
+    const refused = await call("BackgroundBash", { command: "true" });
+    check(refused.isError, "a refusal", refused);
+    checkHolds("why", text(refused), "32 background tasks run already", "KillBgTask");
+    for (const number of numbers) await call("KillBgTask", { task_id: number });
+    await allGone(mark, 5_000);
+  },
+
+  "a command that takes too long to wait for goes on as one": async () => {
+    const answer = await call("Bash", { command: "echo first; sleep 2; echo last; exit 5", timeout: 20_000 });
+    const number = answer.structuredContent.task_id;
+    checkHolds("the answer", text(answer), `goes on as background task ${number}`, `ReadBgOutput (task_id: ${number})`);
+    check(!answer.isError, "no error", answer);
+    const seen = await read(number, { wait_ms: 10_000 });
+    checkSame("its end", ["exited 5", "first\nlast\n"], [seen.status, seen.output]);
+  },
+
+  "what cannot be started is refused": async () => {
+    const long = await call("BackgroundBash", { command: "x".repeat(200_000) });
+    checkHolds("a long one", text(long), "200000 bytes");
+    checkHolds("one that is none", text(await call("BackgroundBash", { command: "a\0" })), "NUL");
+    const policy = `[[policy.rules]]\nid = "no"\ntools = ["BackgroundBash"]\neffect = "deny"\nwhy = "not here"`;
+    const denied = await openWire(configure({ more: policy }));
+    const { message } = await denied.call("BackgroundBash", { command: "true" });
+    checkHolds("a rule", JSON.stringify(message), "Unknown tool");
+    await denied.end();
+  },
+
+  "a person is asked once, and before it starts": async () => {
+    const rule = `[[policy.rules]]\nid = "ask"\ntools = ["BackgroundBash"]\neffect = "ask"\nwhy = "it stays"`;
+    const asked = await openWire(configure({ more: rule }), { revision: null });
+    const clientInfo = { name: "wire", version: "1" };
+    const capabilities = { elicitation: {} };
+    await asked.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
+    asked.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const answered = asked.call("BackgroundBash", { command: "echo allowed" });
+    const { message } = await asked.next("a form", ({ method }) => method === "elicitation/create");
+    checkHolds("what is asked", message.params.message, "echo allowed", "it stays");
+    asked.send({ jsonrpc: "2.0", id: message.id, result: { action: "accept", content: { answer: "once" } } });
+    checkHolds("the answer", text((await answered).message.result), "Started background task 1");
+    const seen = (await asked.call("ReadBgOutput", { task_id: 1, wait_ms: 10_000 })).message.result;
+    checkSame("its output", "allowed\n", seen.structuredContent.output);
+    const questions = asked.lines.filter((line) => line.includes("elicitation/create"));
+    checkSame("questions", 1, questions.length);
+    await asked.end();
+  },
+
+  "another caller finds none of them": async () => {
+    const { url } = await serve(config);
+    const speaks = async (who) => {
+      const { stdout } = await expectExit(0, ["keys", "create", who, "--config", config.file]);
+      const headers = { authorization: `Bearer ${stdout.trim()}` };
+      return client(async (...request) => (await speakHttp(url)(...request, { headers })).message);
+    };
+    const [anna, ben] = [await speaks("anna"), await speaks("ben")];
+    checkSame("anna's first", 1, await anna.start("echo hers"));
+    checkSame("ben's list", "There are no background tasks.", await ben.says("ListBgTasks"));
+    checkHolds("ben's look", await ben.says("ReadBgOutput", { task_id: 1 }), "there is no background task 1");
+    checkSame("ben's first", 1, await ben.start("echo his"));
+    checkSame("his output", "his\n", (await ben.read(1, { wait_ms: 10_000 })).output);
+  },
+
+  "once the process is gone they are interrupted, with what they had put out": async () => {
+    const number = await start(marked("echo kept; sleep 1000"));
+    await read(number, { until: "kept" });
+    await new Promise((written) => setTimeout(written, 300));
+    wire.child.kill("SIGKILL");
+    await allGone(mark, 5_000);
+    const later = await over();
+    const seen = await later.read(number);
+    checkHolds("its status", seen.status, "interrupted");
+    checkSame("its output", "kept\n", seen.output);
+    checkSame("the next number", number + 1, await later.start("true"));
+    await later.wire.end();
+  },
+});

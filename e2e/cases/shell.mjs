@@ -1,0 +1,171 @@
+// `Bash`: a command in the workspace, sandboxed. What it printed comes in order with how it ended; much of it is cut and kept;
+// what it starts ends with it; and what cannot be run is refused in words that help.
+
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import path from "node:path";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { allGone, newMark } from "../support/processes.mjs";
+import { configure, expectExit, serve } from "../support/toolcrib.mjs";
+import { speakHttp } from "../support/modern_wire.mjs";
+import { openWire } from "../support/wire_stdio.mjs";
+
+const MIB = 1024 * 1024;
+const SECRET = "hunter2-is-not-for-agents";
+const config = configure({ more: `[sandbox]\noutput = "24 MiB"\nask = false` });
+const wire = await openWire(config);
+const bash = async (command, args = {}) => (await wire.call("Bash", { command, ...args })).message.result;
+const text = ({ content }) => content.map(({ text: said }) => said).join("\n");
+const says = async (expected, command, args) => checkSame(command, expected, text(await bash(command, args)));
+
+/** Most of the memory that a process has had so far. */
+const peak = (pid) => Number(/^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]) * 1024;
+
+await run({
+  "what it prints comes in order, and how it ended if not well": async () => {
+    await says("1\n2\n3\n4", "for i in 1 3; do echo $i; echo $((i + 1)) >&2; done");
+    await says("out\n[exit code 3]", "echo out; exit 3");
+    await says("[no output]", "true");
+    const failed = await bash("echo oops >&2; exit 3");
+    check(failed.isError, "an error", failed);
+    checkSame("its code", 3, failed.structuredContent.exit_code);
+    checkSame("its output", "oops\n", failed.structuredContent.output);
+    await says("[ended by signal 9]", "kill -9 $$");
+    checkHolds("what bash makes of it", text(await bash("if then")), "syntax error", "[exit code 2]");
+  },
+
+  "it is bash, begins in the workspace each time, and reads nothing": async () => {
+    writeFileSync(path.join(config.workspace, "notes.md"), "remember the milk\n");
+    await says("remember the milk\nab", "[[ a == a ]] && cat notes.md; arr=(a b); printf %s \"${arr[@]}\"; cat");
+    await says("[no output]", "cd /tmp; x=1");
+    await says(`${config.workspace}`, "pwd; echo -n $x");
+  },
+
+  "what draws on terminals is left out, and what is no text is told": async () => {
+    await says("red\n10%\n20%\n\ufffdx", "printf '\\033[31mred\\033[0m\\n10%%\\r20%%\\n\\377x\\033]0;title\\007'");
+  },
+
+  "too long is cut to head and tail, and kept whole": async () => {
+    const result = await bash("seq 20000");
+    const [shown, id] = [text(result), result.structuredContent.artifact];
+    checkHolds("head and tail", shown, /^1\n2\n3\n/, /19999\n20000$/, `artifact_read with id: "${id}", offset: `);
+    check(shown.length < 33_000, "no more than is shown", shown.length);
+    const offset = Number(/offset: (\d+)/.exec(shown)[1]);
+    const next = Number(/(\d+)\n\[/.exec(shown)[1]) + 1;
+    const { message } = await wire.call("artifact_read", { id, offset, bytes: 100 });
+    checkHolds("what was left out", text(message.result), new RegExp(`^${next}\n`));
+  },
+
+  "much costs little memory, also without an end of a line, and cut within a character": async () => {
+    const before = peak(wire.child.pid);
+    const result = await bash("head -c 20000001 /dev/zero | sed 's/\\x0/\\xc3\\xa9/g' | head -c 20000001", { timeout: 60_000 });
+    checkHolds("head and tail", text(result), /^é+\n\[\d+ of \d+ bytes are left out here/, /é+\ufffd$/);
+    const grown = peak(wire.child.pid) - before;
+    check(grown < 32 * MIB, "less than 32 MiB more", `${(grown / MIB).toFixed(1)} MiB`);
+    const endless = text(await bash("yes", { timeout: 60_000 }));
+    checkHolds("one that never ends", endless, "[ended by its limit of output_bytes]");
+  },
+
+  "time ends all of it, and what it printed until then comes back": async () => {
+    const mark = newMark();
+    const [[name, value]] = Object.entries(mark.env);
+    const started = performance.now();
+    const script = `export ${name}=${value}; (setsid sleep 1000 &) ; echo begun; nohup sleep 1000 & sleep 1000`;
+    const result = await bash(script, { timeout: 500 });
+    checkSame("what it printed", "begun\n[timed out after 500 ms]", text(result));
+    checkSame("the limit", "time", result.structuredContent.limit);
+    check(result.isError && performance.now() - started < 10_000, "its end in time", result);
+    await allGone(mark, 5_000);
+  },
+
+  "what goes on by itself is gone with it": async () => {
+    const mark = newMark();
+    const [[name, value]] = Object.entries(mark.env);
+    await says("left", `export ${name}=${value}; (setsid nohup sleep 1000 >/dev/null 2>&1 </dev/null &); echo left`);
+    await allGone(mark, 5_000);
+  },
+
+  "a cancelled one is gone with all of it": async () => {
+    const mark = newMark();
+    const [[name, value]] = Object.entries(mark.env);
+    const command = `export ${name}=${value}; trap '' TERM; sleep 1000 & wait`;
+    wire.send({ jsonrpc: "2.0", id: "c", method: "tools/call", params: { name: "Bash", arguments: { command } } });
+    await eventually("it to run", () => mark.processes().length > 0);
+    wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } });
+    await allGone(mark, 5_000);
+  },
+
+  "a client that asks hears the last line": async () => {
+    const params = { name: "Bash", arguments: { command: "echo compiling; sleep 6" }, _meta: { progressToken: "p" } };
+    const heard = wire.next("progress", ({ method }) => method === "notifications/progress", 10_000);
+    const answered = wire.request("tools/call", params);
+    const { params: told } = (await heard).message;
+    check(told.progressToken === "p" && told.progress >= 5, "progress after some seconds", told);
+    checkSame("the message", "compiling", told.message);
+    await answered;
+  },
+
+  "what cannot be a command is refused in words that help": async () => {
+    const refused = async (command, ...words) => checkHolds(command.slice(0, 9), text(await bash(command)), ...words);
+    await refused("x".repeat(MIB), "1048576 bytes", "run `bash FILE`");
+    await refused("printf 'a\0b'", "NUL", "printf");
+    await refused("  ", "empty");
+    checkHolds("too long a time", text(await bash("true", { timeout: 600_001 })), "600000");
+    const away = `${config.workspace}-away`;
+    renameSync(config.workspace, away);
+    checkHolds("a folder that vanished", text(await bash("true")), config.workspace);
+    renameSync(away, config.workspace);
+    await says("[no output]", "true");
+  },
+
+  "what only a shell tries stays inside": async () => {
+    writeFileSync(path.join(config.folder, "beside.txt"), SECRET);
+    writeFileSync(path.join(config.workspace, "AGENTS.md"), "be good\n");
+    const beside = path.join(config.folder, "beside.txt");
+    const tries = `cat ${beside}; cat < ${beside}; echo $(<${beside}); source ${beside}; exec 9<${beside} && cat <&9; mapfile x <${beside} && echo "$x"
+cat /proc/1/environ /proc/$PPID/environ; ls /proc/*/fd 2>/dev/null | grep -c ${config.folder}
+exec 8<>/dev/tcp/127.0.0.1/80 && echo connected; echo evil >> AGENTS.md; cp /bin/sh . && ./sh -c 'cat ${beside}'
+env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; trap 'cat ${beside}' EXIT`;
+    const said = text(await bash(tries));
+    check(!said.includes(SECRET) && !said.includes("connected"), "nothing of it", said);
+    checkSame("AGENTS.md", "be good\n", readFileSync(path.join(config.workspace, "AGENTS.md"), "utf8"));
+  },
+
+  "who may not write does not, and who may not run sees no shell": async () => {
+    const { url } = await serve(config);
+    const speak = async (...scopes) => {
+      const words = ["keys", "create", scopes.join("_"), ...scopes.flatMap((scope) => ["--scope", scope])];
+      const { stdout } = await expectExit(0, [...words, "--config", config.file]);
+      const headers = { authorization: `Bearer ${stdout.trim()}` };
+      return async (...request) => (await speakHttp(url)(...request, { headers })).message;
+    };
+    const call = (command) => ["tools/call", { name: "Bash", arguments: { command } }];
+    const reader = await speak("read_workspace", "run_tests");
+    checkHolds("a reader", text((await reader(...call("cat notes.md; touch x"))).result), "milk", "Read-only");
+    const blind = await speak("run_tests");
+    checkHolds("one who may not read", text((await blind(...call(`cat ${config.workspace}/notes.md`))).result), "No such");
+    const listed = (await (await speak("read_workspace"))("tools/list", {})).result.tools.map(({ name }) => name);
+    check(!listed.includes("Bash"), "no shell", listed);
+  },
+
+  "an operator's hosts are reached, and no others": async () => {
+    const server = createServer((_, answer) => answer.end("hello"));
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+    atEnd(() => server.close());
+    const at = `localhost:${server.address().port}`;
+    const named = configure({ more: `[sandbox]\nask = false\nhosts = ["${at}"]` });
+    const other = await openWire(named);
+    const command = `curl -s http://${at}; curl -s -o /dev/null http://localhost:1 || echo " and no other"`;
+    const { message } = await other.call("Bash", { command });
+    checkSame("what it reached", "hello and no other", text(message.result));
+    await other.end();
+    checkHolds("without", text(await bash(`curl -s http://${at} || echo refused`)), "refused");
+  },
+
+  "a dry run says what it would change": async () => {
+    const command = JSON.stringify({ command: "echo more >> notes.md; touch new.txt" });
+    const words = ["tools", "call", "Bash", command, "--dry-run", "--config", config.file];
+    checkHolds("the plan", (await expectExit(0, words)).stdout, "+more", "new.txt");
+    check(!existsSync(path.join(config.workspace, "new.txt")), "nothing new", "new.txt");
+  },
+});
