@@ -52,7 +52,7 @@ pub fn assemble(settings: Settings, start: Start) -> Result<Crib, Trouble> {
 /// # Errors
 /// As [`assemble`].
 pub fn assemble_in(shared: &Shared, settings: Settings, start: Start) -> Result<Crib, Trouble> {
-    let files = open_workspace(&settings.workspace)?;
+    let files = open_workspace(&settings.workspace)?.with_trash(&settings.state.join(TRASH));
     let guarded = Guarded::new(files, shared.launcher.guard.clone());
     guarded.guard(&settings, ServerFiles::default());
     shared.workspace(None, settings, guarded, start)
@@ -144,6 +144,9 @@ fn programs(settings: &Settings) -> ProgramSettings {
     let (surroundings, asides) = (settings.locale.clone(), settings.state.clone());
     ProgramSettings { limits, waived, read, write, hosts, asides, asks, proxy, surroundings }
 }
+
+/// The folder of the state where what tools delete is kept for a while.
+pub const TRASH: &str = "trash";
 
 /// The folder that the tools of our own work in.
 ///

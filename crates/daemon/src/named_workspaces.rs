@@ -12,7 +12,7 @@ use terminal::Trouble;
 use tokio::task::JoinSet;
 use upstream::Upstream;
 
-use crate::assemble::{Crib, Guarded, open_workspace, ruleset};
+use crate::assemble::{Crib, Guarded, TRASH, open_workspace, ruleset};
 use crate::shared::Shared;
 use crate::upstreams::Start;
 
@@ -115,7 +115,8 @@ impl NamedWorkspaces {
     }
 
     fn made(&self, name: &str, settings: &Settings) -> Result<Open, Trouble> {
-        let guarded = self.guarded.beside(open_workspace(&settings.workspace)?);
+        let guarded =
+            self.guarded.beside(open_workspace(&settings.workspace)?.with_trash(&settings.state.join(TRASH)));
         let crib = self.shared.workspace(Some(name), settings.clone(), guarded, Start::AtOnce)?;
         self.shared.jobs.serve(&crib.gate);
         crib.declared.watch(&self.shared.folders);

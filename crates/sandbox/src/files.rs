@@ -1,10 +1,12 @@
 //! Files below a folder whose handle no path can leave.
 
+mod copied;
 mod error;
 mod file_ops;
 mod folder;
 mod for_programs;
 mod inside;
+mod movement;
 mod obeyed;
 mod path_names;
 mod preview;
@@ -12,15 +14,20 @@ mod protected;
 mod read;
 mod root;
 mod server_files;
+mod trash;
+mod tree;
 mod write;
 
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};
 pub(crate) use for_programs::ProgramPaths;
 pub use inside::{Inside, NAME_BYTES_MAX, PATH_BYTES_MAX, WORKSPACE_PREFIX, spellings};
+pub use movement::IsHeld;
 pub use obeyed::{ObeyedFile, Writable};
 pub use protected::ProtectedPaths;
 pub use read::{FilePart, Meta};
 pub use root::{Access, Root};
 pub use server_files::{ServerFiles, is_code};
+pub use trash::{TRASH_BYTES_MAX, TRASH_ENTRIES_MAX, TRASH_LASTS, Trashed};
+pub use tree::TREE_ENTRIES_MAX;
 pub use write::{Expect, Written};

@@ -22,9 +22,10 @@ mod words;
 pub use browser::{BrowserError, open_browser};
 pub use change::{Change, Content, What};
 pub use files::{
-    Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Meta, NAME_BYTES_MAX,
-    ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, WORKSPACE_PREFIX, Writable, Written,
-    is_code, spellings,
+    Access, ENTRIES_MAX, Entry, Expect, FileError, FilePart, Folder, Inside, IsHeld, Kind, Meta,
+    NAME_BYTES_MAX, ObeyedFile, PATH_BYTES_MAX, ProtectedPaths, Root, ServerFiles, TRASH_BYTES_MAX,
+    TRASH_ENTRIES_MAX, TRASH_LASTS, TREE_ENTRIES_MAX, Trashed, WORKSPACE_PREFIX, Writable, Written, is_code,
+    spellings,
 };
 pub use folder_watch::FolderWatch;
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};

@@ -20,6 +20,8 @@ const SHOWN_BYTES_MAX: usize = 200;
 #[derive(Debug)]
 pub struct Workspace {
     folder: TempDir,
+    /// Where what is deleted goes.
+    _trash: TempDir,
     root: Root,
 }
 
@@ -36,8 +38,10 @@ impl Workspace {
     /// everything is from [`TIME`].
     pub fn new(description: &str) -> Workspace {
         let folder = tempfile::tempdir().expect("a temporary folder");
+        let trash = tempfile::tempdir().expect("a temporary folder");
         let root = Root::open(folder.path(), Access::ReadWrite).expect("the folder opens");
-        let workspace = Workspace { folder, root };
+        let root = root.with_trash(trash.path());
+        let workspace = Workspace { folder, _trash: trash, root };
         for line in description.lines().map(str::trim_start).filter(|line| !line.is_empty()) {
             workspace.add(line);
         }

@@ -65,5 +65,7 @@ pub use sandbox::Change;
 pub use sandbox::Exit;
 pub use sandbox::confine::Limit;
 // And `Context::files`.
-pub use sandbox::{Access, Entry, Expect, FileError, FilePart, Folder, Inside, Kind, Root, Written};
+pub use sandbox::{
+    Access, Entry, Expect, FileError, FilePart, Folder, Inside, IsHeld, Kind, Root, Trashed, Written,
+};
 pub use tool::{AnyTool, Tool, builtin};

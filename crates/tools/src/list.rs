@@ -22,6 +22,9 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(workspace::list::List { entries: budgets.list_entries }),
             builtin(workspace::search::Search { text_bytes_max: budgets.text_bytes }),
             builtin(workspace::find::Find { entries: budgets.list_entries }),
+            builtin(workspace::move_entry::Move),
+            builtin(workspace::delete::Delete),
+            builtin(workspace::restore::Restore),
         ],
         Set::Shell => vec![
             builtin(shell::bash::Bash { shown_bytes_max: budgets.printed_bytes() }),
@@ -71,6 +74,9 @@ mod tests {
             "workspace_list",
             "workspace_search",
             "workspace_find",
+            "workspace_move",
+            "workspace_delete",
+            "workspace_restore",
         ];
         let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];

@@ -1,6 +1,7 @@
 //! Tools for the files of the workspace: the folder the operator opened, and nothing outside it.
 
 mod content;
+pub(crate) mod delete;
 pub(crate) mod edit;
 mod edits;
 pub(crate) mod file_error;
@@ -10,9 +11,12 @@ mod lines_told;
 pub(crate) mod list;
 mod listing;
 mod media_type;
+pub(crate) mod move_entry;
+mod mover;
 mod name_filter;
 mod near_misses;
 pub(crate) mod read;
+pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod text_encoding;
 mod text_range;

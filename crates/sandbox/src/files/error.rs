@@ -61,6 +61,26 @@ pub enum FileError {
     /// or nothing if there is no file.
     #[error("the file is not as expected: {}; read it again before writing", found_in_words(.0.as_deref()))]
     Changed(Option<String>),
+    /// Something has that path already.
+    #[error("something is at {0} already; give another path, or move it away first")]
+    Exists(Inside),
+    /// A folder would end up in itself.
+    #[error("{0} cannot be moved into itself")]
+    IntoItself(Inside),
+    /// It has entries, and was to be deleted as if it had none.
+    #[error("{0} is a folder with something in it; say `recursive` to delete all of it")]
+    NotEmpty(Inside),
+    /// A rule is about what is in a folder.
+    #[error(
+        "a rule of this project is about {0}, so it is not moved or deleted with its folder; name it by itself"
+    )]
+    Held(Inside),
+    /// Nothing is renamed between them.
+    #[error("the two lie on different file systems; copy what is in it")]
+    OtherFileSystem,
+    /// What is deleted could not be had back.
+    #[error("nothing can be deleted here, since there is no folder for what is deleted; a person can")]
+    NoTrash,
     /// What is there may not be replaced with this; nothing was written.
     #[error("the file holds what would be lost")]
     Kept,

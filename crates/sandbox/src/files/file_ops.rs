@@ -74,6 +74,17 @@ pub(super) trait FileOps: Debug + Send + Sync {
         Ok(renameat_with(folder, from, folder, to, flags)?)
     }
 
+    /// From one folder to another.
+    fn rename_between(
+        &self,
+        (folder, from): (&File, &Path),
+        (other, to): (&File, &Path),
+        flags: RenameFlags,
+    ) -> io::Result<()> {
+        self.before(Step::Rename(flags))?;
+        Ok(renameat_with(folder, from, other, to, flags)?)
+    }
+
     fn remove(&self, folder: &File, name: &str) -> io::Result<()> {
         self.before(Step::Remove)?;
         Ok(unlinkat(folder, name, AtFlags::empty())?)

@@ -54,6 +54,16 @@ impl Inside {
         Ok(Inside(if self.is_root() { name.to_owned() } else { format!("{}/{name}", self.0) }))
     }
 
+    /// What lies below this; names that are not UTF-8 are shown as they can be.
+    pub(super) fn below(&self, below: &Path) -> Inside {
+        let below = below.to_string_lossy();
+        match (self.is_root(), below.is_empty()) {
+            (_, true) => self.clone(),
+            (true, false) => Inside(below.into_owned()),
+            (false, false) => Inside(format!("{}/{below}", self.0)),
+        }
+    }
+
     pub(super) fn as_path(&self) -> &Path {
         Path::new(self.as_str())
     }

@@ -40,6 +40,8 @@ pub struct Root {
     pub(super) protection: Arc<ProtectionInForce>,
     /// Those that others obey, and that a person has agreed to have written through this handle.
     pub(super) agreed: Arc<[ObeyedFile]>,
+    /// Where what is deleted goes; nothing where nothing is kept, and so nothing deleted.
+    pub(super) trash: Option<Arc<Path>>,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,7 @@ impl Root {
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = inside::spellings(path);
         let opened = Arc::new(Opened { dir, canonical, ops, spellings });
-        Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default() })
+        Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default(), trash: None })
     }
 
     /// Where it really is.

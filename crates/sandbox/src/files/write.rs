@@ -32,7 +32,7 @@ const LINKS_MAX: usize = 40;
 pub(super) const NEW_FILE_MODE: u32 = 0o644;
 
 /// How a folder is opened that only serves to reach what is in it.
-const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+pub(super) const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Set-user-id and its kin are not carried over to new content.
 const KEPT_MODE_BITS: u32 = 0o777;
@@ -172,7 +172,7 @@ impl Root {
     }
 
     /// Opens the folder that will hold a file, and makes it first if it is missing.
-    fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
+    pub(super) fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
         match self.open_beneath(parent, FOLDER_FLAGS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match self.opened.ops.make_folders(&self.opened.dir, parent) {
@@ -333,7 +333,7 @@ fn link_target(folder: &File, name: &Path) -> rustix::io::Result<PathBuf> {
 }
 
 /// A name nobody can guess and prepare, and which says whose it is if a crash leaves it behind.
-fn temporary_name() -> Result<String, FileError> {
+pub(super) fn temporary_name() -> Result<String, FileError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
     Ok(format!(".toolcrib-{}.tmp", HEXLOWER.encode(&random)))

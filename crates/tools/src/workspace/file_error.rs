@@ -16,6 +16,12 @@ pub(crate) fn refused(error: FileError) -> ToolError {
         FileError::ReadOnly => "read_only",
         FileError::Changed { .. } => "changed",
         FileError::Kept => "kept",
+        FileError::Exists(_) => "exists",
+        FileError::IntoItself(_) => "into_itself",
+        FileError::NotEmpty(_) => "not_empty",
+        FileError::Held(_) => "rule",
+        FileError::OtherFileSystem => "other_file_system",
+        FileError::NoTrash => "no_trash",
         FileError::TooLarge { .. } => "too_large",
         FileError::Io(_) => "io",
     };

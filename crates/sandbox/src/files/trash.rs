@@ -1,0 +1,264 @@
+//! The trash of a workspace: a folder of ours, to which what tools delete is moved, and from which it is put back.
+//!
+//! It is bounded in number, bytes and age: what is oldest goes for good when something is added. Where it lies on another
+//! file system than the workspace, an entry is copied and then removed: what changes in between is lost, and owners, times,
+//! hard links and extended attributes are not kept.
+#![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
+
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use cap_std::fs::Dir;
+use data_encoding::HEXLOWER;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::copied::copy_tree;
+use super::error::FileError;
+use super::inside::Inside;
+use super::movement::{IsHeld, Spot};
+use super::root::Root;
+use super::tree::Tree;
+use super::write::temporary_name;
+use crate::change::{Change, What};
+
+/// Most that is kept of one workspace.
+pub const TRASH_ENTRIES_MAX: usize = 200;
+
+/// Most bytes of it.
+pub const TRASH_BYTES_MAX: u64 = 1024 * 1024 * 1024;
+
+/// How long it is kept.
+pub const TRASH_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Beside what is kept, what is known of it.
+const NOTE: &str = ".json";
+
+/// Longest note, in bytes: a path and some numbers.
+const NOTE_BYTES_MAX: u64 = 64 * 1024;
+
+/// Something in the trash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Trashed {
+    /// What it is known by; of two, the later one is greater.
+    #[serde(skip)]
+    pub id: String,
+    /// Where it was.
+    pub path: String,
+    /// When it was deleted, in milliseconds since 1970.
+    pub deleted_ms: u64,
+    /// How many files, folders and links it is.
+    pub entries: usize,
+    /// The size of its files.
+    pub bytes: u64,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+}
+
+impl Root {
+    /// The same folder, from which things are deleted to a trash below `folder`, which is made when it is first used.
+    #[must_use]
+    pub fn with_trash(&self, folder: &Path) -> Root {
+        let name = &HEXLOWER.encode(&Sha256::digest(self.path().as_os_str().as_encoded_bytes()))[..32];
+        Root { trash: Some(folder.join(name).into()), ..self.clone() }
+    }
+
+    /// Moves what is at `path` to the trash: a folder that is not empty only if it `takes_all`.
+    pub fn delete(&self, path: &Inside, takes_all: bool, is_held: IsHeld<'_>) -> Result<Trashed, FileError> {
+        self.refuse_reading_only()?;
+        let (spot, tree) = self.deleted(path, takes_all, is_held)?;
+        let trash = self.trash(true)?;
+        let (id, note) = noted(path, &tree)?;
+        trash
+            .write(
+                format!("{id}{NOTE}"),
+                serde_json::to_vec(&note).map_err(io::Error::other).map_err(FileError::Io)?,
+            )
+            .map_err(FileError::Io)?;
+        let kept = self.spot_in(&trash, &id)?;
+        match self.put_at(&spot, &kept, path) {
+            Err(FileError::OtherFileSystem) => self.carry(&spot, &kept).map_err(FileError::of(path))?,
+            moved => moved?,
+        }
+        self.sync(&spot.folder, path)?;
+        self.empty(&trash);
+        Ok(Trashed { id, ..note })
+    }
+
+    /// What [`Root::delete`] would change.
+    pub fn preview_delete(
+        &self,
+        path: &Inside,
+        takes_all: bool,
+        is_held: IsHeld<'_>,
+    ) -> Result<Vec<Change>, FileError> {
+        let (spot, tree) = self.deleted(path, takes_all, is_held)?;
+        self.changes(&spot, &tree, path, What::Removed)
+    }
+
+    fn deleted(
+        &self,
+        path: &Inside,
+        takes_all: bool,
+        is_held: IsHeld<'_>,
+    ) -> Result<(Spot, Tree), FileError> {
+        if self.trash.is_none() {
+            return Err(FileError::NoTrash);
+        }
+        let spot = self.spot(path)?;
+        let tree = Tree::of(&spot.folder, &spot.name, path)?;
+        self.check_tree(&tree, path, &spot.real, is_held)?;
+        if tree.entries.len() > 1 && !takes_all {
+            return Err(FileError::NotEmpty(path.clone()));
+        }
+        if tree.bytes > TRASH_BYTES_MAX {
+            let max = (TRASH_BYTES_MAX / 1024 / 1024) as usize;
+            return Err(FileError::TooLarge {
+                what: "what would be deleted",
+                max,
+                unit: "MiB, which is all that the trash holds",
+            });
+        }
+        Ok((spot, tree))
+    }
+
+    /// All that is in the trash, the newest first.
+    pub fn trashed(&self) -> Result<Vec<Trashed>, FileError> {
+        match self.trash(false) {
+            Ok(trash) => listed(&trash).map_err(FileError::Io),
+            Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts something of the trash back to where it was, unless something is there.
+    pub fn restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<(), FileError> {
+        self.refuse_reading_only()?;
+        let (trash, kept, path) = self.kept(trashed, is_held)?;
+        let target = self.spot_for_writing(&path)?;
+        match self.put_at(&kept, &target, &path) {
+            Err(FileError::OtherFileSystem) => {
+                let beside = Spot { name: temporary_name()?.into(), ..self.spot(&path)? };
+                self.carry(&kept, &beside).map_err(FileError::of(&path))?;
+                self.put_at(&beside, &target, &path)?;
+            }
+            moved => moved?,
+        }
+        // What is not there any more is not listed either.
+        let _ = trash.remove_file(format!("{}{NOTE}", trashed.id));
+        Ok(())
+    }
+
+    /// What [`Root::restore`] would change.
+    pub fn preview_restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<Vec<Change>, FileError> {
+        let (_, kept, path) = self.kept(trashed, is_held)?;
+        if self.spot(&path).is_ok_and(|spot| Tree::of(&spot.folder, &spot.name, &path).is_ok()) {
+            return Err(FileError::Exists(path));
+        }
+        let tree = Tree::of(&kept.folder, &kept.name, &path)?;
+        self.changes(&kept, &tree, &path, What::Added)
+    }
+
+    fn kept(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<(Dir, Spot, Inside), FileError> {
+        let path = self.locate(&trashed.path)?;
+        let trash = self.trash(false)?;
+        let kept = self.spot_in(&trash, &trashed.id)?;
+        let tree = Tree::of(&kept.folder, &kept.name, &path)?;
+        let real = self.real_target(path.as_path()).map_err(FileError::of(&path))?;
+        self.check_tree(&tree, &path, &real, is_held)?;
+        Ok((trash, kept, path))
+    }
+
+    fn trash(&self, makes: bool) -> Result<Dir, FileError> {
+        let folder = self.trash.as_deref().ok_or(FileError::NoTrash)?;
+        if makes {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(FileError::Io)?;
+        }
+        // Open for reading, so that its names can be synced.
+        File::open(folder).map(Dir::from_std_file).map_err(FileError::Io)
+    }
+
+    fn spot_in(&self, trash: &Dir, id: &str) -> Result<Spot, FileError> {
+        let folder = trash.try_clone().map_err(FileError::Io)?.into_std_file();
+        Spot::new(folder, Path::new(id))
+    }
+
+    /// Copies an entry to another file system, and removes it here at once: under another name first.
+    fn carry(&self, from: &Spot, to: &Spot) -> io::Result<()> {
+        let (source, target) = (opened(&from.folder)?, opened(&to.folder)?);
+        let copied = copy_tree((&source, &from.name), (&target, &to.name));
+        let hidden = copied.and_then(|()| {
+            let hidden: PathBuf = temporary_name().map_err(io::Error::other)?.into();
+            source.rename(&from.name, &source, &hidden)?;
+            Ok(hidden)
+        });
+        match hidden {
+            Ok(hidden) => remove(&source, &hidden),
+            Err(error) => {
+                // Best effort: the failure to be reported is the first one.
+                let _ = remove(&target, &to.name);
+                Err(error)
+            }
+        }
+    }
+
+    /// Removes for good what there is too much of. What cannot be removed is tried again with the next.
+    fn empty(&self, trash: &Dir) {
+        let Ok(all) = listed(trash) else { return };
+        let (mut bytes, oldest) = (0_u64, now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
+        for (nth, one) in all.iter().enumerate() {
+            bytes = bytes.saturating_add(one.bytes);
+            if nth >= TRASH_ENTRIES_MAX || bytes > TRASH_BYTES_MAX || one.deleted_ms < oldest {
+                let _ = remove(trash, Path::new(&one.id));
+                let _ = trash.remove_file(format!("{}{NOTE}", one.id));
+            }
+        }
+    }
+}
+
+fn opened(folder: &File) -> io::Result<Dir> {
+    Ok(Dir::from_std_file(folder.try_clone()?))
+}
+
+fn remove(folder: &Dir, name: &Path) -> io::Result<()> {
+    match folder.symlink_metadata(name)?.is_dir() {
+        true => folder.remove_dir_all(name),
+        false => folder.remove_file(name),
+    }
+}
+
+/// What is known of something that goes to the trash, and by what.
+fn noted(path: &Inside, tree: &Tree) -> Result<(String, Trashed), FileError> {
+    let mut random = [0; 4];
+    getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
+    let deleted_ms = now_ms();
+    let id = format!("{deleted_ms:012x}{}", HEXLOWER.encode(&random));
+    let (entries, bytes, is_folder) = (tree.entries.len(), tree.bytes, tree.is_folder());
+    let path = path.as_str().to_owned();
+    Ok((id, Trashed { id: String::new(), path, deleted_ms, entries, bytes, is_folder }))
+}
+
+fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
+    let mut all = Vec::new();
+    for entry in trash.entries()? {
+        let name = entry?.file_name();
+        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(NOTE)) else { continue };
+        // A note whose entry never came, or is gone, is none.
+        let is_there = trash.symlink_metadata(id).is_ok();
+        let is_small = trash.metadata(&name).is_ok_and(|meta| meta.len() <= NOTE_BYTES_MAX);
+        if !is_there || !is_small {
+            continue;
+        }
+        let note = trash.read(&name).ok().and_then(|note| serde_json::from_slice::<Trashed>(&note).ok());
+        all.extend(note.map(|note| Trashed { id: id.to_owned(), ..note }));
+    }
+    all.sort_unstable_by(|one, other| other.id.cmp(&one.id));
+    Ok(all)
+}
+
+fn now_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}

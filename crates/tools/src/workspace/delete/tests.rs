@@ -1,0 +1,177 @@
+//! What is deleted and put back, case by case.
+
+use expect_test::{Expect, expect};
+use testkit::{Workspace, call, check_tool};
+use tool_api::{Access, Cancel, builtin};
+
+use super::super::restore::Restore;
+use super::*;
+
+/// The workspace after each call; ids are left out of what is said.
+fn check(files: &str, calls: &[(&str, &str)], expected: Expect) {
+    let workspace = Workspace::new(files);
+    let mut shown = String::new();
+    for (tool, arguments) in calls {
+        let said = match *tool {
+            "delete" => call(&*builtin(Delete), &workspace, arguments),
+            _ => call(&*builtin(Restore), &workspace, arguments),
+        };
+        for line in said.lines().filter(|line| !line.starts_with("structured")) {
+            let line = line.split_once(", id ").map_or(line, |(before, _)| before);
+            let line = line.split_once("\\t20").map_or(line, |(before, _)| before);
+            shown.push_str(&format!("{line}\n"));
+        }
+    }
+    expected.assert_eq(&format!("{shown}--\n{}", workspace.tree()));
+}
+
+#[test]
+fn what_is_deleted_is_put_back() {
+    check(
+        "a: x\nb/c: y\nb/d -> c",
+        &[
+            ("restore", "{}"),
+            ("delete", r#"{"path": "a"}"#),
+            ("delete", r#"{"path": "b", "recursive": true}"#),
+            ("restore", "{}"),
+            ("restore", r#"{"path": "b"}"#),
+            ("restore", r#"{"path": "b"}"#),
+            ("restore", "{}"),
+        ],
+        expect![[r#"
+            text: [Nothing that was deleted is kept.]¶
+            text: Deleted a; workspace_restore puts it back
+            text: Deleted b with 2 entries; workspace_restore puts it back
+            text: b\t1\t3 entries
+            a\t1
+            text: Restored b¶
+            error not_found: nothing that was deleted at b is kept; without `path` all is listed
+            text: a\t1
+            --
+            b/
+            b/c: y
+            b/d -> c
+        "#]],
+    );
+    check(
+        "a -> gone\nempty/",
+        &[("delete", r#"{"path": "a"}"#), ("delete", r#"{"path": "empty"}"#)],
+        expect![[r#"
+            text: Deleted a; workspace_restore puts it back
+            text: Deleted empty; workspace_restore puts it back
+            --
+        "#]],
+    );
+    // The newest of a path, into a folder that is not there any more, and never over something.
+    check(
+        "f/a: 1",
+        &[
+            ("delete", r#"{"path": "f", "recursive": true}"#),
+            ("restore", r#"{"path": "f"}"#),
+            ("delete", r#"{"path": "f/a"}"#),
+            ("delete", r#"{"path": "f"}"#),
+            ("restore", r#"{"path": "f/a"}"#),
+            ("restore", r#"{"path": "f"}"#),
+        ],
+        expect![[r#"
+            text: Deleted f with 1 entries; workspace_restore puts it back
+            text: Restored f¶
+            text: Deleted f/a; workspace_restore puts it back
+            text: Deleted f; workspace_restore puts it back
+            text: Restored f/a¶
+            error exists: something is at f already; give another path, or move it away first
+            --
+            f/
+            f/a: 1
+        "#]],
+    );
+}
+
+#[test]
+fn what_cannot_be_deleted_stays() {
+    let files = "full/a: x\n.git/HEAD: x\ntoolcrib.toml: x\n.mcp.json: x\na/.git/HEAD: x";
+    for (path, takes_all, expected) in [
+        (
+            "full",
+            false,
+            "not_empty: full is a folder with something in it; say `recursive` to delete all of it",
+        ),
+        ("gone", false, "not_found: gone does not exist"),
+        (".", true, "not_a_file: . is not a file but a folder"),
+        ("..", true, OUTSIDE),
+        (".git", true, "protected: .git decides what may be done or run here, so only a person may write it"),
+        ("a", true, "protected: a/.git decides what may be done or run here, so only a person may write it"),
+        (
+            "toolcrib.toml",
+            false,
+            "protected: toolcrib.toml decides what may be done or run here, so only a person may write it",
+        ),
+        (".mcp.json", false, OBEYED),
+    ] {
+        let workspace = Workspace::new(files);
+        let before = workspace.tree();
+        let arguments = serde_json::json!({ "path": path, "recursive": takes_all }).to_string();
+        assert_eq!(call(&*builtin(Delete), &workspace, &arguments), format!("error {expected}\n"));
+        assert_eq!(workspace.tree(), before);
+    }
+}
+
+const OUTSIDE: &str = "outside_workspace: the path leads outside the workspace; give a path inside it, such as notes.md or \
+                       /workspace/notes.md";
+
+const OBEYED: &str = "approval_required: .mcp.json, which agents and editors obey: it can name what they start, so a person \
+                      must agree before it is written";
+
+#[test]
+fn what_is_not_in_the_trash_is_not_put_back() {
+    check(
+        "b: x",
+        &[("restore", r#"{"path": "a"}"#)],
+        expect![[r#"
+        error not_found: nothing that was deleted at a is kept; without `path` all is listed
+        --
+        b: x
+    "#]],
+    );
+    check(
+        "b: x",
+        &[("restore", r#"{"path": "a", "id": "../x"}"#)],
+        expect![[r#"
+        error not_found: nothing that was deleted at a is kept; without `path` all is listed
+        --
+        b: x
+    "#]],
+    );
+    check(
+        "b: x",
+        &[("restore", r#"{"id": "x"}"#)],
+        expect![[r#"
+        error invalid_arguments: say `path` beside `id`: where it was
+        --
+        b: x
+    "#]],
+    );
+}
+
+#[test]
+fn without_a_trash_nothing_is_deleted() {
+    let workspace = Workspace::new("a: x");
+    let root = tool_api::Root::open(workspace.path(), Access::ReadWrite).expect("a root");
+    let refused = testkit::call_in(&*builtin(Delete), root, r#"{"path": "a"}"#, &Cancel::new());
+    assert_eq!(refused.expect_err("no trash").code(), "no_trash");
+    assert_eq!(workspace.tree(), "a: x\n");
+}
+
+#[test]
+fn the_answer_is_this() {
+    check_tool(
+        Delete,
+        "a: x",
+        r#"{"path": "b"}"#,
+        expect![[r#"
+        error not_found: b does not exist
+        --
+        a: x
+    "#]],
+    );
+}

@@ -1,0 +1,123 @@
+//! `workspace_restore`: what `workspace_delete` has deleted is listed, and put back.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool, ToolError, Trashed};
+
+use super::file_error::refused;
+use super::listing::OnOneLine;
+use super::mover::Mover;
+use crate::plain_schema::plain;
+
+/// Most that is listed, the newest first.
+const LISTED_MAX: usize = 100;
+
+/// Puts back what was deleted.
+#[derive(Debug)]
+pub(crate) struct Restore;
+
+/// The arguments of `workspace_restore`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = plain)]
+pub(crate) struct Input {
+    /// Where it was, and where it is put. Without it, what was deleted is listed.
+    path: Option<String>,
+    /// Which of several that were there. Default: the one deleted last.
+    id: Option<String>,
+}
+
+/// What was put back, or can be.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(transform = plain)]
+pub(crate) struct Restored {
+    /// Where it is again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restored: Option<String>,
+    /// What can be put back, the newest first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted: Option<Vec<Deleted>>,
+}
+
+/// Something in the trash.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Deleted {
+    id: String,
+    path: String,
+    deleted: String,
+    entries: usize,
+    bytes: u64,
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = &self.restored {
+            return write!(out, "Restored {path}");
+        }
+        let all = self.deleted.as_deref().unwrap_or_default();
+        for Deleted { id, path, deleted, entries, bytes } in all {
+            let entries = if *entries > 1 { format!("\t{entries} entries") } else { String::new() };
+            writeln!(out, "{}\t{bytes}{entries}\t{deleted}\t{id}", OnOneLine(path))?;
+        }
+        if all.is_empty() { write!(out, "[Nothing that was deleted is kept.]") } else { Ok(()) }
+    }
+}
+
+impl Tool for Restore {
+    const ABOUT: About = About {
+        name: "workspace_restore",
+        title: "Restore what was deleted",
+        summary: "Put back what workspace_delete deleted at `path`, never over something that is there. Without `path`: \
+                  list what can be put back.",
+        effect: Effect::Writes,
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
+        scopes: &["read_workspace", "write_workspace"],
+        needs: &[],
+        idempotent: false,
+        open_world: false,
+        timeout: Duration::from_secs(60),
+        examples: &[Example { title: "What can be put back", arguments: "{}" }],
+    };
+    type Input = Input;
+    type Output = Structured<Restored>;
+
+    async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Restored>, ToolError> {
+        let path = input.path.as_deref().map(|path| cx.files.locate(path)).transpose().map_err(refused)?;
+        if path.is_none() && input.id.is_some() {
+            return Err(ToolError::new("invalid_arguments", "say `path` beside `id`: where it was"));
+        }
+        let mover = Mover::of(cx);
+        cx.blocking(move || {
+            let all = mover.files.trashed().map_err(refused)?;
+            let Some(path) = path else {
+                let deleted = all.into_iter().take(LISTED_MAX).map(Deleted::of).collect();
+                return Ok(Structured(Restored { restored: None, deleted: Some(deleted) }));
+            };
+            let is_it = |one: &&Trashed| {
+                one.path == path.as_str() && input.id.as_ref().is_none_or(|id| *id == one.id)
+            };
+            let found = all.iter().find(is_it).ok_or_else(|| {
+                let message =
+                    format!("nothing that was deleted at {path} is kept; without `path` all is listed");
+                ToolError::new("not_found", message)
+            })?;
+            mover.restore(found)?;
+            Ok(Structured(Restored { restored: Some(path.to_string()), deleted: None }))
+        })
+        .await
+    }
+}
+
+impl Deleted {
+    fn of(trashed: Trashed) -> Deleted {
+        let Trashed { id, path, deleted_ms, entries, bytes, is_folder: _ } = trashed;
+        let second = i64::try_from(deleted_ms / 1000).unwrap_or_default();
+        let deleted = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH).to_string();
+        Deleted { id, path, deleted, entries, bytes }
+    }
+}
