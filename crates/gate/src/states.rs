@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use audit::Hash;
 use futures_util::future::BoxFuture;
@@ -158,6 +159,10 @@ impl State for OfCaller {
 
     fn now_ms(&self) -> i64 {
         (self.states.clock)()
+    }
+
+    fn later(&self, ms: i64) -> BoxFuture<'_, ()> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms.unsigned_abs())))
     }
 }
 

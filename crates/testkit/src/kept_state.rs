@@ -6,13 +6,22 @@ use std::sync::{Arc, Mutex};
 use futures_util::future::BoxFuture;
 use tool_api::{Noted, State, ToolError};
 
-/// What the tools of one caller keep. A clone has the same.
+/// Midday of 14 November 2023, in UTC.
+const BEGAN_MS: i64 = 1_699_963_200_000;
+
+/// What the tools of one caller keep. A clone has the same. Time passes by waiting alone.
 #[derive(Clone, Default)]
-pub struct KeptState(Arc<Mutex<HashMap<&'static str, Noted>>>);
+pub struct KeptState(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    noted: HashMap<&'static str, Noted>,
+    passed_ms: i64,
+}
 
 impl State for KeptState {
     fn read<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Result<Option<Noted>, ToolError>> {
-        let found = self.0.lock().expect("no panic").get(name).cloned();
+        let found = self.0.lock().expect("no panic").noted.get(name).cloned();
         Box::pin(std::future::ready(Ok(found)))
     }
 
@@ -22,7 +31,7 @@ impl State for KeptState {
         seen: Option<u64>,
         value: Option<Vec<u8>>,
     ) -> BoxFuture<'a, Result<bool, ToolError>> {
-        let mut all = self.0.lock().expect("no panic");
+        let all = &mut self.0.lock().expect("no panic").noted;
         let is_seen = all.get(name).map(|noted| noted.version) == seen;
         if is_seen {
             match value {
@@ -33,8 +42,12 @@ impl State for KeptState {
         Box::pin(std::future::ready(Ok(is_seen)))
     }
 
-    /// Midday of 14 November 2023, in UTC.
     fn now_ms(&self) -> i64 {
-        1_699_963_200_000
+        BEGAN_MS + self.0.lock().expect("no panic").passed_ms
+    }
+
+    fn later(&self, ms: i64) -> BoxFuture<'_, ()> {
+        self.0.lock().expect("no panic").passed_ms += ms;
+        Box::pin(std::future::ready(()))
     }
 }

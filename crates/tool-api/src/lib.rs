@@ -55,7 +55,7 @@ pub use plan_mode::{PLAN_MODE, PlanMode};
 pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
-pub use state::{Noted, State, amend, noted};
+pub use state::{CALLBACK_WAIT, Noted, State, amend, noted};
 pub use tasks::{
     BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,
     Tasks,

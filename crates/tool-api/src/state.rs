@@ -9,6 +9,9 @@ use crate::failure::ToolError;
 /// How often a change is tried again that another call came before.
 const RACES_MAX: usize = 16;
 
+/// The tool where callbacks come.
+pub const CALLBACK_WAIT: &str = "callback_wait";
+
 /// What is kept under a name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Noted {
@@ -34,6 +37,9 @@ pub trait State: Send + Sync {
 
     /// The time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
+
+    /// Comes to an end after so many milliseconds.
+    fn later(&self, ms: i64) -> BoxFuture<'_, ()>;
 }
 
 /// What is kept under a name; what nobody has kept yet is the default.

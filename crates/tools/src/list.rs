@@ -41,6 +41,8 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(agent::tasks::TaskManager),
             builtin(agent::plan_mode::PlanMode),
             builtin(agent::question::AskUserQuestion),
+            builtin(agent::callback::SetCallback),
+            builtin(agent::callback_wait::CallbackWait),
         ],
         Set::Jobs => vec![builtin(job::wait::Wait), builtin(job::result::Result)],
         Set::Catalogue => vec![
@@ -79,7 +81,7 @@ mod tests {
             "workspace_restore",
         ];
         let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
-        let agent = ["TaskManager", "PlanMode", "AskUserQuestion"];
+        let agent = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
         let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
         let catalogue = ["tools_search", "tools_describe", "tools_call"];
         assert_eq!(names, [&workspace[..], &shell, &agent, &others, &catalogue].concat());

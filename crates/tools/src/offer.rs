@@ -68,7 +68,7 @@ pub enum Set {
     Workspace,
     /// Commands for bash, sandboxed: one that is waited for, and those that go on in the background.
     Shell,
-    /// An agent's own work: its tasks, planning before changing, asking its user.
+    /// An agent's own work: its tasks, planning before changing, asking its user, messages that come back.
     Agent,
     /// Reading results that are too large for one answer; on offer where there are servers, declared tools or the `shell`.
     /// Without it the results of servers come whole.
