@@ -173,8 +173,8 @@ parts["an older client waits for a job with tools"] = async () => {
 
 parts["a job is its caller's, and its name outlives the process"] = async () => {
   const config = configure({ upstreams });
-  const key = async (name) => {
-    const words = ["keys", "create", name, "--role", "owner", "--json", "--config", config.file];
+  const key = async (name, role = "owner") => {
+    const words = ["keys", "create", name, "--role", role, "--json", "--config", config.file];
     return { authorization: `Bearer ${JSON.parse((await expectExit(0, words)).stdout).key}` };
   };
   const [ann, bob] = [await key("ann"), await key("bob")];
@@ -189,6 +189,21 @@ parts["a job is its caller's, and its name outlives the process"] = async () => 
   const his = modernOf(first.url, { headers: bob });
   for (const method of ["tasks/get", "tasks/cancel"])
     checkSame(`${method} of another's`, CODE.invalidParams, await codeOf(his.ask(method, { taskId: done })));
+  const carl = { ...(await key("carl", "agent")), accept: "application/json, text/event-stream" };
+  for (const [method, route] of [
+    ["GET", ""],
+    ["GET", "/events"],
+    ["POST", "/cancel"],
+    ["POST", "/again"],
+  ]) {
+    const ask = async (id) => {
+      const answer = await fetch(`${first.url}/jobs/${id}${route}`, { method, headers: carl });
+      return [answer.status, await answer.text()];
+    };
+    const unknown = await ask("0".repeat(32));
+    checkSame(`${method} ${route}`, 404, unknown[0]);
+    checkSame(`${method} ${route} of another's`, unknown, await ask(done));
+  }
   first.child.kill("SIGKILL");
   await first.ended;
   const { url } = await serve(config);

@@ -26,6 +26,9 @@ const OUTPUT_BYTES: usize = 64 * 1024;
 /// What that is called.
 const OUTPUT: &str = "output.txt";
 
+/// What is called so that was printed and is no result.
+const PRINTED: &str = "stdout.txt";
+
 /// What is in a file of which nothing is said.
 const BYTES: &str = "application/octet-stream";
 
@@ -82,6 +85,21 @@ impl<'c> Made<'c> {
         writer.write(piece).await?;
         self.log = Some(writer);
         Ok(())
+    }
+
+    /// Keeps what was printed and is no result, where anything is kept.
+    pub(crate) async fn keep_whole(&mut self, printed: Vec<u8>) {
+        let Ok(artifacts) = self.cx.artifacts() else { return };
+        if printed.is_empty() {
+            return;
+        }
+        match artifacts.create(PRINTED, TEXT).await {
+            Ok(mut writer) => {
+                let written = writer.write(printed.into()).await;
+                self.finish(PRINTED, writer, written).await;
+            }
+            Err(error) => self.lose(PRINTED, &error),
+        }
     }
 
     /// Takes what a line says.

@@ -9,13 +9,16 @@ use crate::told::Told;
 /// The most that a program says on stdout. A result of that length fills a model's whole context several times.
 pub(crate) const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
+/// The code of what is no result.
+pub(crate) const INVALID_OUTPUT: &str = "invalid_output";
+
 /// How much of the end of stderr an error repeats.
 const TOLD_BYTES_MAX: usize = 2 * 1024;
 const TOLD_LINES_MAX: usize = 20;
 
 /// What a program printed, and how it ended.
 pub(crate) struct Printed {
-    stdout: Vec<u8>,
+    pub(crate) stdout: Vec<u8>,
     /// The end of it.
     stderr: Vec<u8>,
     ended: Ended,
@@ -56,7 +59,7 @@ impl Printed {
     ///
     /// # Errors
     /// It ended otherwise, or printed something else.
-    pub(crate) fn value(self, tool: &str) -> Result<Value, ToolError> {
+    pub(crate) fn value(&self, tool: &str) -> Result<Value, ToolError> {
         if let Some(limit) = self.ended.limit.filter(|limit| limit.ends_programs()) {
             let code = if limit == Limit::Time { "timeout" } else { "limit_reached" };
             let limit = limit.name();
@@ -72,14 +75,14 @@ impl Printed {
         Err(self.error("tool_failed", &format!("the program of `{tool}` {how}"), details))
     }
 
-    fn json(self, tool: &str) -> Result<Value, ToolError> {
+    fn json(&self, tool: &str) -> Result<Value, ToolError> {
         if self.stdout.trim_ascii().is_empty() {
             let why = format!("the program of `{tool}` printed nothing on stdout, where its result belongs");
-            return Err(self.error("invalid_output", &why, json!({})));
+            return Err(self.error(INVALID_OUTPUT, &why, json!({})));
         }
         serde_json::from_slice(&self.stdout).map_err(|error| {
             let why = format!("the program of `{tool}` printed no JSON value on stdout: {error}");
-            self.error("invalid_output", &why, json!({}))
+            self.error(INVALID_OUTPUT, &why, json!({}))
         })
     }
 

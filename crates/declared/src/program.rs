@@ -6,7 +6,7 @@ use tool_api::{AnyTool, Arguments, Block, Command, Context, Definition, Outcome,
 
 use crate::attempts::Attempts;
 use crate::dry_run::DryRun;
-use crate::printed::Printed;
+use crate::printed::{INVALID_OUTPUT, Printed};
 use crate::template::Template;
 use crate::told::{Meter, Told};
 
@@ -61,9 +61,19 @@ impl Program {
         };
         let process = cx.process()?.start(command).await?;
         let mut told = Told::by(meter, self.sees_workspace);
-        let printed = Printed::by(process, name, &mut told).await;
+        let value = match Printed::by(process, name, &mut told).await {
+            Ok(printed) => {
+                let value = printed.value(name);
+                if value.as_ref().is_err_and(|failure| &**failure.code() == INVALID_OUTPUT) {
+                    // Whoever repairs the tool wants to see what it printed.
+                    told.keep_whole(printed.stdout).await;
+                }
+                value
+            }
+            Err(failure) => Err(failure),
+        };
         let made = told.end().await;
-        match printed.and_then(|printed| printed.value(name)) {
+        match value {
             Ok(value) => Ok((value, made.handles())),
             Err(failure) => Err(made.beside(failure)),
         }

@@ -136,6 +136,11 @@ impl<'m> Told<'m> {
         }
     }
 
+    /// Keeps what the program has printed on stdout, which is no result.
+    pub(crate) async fn keep_whole(&mut self, stdout: Vec<u8>) {
+        self.made.keep_whole(stdout).await;
+    }
+
     /// The program has ended. Gives what it has made.
     pub(crate) async fn end(mut self) -> Made<'m> {
         self.pass_on(self.printed.len());

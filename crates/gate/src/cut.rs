@@ -182,7 +182,7 @@ impl Cutting {
 }
 
 /// What an error says of an artifact, for programs.
-fn facts(artifact: &Artifact) -> serde_json::Value {
+pub(crate) fn facts(artifact: &Artifact) -> serde_json::Value {
     let Artifact { id, name, media_type, bytes, lines, sha256 } = artifact;
     json!({
         "id": id, "uri": artifact.uri(), "name": name, "media_type": media_type, "bytes": bytes, "lines": lines,

@@ -1,10 +1,11 @@
 //! Cleaning a result, once, for the caller and the audit log alike: AI rules, output schema, size budget, redaction; and
 //! cutting what is left, so that whoever reads on reads nothing that was not cleaned.
 
+use bytes::Bytes;
 use redact::Redactor;
 use rules::OnResult;
 use serde_json::Value;
-use tool_api::{Outcome, Payload, ToolError, Validate};
+use tool_api::{Origin, Outcome, Payload, ToolError, Validate};
 
 use crate::checks::{Findings, judge_result};
 use crate::failure::Failure;
@@ -18,6 +19,9 @@ pub const RESULT_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// The code of a result that one answer does not hold.
 pub(crate) const TOO_LARGE: &str = "result_too_large";
 
+/// The code of a result that breaks its tool's own promise.
+const INVALID_OUTPUT: &str = "invalid_output";
+
 /// What came of a call, fit to leave.
 pub(crate) struct Cleaned {
     pub(crate) result: Result<Outcome, Failure>,
@@ -27,6 +31,8 @@ pub(crate) struct Cleaned {
     pub(crate) findings: Findings,
     /// How many secrets were struck out.
     pub(crate) redacted: u32,
+    /// What a tool that people have described gave, without secrets, if that breaks its own promise.
+    pub(crate) broken: Option<Bytes>,
 }
 
 /// Cleans what a call gave. `on_result` are the AI rules that concern it.
@@ -37,14 +43,29 @@ pub(crate) fn clean(
     result: Result<Outcome, Failure>,
 ) -> Cleaned {
     let (result, findings) = judge_result(on_result, result);
-    let mut is_sound = true;
+    let (mut is_sound, mut broken) = (true, None);
     let result = result.and_then(|outcome| {
         let checked = check(offered, &outcome);
         is_sound = checked.is_ok();
-        checked.map(|()| outcome).map_err(Failure::from)
+        match checked {
+            Ok(()) => Ok(outcome),
+            Err(error) => {
+                broken = structured_of(offered, outcome);
+                Err(Failure::from(error))
+            }
+        }
     });
     let (result, redacted) = strike(redactor, result);
-    Cleaned { result, is_sound, findings, redacted }
+    let broken = broken.map(|text| redactor.json(&text).map_or(text, |struck| struck.bytes));
+    Cleaned { result, is_sound, findings, redacted, broken }
+}
+
+/// What a tool gave that people have described, as the value that it is. Others' are for their makers to look into.
+fn structured_of(offered: &Offered, outcome: Outcome) -> Option<Bytes> {
+    match outcome.payload {
+        Payload::Ours { structured, .. } if offered.definition().origin == Origin::Declared => structured,
+        _ => None,
+    }
 }
 
 /// Checks a result against the tool's output schema and the size budget. One that breaks its own promise would make a strict
@@ -65,7 +86,7 @@ fn check_output(offered: &Offered, outcome: &Outcome) -> Result<(), ToolError> {
     let invalid = |why: String| {
         let message =
             format!("`{}` gave a result that breaks its own output schema:{why}", offered.definition().name);
-        ToolError::new("invalid_output", message)
+        ToolError::new(INVALID_OUTPUT, message)
     };
     let schema = match (schema, offered.definition().validate) {
         (Ok(schema), _) => schema,

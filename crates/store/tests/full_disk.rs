@@ -7,7 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
 
-use store::{CellStore as _, Change, Kind, SqliteStore, StoreError, replace, wait};
+use store::{
+    CellStore as _, Change, JobStore as _, Kind, NewJob, Room, SqliteJobs, SqliteStore, StoreError, replace,
+    wait,
+};
 
 /// Where the child finds its orders.
 const FOLDER: &str = "STORE_TEST_FOLDER";
@@ -24,6 +27,14 @@ fn anchor(store: &SqliteStore) -> Result<Option<String>, StoreError> {
 
 fn keep(store: &SqliteStore, value: &str) -> Result<(), StoreError> {
     wait(store.overwrite(Kind::Anchor, "x", value.into()))
+}
+
+const ROOM: Room = Room { of_owner: 9, in_all: 9 };
+
+fn job(id: &str) -> NewJob {
+    let [owner, place, tool, state] = ["anna", "/w", "echo", "queued"].map(str::to_owned);
+    let (about, call) = (b"{}".to_vec(), vec![0; 4 * 1024]);
+    NewJob { id: id.to_owned(), owner, place, tool, state, about, call, is_held: false, events: Vec::new() }
 }
 
 /// What a process finds that starts on a full disk.
@@ -55,6 +66,9 @@ fn the_child() {
         told(wait(store.keys(Kind::Sealed, "")).map(|names| format!("{names:?}")));
         told(keep(&store, "z").map(|()| "kept".to_owned()));
     }
+    let jobs = SqliteJobs::at(Path::new(&dir));
+    told(wait(jobs.job("j")).map(|job| format!("{:?}", job.map(|job| job.id))));
+    told(wait(jobs.enqueue(job("k"), ROOM)).map(|_| "kept".to_owned()));
 }
 
 #[test]
@@ -63,13 +77,16 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
     let store = SqliteStore::at(dir.path());
     keep(&store, "y").unwrap();
     wait(replace(&store, Change::put(Kind::Sealed, "a", None, b"sealed".as_slice()))).unwrap();
+    wait(SqliteJobs::at(dir.path()).enqueue(job("j"), ROOM)).unwrap();
     let reads = ["Some(\"y\")", "[\"a\"]", FULL];
-    let expected = [reads, reads].concat();
+    let expected = [&reads[..], &reads, &["Some(\"j\")", FULL]].concat();
     // As a process leaves it that was killed: what it kept is not in the database itself yet.
     let left = tempfile::tempdir().unwrap();
     for file in ["toolcrib.db", "toolcrib.db-wal"] {
         fs::copy(dir.path().join(file), left.path().join(file)).unwrap();
     }
+    // The folder of those that hold jobs.
+    fs::create_dir(left.path().join("jobs")).unwrap();
     check(left.path(), &expected);
     // As one leaves it that ended in peace.
     drop(store);
@@ -86,6 +103,6 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
 #[test]
 fn where_nothing_is_kept_yet_nothing_can_be() {
     let dir = tempfile::tempdir().unwrap();
-    let expected = ["None", "[]", FULL, FULL, FULL, FULL];
+    let expected = ["None", "[]", FULL, FULL, FULL, FULL, "None", FULL];
     check(dir.path(), &expected);
 }

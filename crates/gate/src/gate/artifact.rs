@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
-use artifacts::Owner;
+use artifacts::{Artifacts, Owner};
+use bytes::Bytes;
 use policy::{Caller, Via};
 use sandbox::Root;
 use serde_json::json;
 use tokio::task::spawn_blocking;
-use tool_api::{ARTIFACT_READ, Action, ArtifactReader, Cancel, Listener, Origin, ResultBudget, ToolError};
+use tool_api::{
+    ARTIFACT_READ, Action, ArtifactReader, CallId, Cancel, JSON, Listener, Origin, ResultBudget, ToolError,
+};
 
 use super::Gate;
 use crate::admitted::Identity;
-use crate::cut::{Cutting, Place};
+use crate::cut::{Cutting, Place, facts};
 use crate::failure::Failure;
 use crate::hands::{self, Keeper};
 use crate::record_scope::RecordScope;
@@ -66,6 +69,22 @@ impl Gate {
         })
     }
 
+    /// A failure of a tool whose output breaks its own promise, with where that output is kept, if anything is kept here.
+    pub(super) async fn keeping_broken(
+        &self,
+        id: CallId,
+        failure: Failure,
+        output: Bytes,
+        keeper: Option<Keeper>,
+    ) -> Failure {
+        let Some(keeper) = keeper else { return failure };
+        let Failure::Tool(error) = failure else { return failure };
+        match self.large.think(id, move || keeping(error, &output, &keeper)).await {
+            Ok(error) => error.into(),
+            Err(internal) => internal.into(),
+        }
+    }
+
     /// Opens an artifact of this caller: judged and recorded as the call of `artifact_read` that it is.
     ///
     /// # Errors
@@ -85,6 +104,16 @@ impl Gate {
         let found = spawn_blocking(move || artifacts.open(&owner, &id).map_err(hands::refused)).await;
         Ok(hands::own(found.map_err(|_| ToolError::cancelled())??.ok_or_else(gone)?))
     }
+}
+
+/// The error, with where the output is. Waits for the disk.
+fn keeping(error: ToolError, output: &[u8], keeper: &Keeper) -> ToolError {
+    let kept = Artifacts::new_id().ok().map(|id| keeper.keep(id, ("output.json", JSON), output));
+    let Some(Ok(artifact)) = kept else { return error };
+    let message =
+        format!("{error}\nWhat it gave is kept: read it with {ARTIFACT_READ} (id: \"{}\")", artifact.id);
+    let details = json!({ "artifacts": [facts(&artifact)] });
+    ToolError::new(error.code().clone(), message).with_details(details)
 }
 
 /// Whose the artifacts of a caller's calls are.

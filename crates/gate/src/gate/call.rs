@@ -262,7 +262,13 @@ impl Gate {
         record.found_by_rules(cleaned.findings);
         record.redacted(cleaned.redacted);
         record.step("clean", cleaned.is_sound);
-        let mut outcome = cleaned.result?;
+        let mut outcome = match (cleaned.result, cleaned.broken) {
+            (Err(failure), Some(broken)) => {
+                let keeper = self.keeper(&identity, listener, record);
+                return Err(Box::pin(self.keeping_broken(identity.id, failure, broken, keeper)).await);
+            }
+            (result, _) => result?,
+        };
         let bytes = outcome.payload.bytes();
         if let Some(cutting) = self.cutting(&identity, bytes, listener, ruleset, record) {
             outcome = self.large.think(identity.id, move || cutting.cut(outcome)).await??;

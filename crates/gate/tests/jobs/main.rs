@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod breaking;
 #[path = "../samples/definition.rs"]
 mod definition;
 mod scene;
 
+mod broken;
 mod control;
 mod ends;
 mod notify;

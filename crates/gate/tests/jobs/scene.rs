@@ -16,6 +16,8 @@ pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
 pub(crate) use tokio::sync::Notify;
 pub(crate) use tool_api::{AnyTool, Arguments, Context};
 
+use crate::breaking::Breaking;
+
 /// The longest result that is kept, in bytes.
 const RESULT_BYTES_MAX: usize = ::jobs::RESULT_BYTES_MAX;
 
@@ -75,6 +77,10 @@ pub(crate) struct Scene {
     pub(crate) is_another: AtomicBool,
     /// Ends a call that `holds`.
     pub(crate) let_go: Arc<Notify>,
+    /// Whether the store of jobs can be used.
+    pub(crate) is_broken: Arc<AtomicBool>,
+    /// How often it could not.
+    pub(crate) failures: Arc<AtomicU32>,
 }
 
 /// One process.
@@ -93,6 +99,8 @@ impl Scene {
             is_known,
             is_another: AtomicBool::new(false),
             let_go: Arc::default(),
+            is_broken: Arc::default(),
+            failures: Arc::default(),
         }
     }
 
@@ -132,7 +140,12 @@ impl Scene {
             Ok(caller.key_id().is_none() || known.load(Ordering::SeqCst))
         }));
         let secrets = Arc::new(Secrets::new(store, &state));
-        let jobs = Jobs::kept_in(Arc::new(SqliteJobs::at(&state)), approvals.clone(), secrets.clone());
+        let store = Breaking {
+            jobs: SqliteJobs::at(&state),
+            is_broken: self.is_broken.clone(),
+            failures: self.failures.clone(),
+        };
+        let jobs = Jobs::kept_in(Arc::new(store), approvals.clone(), secrets.clone());
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();
         let audit_log = Arc::new(audit::AuditLog::at(&state, || 0));
         let gate = Gate::new(Parts {

@@ -200,10 +200,10 @@ async fn kept(script: &str, more: &str, files: &[(&str, &str)]) -> (String, Vec<
         Err(failure) => failure.to_string(),
     };
     let mut texts = Vec::new();
-    while let Some(at) = said.find(" Read it with") {
+    while let Some(at) = said.to_lowercase().find(" read it with") {
         let rest = said.split_off(at);
         let (id, rest) = rest[" Read it with artifact_read (id: \"".len()..].split_at(32);
-        said.push_str(&rest["\").".len()..]);
+        said.push_str(rest["\")".len()..].trim_start_matches('.'));
         let reader = artifacts.open_any(id).expect("a disk").expect("it is kept");
         let mut bytes = vec![0; usize::try_from(reader.entry.bytes).expect("it is small")];
         assert_eq!(reader.read_at(0, &mut bytes).expect("a disk"), bytes.len());
@@ -230,6 +230,22 @@ async fn what_it_tells_of_artifacts_is_kept_and_the_result_says_where() {
     let failed =
         "the program of `sample` exited with code 3\n[artifact \"a\": text/plain; charset=utf-8, 1 bytes.]";
     assert_eq!((said.as_str(), &texts[..]), (failed, &["x".to_owned()][..]));
+}
+
+#[tokio::test]
+async fn what_is_no_result_is_kept_to_be_looked_at() {
+    let (said, texts) = kept("echo half planted-secret-1", "", &[]).await;
+    let none = "the program of `sample` printed no JSON value on stdout: expected value at line 1 column 1";
+    assert_eq!(said, format!("{none}\n[artifact \"stdout.txt\": text/plain; charset=utf-8, 24 bytes.]"));
+    assert_eq!(texts, ["half [REDACTED:PLANTED]\n"]);
+    let (said, texts) = kept(r#"printf '{"n":"planted-secret-1"}'"#, "", &[]).await;
+    assert!(
+        said.contains("breaks its own output schema") && said.ends_with("What it gave is kept:"),
+        "{said}"
+    );
+    assert_eq!(texts, [r#"{"n":"[REDACTED:PLANTED]"}"#]);
+    let (said, texts) = kept("true", "", &[]).await;
+    assert!(said.contains("printed nothing") && texts.is_empty(), "{said}");
 }
 
 #[tokio::test]

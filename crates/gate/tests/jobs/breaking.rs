@@ -1,0 +1,51 @@
+//! A store of jobs that can be broken and mended, as when the disk is full or the database is gone.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use store::{
+    Body, Enqueued, EventRow, JobChange, JobQuery, JobRow, JobStore, Kept, NewJob, Reply, Room, SqliteJobs,
+    StoreError,
+};
+
+pub(crate) struct Breaking {
+    pub(crate) jobs: SqliteJobs,
+    pub(crate) is_broken: Arc<AtomicBool>,
+    /// How often it could not be used.
+    pub(crate) failures: Arc<AtomicU32>,
+}
+
+macro_rules! unless_broken {
+    ($(fn $name:ident($($arg:ident: $kind:ty),*) -> $gives:ty;)*) => {
+        impl JobStore for Breaking {
+            fn may_have_jobs(&self) -> bool {
+                self.jobs.may_have_jobs()
+            }
+
+            $(fn $name(&self, $($arg: $kind),*) -> Reply<'_, $gives> {
+                if self.is_broken.load(Ordering::SeqCst) {
+                    self.failures.fetch_add(1, Ordering::SeqCst);
+                    return Box::pin(async { Err(StoreError::NoSpace) });
+                }
+                self.jobs.$name($($arg),*)
+            })*
+        }
+    };
+}
+
+unless_broken! {
+    fn enqueue(job: NewJob, room: Room) -> Enqueued;
+    fn change(change: JobChange) -> Option<u64>;
+    fn append(id: &str, events: Vec<EventRow>, about: Option<Vec<u8>>) -> ();
+    fn wish(id: &str, wish: Option<&str>) -> bool;
+    fn wishes() -> Vec<(String, String)>;
+    fn job(id: &str) -> Option<JobRow>;
+    fn jobs(query: &JobQuery) -> Vec<JobRow>;
+    fn tally() -> Vec<(String, u64)>;
+    fn body(id: &str, body: Body) -> Option<Vec<u8>>;
+    fn events(id: &str, after: u64, limit: usize) -> Vec<EventRow>;
+    fn release_ended() -> u64;
+    fn lease(place: &str, states: &[&str], limit: usize) -> Vec<JobRow>;
+    fn expire(by_ms: i64, kept: Kept) -> u64;
+    fn forget(id: &str) -> bool;
+}
