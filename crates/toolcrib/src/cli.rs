@@ -95,7 +95,7 @@ pub(crate) enum Command {
     /// Check that every listed tool can be called and is the one that was released.
     Selftest,
     /// Try the sandbox for programs: is every layer of it there, and does it hold? Makes some sixty attempts to escape. Says how
-    /// many jobs there are, and what keeps `jobs.notify` from telling of them.
+    /// jobs stand, too.
     Doctor,
     /// Run programs confined.
     #[command(subcommand)]
