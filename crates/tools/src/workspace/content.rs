@@ -2,10 +2,10 @@
 //! bytes with an address; and a second block that says what is not there.
 
 use std::fmt::Write as _;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek as _};
 
 use sha2::{Digest, Sha256};
-use tool_api::{Block, Cancel, Document, FilePart, Inside, Root, ToolError};
+use tool_api::{Block, Cancel, Document, FileError, FilePart, Inside, Root, ToolError};
 
 use super::file_error::refused;
 use super::media_type::{self, Form};
@@ -26,6 +26,8 @@ const STEP_BYTES: usize = 256 * 1024;
 pub(super) struct Asked {
     pub(super) path: Inside,
     pub(super) range: TextRange,
+    /// In place of a range: the last so many lines.
+    pub(super) tail: Option<u64>,
     pub(super) sha256: bool,
     /// Text in one answer.
     pub(super) text_bytes_max: usize,
@@ -34,7 +36,8 @@ pub(super) struct Asked {
 impl Asked {
     /// Shows a file that was read to its end.
     pub(super) fn small(&self, file: FilePart, cancel: &Cancel) -> Result<Document, ToolError> {
-        let plainly = self.range == TextRange::ALL && !self.sha256 && !file.bytes.is_empty();
+        let plainly =
+            self.range == TextRange::ALL && self.tail.is_none() && !self.sha256 && !file.bytes.is_empty();
         let bytes = match String::from_utf8(file.bytes) {
             // By far the most common case, and the only one where the bytes are not copied.
             Ok(text) if plainly && text.len() <= self.text_bytes_max && is_shown_as_is(&text) => {
@@ -44,7 +47,10 @@ impl Asked {
             Err(error) => error.into_bytes(),
         };
         match Encoding::of(&bytes, Extent::Whole) {
-            Some(encoding) => self.text(encoding, &mut bytes.as_slice(), file.total_bytes, cancel),
+            Some(encoding) => {
+                let range = self.range(encoding, &mut bytes.as_slice(), file.total_bytes, cancel)?;
+                self.text(encoding, range, &mut bytes.as_slice(), file.total_bytes, cancel)
+            }
             None => Ok(self.media(bytes)),
         }
     }
@@ -53,7 +59,9 @@ impl Asked {
     pub(super) fn large(&self, head: FilePart, files: &Root, cancel: &Cancel) -> Result<Document, ToolError> {
         if let Some(encoding) = Encoding::of(&head.bytes, Extent::Head) {
             let (mut file, meta) = files.open_read(&self.path).map_err(refused)?;
-            return self.text(encoding, &mut file, meta.bytes, cancel);
+            let range = self.range(encoding, &mut file, meta.bytes, cancel)?;
+            file.rewind().map_err(|error| refused(FileError::Io(error)))?;
+            return self.text(encoding, range, &mut file, meta.bytes, cancel);
         }
         if head.total_bytes > MEDIA_BYTES_MAX as u64 {
             return Err(self.too_large(&head));
@@ -61,14 +69,38 @@ impl Asked {
         Ok(self.media(files.read(&self.path, 0, MEDIA_BYTES_MAX).map_err(refused)?.bytes))
     }
 
-    fn text(
+    /// The range that is asked for; of a tail its first line, for which the lines are counted.
+    fn range(
         &self,
         encoding: Encoding,
         file: &mut dyn Read,
         file_bytes: u64,
         cancel: &Cancel,
+    ) -> Result<TextRange, ToolError> {
+        let Some(tail) = self.tail else { return Ok(self.range) };
+        if file_bytes > COUNTED_BYTES_MAX {
+            let message = format!(
+                "{} has {file_bytes} bytes; `tail` is for files up to {COUNTED_BYTES_MAX}",
+                self.path
+            );
+            return Err(ToolError::new("too_large", message));
+        }
+        let first = TextRange { lines_max: Some(1), ..TextRange::ALL };
+        let mut picker = Picker::new(first, STEP_BYTES);
+        let ended = feed(&mut picker, None, encoding, file, 0, cancel)?;
+        let lines = picker.finish(ended).ok().and_then(|picked| picked.lines_total).unwrap_or(1);
+        Ok(TextRange { first_line: lines.saturating_sub(tail) + 1, ..TextRange::ALL })
+    }
+
+    fn text(
+        &self,
+        encoding: Encoding,
+        range: TextRange,
+        file: &mut dyn Read,
+        file_bytes: u64,
+        cancel: &Cancel,
     ) -> Result<Document, ToolError> {
-        let mut picker = Picker::new(self.range, self.text_bytes_max);
+        let mut picker = Picker::new(range, self.text_bytes_max);
         let mut digest = self.sha256.then(Sha256::new);
         // With its last byte seen, a file is always read to the end, so that the end is known.
         let may_stop_before = if file_bytes <= COUNTED_BYTES_MAX || self.sha256 { 0 } else { file_bytes };
@@ -139,7 +171,7 @@ fn feed(
             }
             Ok(read) => &buffer[..read],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(refused(tool_api::FileError::Io(error))),
+            Err(error) => return Err(refused(FileError::Io(error))),
         };
         at += bytes.len() as u64;
         if let Some(digest) = &mut digest {

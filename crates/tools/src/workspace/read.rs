@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_api::{About, ArgumentRoles, Context, Document, Effect, Example, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, Tool, ToolError};
 
-use super::content::Asked;
+use super::content::{Asked, MEDIA_BYTES_MAX};
 use super::file_error::refused;
+use super::listing::OnOneLine;
 use super::text_range::TextRange;
 use crate::plain_schema::plain;
 
 /// Files up to this size are read where the call arrived: that takes some microseconds, less than asking
 /// another thread.
 const INLINE_BYTES_MAX: usize = 256 * 1024;
+
+/// Most files of one call beside the first.
+const PATHS_MAX: usize = 19;
 
 /// Reads a file of the workspace.
 #[derive(Debug)]
@@ -30,6 +34,12 @@ pub(crate) struct Read {
 pub(crate) struct Input {
     /// The file, for example `notes.md` or `/workspace/src/main.rs`.
     path: String,
+    /// More files, shown behind it.
+    #[serde(default)]
+    #[schemars(length(max = PATHS_MAX))]
+    paths: Vec<String>,
+    /// Text only: the last so many lines.
+    tail: Option<NonZeroU64>,
     /// Text only: the first line to show, counted from 1.
     #[serde(default = "first_line")]
     offset: NonZeroU64,
@@ -52,12 +62,12 @@ impl Tool for Read {
     const ABOUT: About = About {
         name: "workspace_read",
         title: "Read a file",
-        summary: "Read a file of the workspace. Text is shown as it is, whole or a range of lines (`offset`, \
-                  `limit`), as much as fits into one answer; a second block then says which lines these are and how \
+        summary: "Read a file of the workspace, or several. Text is shown as it is, whole or a range of lines \
+                  (`offset`, `limit`, `tail`), as much as fits into one answer; a second block then says which lines these are and how \
                   to read on. Pictures (PNG, JPEG, GIF, WebP), sounds (WAV, MP3, Ogg, FLAC) and other binary files are \
                   shown as such, up to 5 MiB.",
         effect: Effect::Reads,
-        arguments: ArgumentRoles { paths: &["path"], ..ArgumentRoles::NONE },
+        arguments: ArgumentRoles { paths: &["path", "paths"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace"],
         needs: &[],
         idempotent: true,
@@ -75,14 +85,50 @@ impl Tool for Read {
     type Output = Document;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
-        let path = cx.files.locate(&input.path).map_err(refused)?;
+        let is_cut = input.limit.is_some() || input.offset != first_line() || input.line_byte > 0;
+        let is_several = !input.paths.is_empty();
+        if is_cut && (is_several || input.tail.is_some()) || input.paths.len() > PATHS_MAX {
+            let message = "`offset`, `limit` and `line_byte` are for one file, without `tail`";
+            return Err(ToolError::new("invalid_arguments", message));
+        }
+        if !is_several {
+            return self.one(&input.path, &input, self.text_bytes_max, cx).await;
+        }
+        let names: Vec<&String> = std::iter::once(&input.path).chain(&input.paths).collect();
+        let (mut blocks, mut media_bytes, each) = (Vec::new(), 0, self.text_bytes_max / names.len());
+        for name in names {
+            let shown = self.one(name, &input, each, cx).await;
+            // One that cannot be read keeps the others from nobody.
+            let shown = shown.map_or_else(|error| vec![Block::Text(format!("[{error}]"))], |shown| shown.0);
+            let is_text = |block: &Block| matches!(block, Block::Text(_));
+            media_bytes += shown.iter().filter(|block| !is_text(block)).map(Block::bytes).sum::<usize>();
+            blocks.push(Block::Text(format!("[{}:]", OnOneLine(name))));
+            match media_bytes > MEDIA_BYTES_MAX {
+                true => blocks.push(Block::Text("[Too much that is no text; read it by itself.]".to_owned())),
+                false => blocks.extend(shown),
+            }
+        }
+        Ok(Document(blocks))
+    }
+}
+
+impl Read {
+    async fn one(
+        &self,
+        name: &str,
+        input: &Input,
+        bytes_max: usize,
+        cx: &Context,
+    ) -> Result<Document, ToolError> {
+        let path = cx.files.locate(name).map_err(refused)?;
         let head = cx.files.read(&path, 0, INLINE_BYTES_MAX).map_err(refused)?;
         let range = TextRange {
             first_line: input.offset.get(),
             line_byte: input.line_byte,
             lines_max: input.limit.map(NonZeroU64::get),
         };
-        let asked = Asked { path, range, sha256: input.sha256, text_bytes_max: self.text_bytes_max };
+        let tail = input.tail.map(NonZeroU64::get);
+        let asked = Asked { path, range, tail, sha256: input.sha256, text_bytes_max: bytes_max };
         if head.total_bytes <= INLINE_BYTES_MAX as u64 {
             return asked.small(head, &cx.cancel);
         }

@@ -44,10 +44,24 @@ fn the_schema_is_this() {
               "description": "The file, for example `notes.md` or `/workspace/src/main.rs`.",
               "type": "string"
             },
+            "paths": {
+              "default": [],
+              "description": "More files, shown behind it.",
+              "items": {
+                "type": "string"
+              },
+              "maxItems": 19,
+              "type": "array"
+            },
             "sha256": {
               "default": false,
               "description": "Also give the SHA-256 of the whole file, which `workspace_write` takes as `expected_sha256`.",
               "type": "boolean"
+            },
+            "tail": {
+              "description": "Text only: the last so many lines.",
+              "minimum": 1,
+              "type": "integer"
             }
           },
           "required": [
@@ -457,4 +471,79 @@ fn a_cancelled_call_stops_reading() {
     cancel.cancel();
     let outcome = testkit::call_with(&*builtin(READ), &workspace, r#"{"path": "big.txt"}"#, &cancel);
     assert_eq!(outcome.expect_err("cancelled").code(), ToolError::CANCELLED);
+}
+
+#[test]
+fn the_last_lines_are_shown() {
+    check(
+        "a: 1\\n2\\n3\\n",
+        r#"{"path": "a", "tail": 2}"#,
+        expect![[r#"
+            text: 2
+            3
+            text: [Lines 2 to 3 of 3; 4 bytes of a file of 6. This is the end of the file.]¶
+        "#]],
+    );
+    check(
+        "a: 1\\n2\\n3",
+        r#"{"path": "a", "tail": 1}"#,
+        expect![[r#"
+            text: 3¶
+            text: [Line 3 of 3; 1 bytes of a file of 5. This is the end of the file.]¶
+        "#]],
+    );
+    check(
+        "a: 1\\n",
+        r#"{"path": "a", "tail": 9}"#,
+        expect![[r#"
+        text: 1
+    "#]],
+    );
+    check(
+        "a:",
+        r#"{"path": "a", "tail": 9}"#,
+        expect![[r#"
+        text: [a is empty.]¶
+    "#]],
+    );
+    check(
+        "a: 1\\n",
+        r#"{"path": "a", "tail": 1, "limit": 1}"#,
+        expect![[r#"
+        error invalid_arguments: `offset`, `limit` and `line_byte` are for one file, without `tail`
+    "#]],
+    );
+    let workspace = Workspace::new("");
+    workspace.put("large", "line\n".repeat(100_000).as_bytes());
+    let shown = call(&*builtin(READ), &workspace, r#"{"path": "large", "tail": 2}"#);
+    expect![[r#"
+        text: line
+        line
+        text: [Lines 99999 to 100000 of 100000; 10 bytes of a file of 500000. This is the end of the file.]¶
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn several_files_are_shown_one_behind_the_other() {
+    check(
+        "a: 1\\n2\\n\nb: x",
+        r#"{"path": "a", "paths": ["gone", "b"], "tail": 1}"#,
+        expect![[r#"
+            text: [a:]¶
+            text: 2
+            text: [Line 2 of 2; 2 bytes of a file of 4. This is the end of the file.]¶
+            text: [gone:]¶
+            text: [gone does not exist]¶
+            text: [b:]¶
+            text: x¶
+        "#]],
+    );
+    check(
+        "a: 1\\n2\\n\nb: x",
+        r#"{"path": "a", "paths": ["b"], "offset": 2}"#,
+        expect![[r#"
+        error invalid_arguments: `offset`, `limit` and `line_byte` are for one file, without `tail`
+    "#]],
+    );
 }
