@@ -15,6 +15,7 @@ pub(crate) mod move_entry;
 mod mover;
 mod name_filter;
 mod near_misses;
+pub(crate) mod patch;
 pub(crate) mod read;
 pub(crate) mod restore;
 pub(crate) mod search;

@@ -5,9 +5,10 @@
 //! what a rule is about goes with no folder.
 
 use std::fs::File;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, RenameFlags};
+use rustix::fs::{FileType, Mode, RenameFlags};
 use rustix::io::Errno;
 
 use super::error::FileError;
@@ -78,6 +79,18 @@ impl Root {
             return Err(FileError::IntoItself(from.clone()));
         }
         self.check_tree(tree, to, &real, is_held)
+    }
+
+    /// Whether a file may be run, for all who may read it, from now on; and whether it could be before.
+    pub fn set_executable(&self, path: &Inside, is_executable: bool) -> Result<bool, FileError> {
+        self.refuse_reading_only()?;
+        let (file, _) = self.open_read(path)?;
+        self.refuse_unagreed(path, &real_path(&file).map_err(FileError::Io)?)?;
+        let mode = file.metadata().map_err(FileError::Io)?.permissions().mode() & 0o777;
+        let runs = (mode & 0o444) >> 2;
+        let new = if is_executable { mode | runs } else { mode & !0o111 };
+        self.opened.ops.set_mode(&file, Mode::from_raw_mode(new)).map_err(FileError::of(path))?;
+        Ok(mode & 0o111 != 0)
     }
 
     /// Holds that all of a tree may be written at `real`, which was asked for as `asked`.

@@ -1,0 +1,137 @@
+//! Where the hunks of a patch fit in a text: at the lines that they name, or as near to them as their context stands, as
+//! `git apply` has it; with fuzz also where some lines at the ends of the context differ.
+
+use diffy::{Hunk, Line};
+
+/// Longest part of a line that is quoted, in characters.
+const QUOTED_CHARS_MAX: usize = 80;
+
+/// A text with all hunks in it, and what is to say of them.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fitted {
+    pub(super) text: String,
+    pub(super) remarks: Vec<String>,
+}
+
+/// Puts all hunks in, or says of each that does not fit why.
+pub(super) fn fit(text: &str, hunks: &[Hunk<'_, str>], fuzz_max: usize) -> Result<Fitted, Vec<String>> {
+    let lines: Vec<&str> = text.split_inclusive('\n').collect();
+    let (mut new, mut remarks, mut faults) = (String::with_capacity(text.len()), Vec::new(), Vec::new());
+    // How far the hunks so far stood from where they said, and how much of the text is behind them.
+    let (mut offset, mut done) = (0_isize, 0);
+    for (nth, hunk) in hunks.iter().enumerate() {
+        let old = before(hunk.lines());
+        let said = if old.is_empty() {
+            hunk.old_range().start()
+        } else {
+            hunk.old_range().start().saturating_sub(1)
+        };
+        let wanted = said.saturating_add_signed(offset).min(lines.len());
+        let Some(place) = place(&lines, hunk, (wanted, done), fuzz_max) else {
+            faults.push(format!("hunk {}: {}", nth + 1, fault(&lines, &old, wanted)));
+            continue;
+        };
+        offset = place.at as isize - said as isize - place.fuzz_before as isize;
+        remarks.extend(remark(nth + 1, offset, place.fuzz));
+        new.extend(lines[done..place.at].iter().copied());
+        let kept = &hunk.lines()[place.fuzz_before..hunk.lines().len() - place.fuzz_behind];
+        new.extend(kept.iter().filter_map(|line| match line {
+            Line::Context(line) | Line::Insert(line) => Some(*line),
+            Line::Delete(_) => None,
+        }));
+        done = place.at + old.len() - place.fuzz_before - place.fuzz_behind;
+    }
+    if !faults.is_empty() {
+        return Err(faults);
+    }
+    new.extend(lines[done..].iter().copied());
+    Ok(Fitted { text: new, remarks })
+}
+
+/// Where a hunk stands.
+struct Place {
+    at: usize,
+    fuzz: usize,
+    /// Lines of its context that are left out before and behind.
+    fuzz_before: usize,
+    fuzz_behind: usize,
+}
+
+fn place(
+    lines: &[&str],
+    hunk: &Hunk<'_, str>,
+    (wanted, done): (usize, usize),
+    fuzz_max: usize,
+) -> Option<Place> {
+    let old = before(hunk.lines());
+    let is_context = |line: &&Line<'_, str>| matches!(line, Line::Context(_));
+    let leading = hunk.lines().iter().take_while(is_context).count();
+    let trailing =
+        hunk.lines().iter().rev().take_while(is_context).count().min(old.len() - leading.min(old.len()));
+    // As git has it: a hunk of the first line is of the beginning, and one without context behind it of the end.
+    let (is_first, is_last) = (hunk.old_range().start() <= 1, trailing == 0);
+    (0..=fuzz_max).find_map(|fuzz| {
+        let (fuzz_before, fuzz_behind) = (fuzz.min(leading), fuzz.min(trailing));
+        if fuzz > 0 && fuzz_before + fuzz_behind == 0 {
+            return None;
+        }
+        let part = &old[fuzz_before..old.len() - fuzz_behind];
+        let fits = |at: &usize| {
+            let is_bound = fuzz == 0 && (is_first && *at != 0 || is_last && at + part.len() != lines.len());
+            *at >= done && !is_bound && lines.get(*at..at + part.len()).is_some_and(|found| found == part)
+        };
+        let at = nearest(wanted + fuzz_before, lines.len()).find(fits)?;
+        Some(Place { at, fuzz, fuzz_before, fuzz_behind })
+    })
+}
+
+/// All places, the nearest first.
+fn nearest(wanted: usize, len: usize) -> impl Iterator<Item = usize> {
+    let wanted = wanted.min(len);
+    let by_distance = move |distance: usize| {
+        let behind = (wanted + distance <= len).then_some(wanted + distance);
+        let before = wanted.checked_sub(distance).filter(|_| distance > 0);
+        before.into_iter().chain(behind)
+    };
+    (0..=len).flat_map(by_distance)
+}
+
+/// The lines that must stand there.
+fn before<'a>(lines: &[Line<'a, str>]) -> Vec<&'a str> {
+    let kept = lines.iter().filter_map(|line| match line {
+        Line::Context(line) | Line::Delete(line) => Some(*line),
+        Line::Insert(_) => None,
+    });
+    kept.collect()
+}
+
+fn remark(nth: usize, offset: isize, fuzz: usize) -> Option<String> {
+    let at = match offset {
+        0 => None,
+        1.. => Some(format!("{offset} lines further down")),
+        _ => Some(format!("{} lines further up", -offset)),
+    };
+    let fuzz = (fuzz > 0).then(|| format!("with a fuzz of {fuzz}"));
+    let how: Vec<String> = at.into_iter().chain(fuzz).collect();
+    (!how.is_empty()).then(|| format!("hunk {nth} fitted {}", how.join(" ")))
+}
+
+/// What stands where the hunk should in place of what it says.
+fn fault(lines: &[&str], old: &[&str], wanted: usize) -> String {
+    let differs = |(nth, line): &(usize, &&str)| lines.get(wanted + nth) != Some(*line);
+    let Some((nth, line)) = old.iter().enumerate().find(differs) else {
+        return "it stands where another hunk is, or not at the end of the file as it says".to_owned();
+    };
+    let found = lines
+        .get(wanted + nth)
+        .map_or("the file has ended".to_owned(), |found| format!("stands {}", quoted(found)));
+    format!("at line {} {found}, and the patch has {}", wanted + nth + 1, quoted(line))
+}
+
+fn quoted(line: &str) -> String {
+    let has_end = line.ends_with('\n');
+    let line = line.trim_end_matches('\n');
+    let cut: String = line.chars().take(QUOTED_CHARS_MAX).collect();
+    let more = if cut.len() < line.len() { "…" } else { "" };
+    format!("`{}{more}`{}", cut.escape_debug(), if has_end { "" } else { " without a line end" })
+}

@@ -1,0 +1,235 @@
+//! What a patch does to which files, as steps that are all known to be possible before the first is done.
+
+use std::collections::HashSet;
+
+use diffy::Hunk;
+use diffy::patch_set::{FileMode, FileOperation, FilePatch, ParseOptions, PatchSet};
+use tool_api::{Expect, FileError, Inside, Root, ToolError};
+
+use super::super::whole_text::{WholeText, has_crlf_alone};
+use super::super::writer::CONTENT_BYTES_MAX;
+use super::hunks::{Fitted, fit};
+use super::steps::Step;
+
+/// Most bytes of all files together, before and after.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Most faults that are told.
+const FAULTS_MAX: usize = 20;
+
+/// A patch that fits.
+pub(super) struct Plan {
+    pub(super) steps: Vec<Step>,
+    /// Each file with what becomes of it.
+    pub(super) told: Vec<(String, String)>,
+}
+
+struct Planning<'a> {
+    paths: &'a [Inside],
+    files: &'a Root,
+    fuzz: usize,
+    /// Whether the patch has `\r` itself; if not, line ends of a file that has them are its own.
+    has_cr: bool,
+    seen: HashSet<Inside>,
+    bytes: usize,
+    plan: Plan,
+}
+
+/// Why a file cannot be patched: some hunks, or all of it.
+type Faults = Vec<String>;
+
+impl Plan {
+    /// Of a patch whose files are among `paths`. Blocks.
+    pub(super) fn of(patch: &str, paths: &[Inside], fuzz: usize, files: &Root) -> Result<Plan, ToolError> {
+        let is_git = patch.lines().any(|line| line.starts_with("diff --git "));
+        let options = if is_git { ParseOptions::gitdiff() } else { ParseOptions::unidiff() };
+        let plan = Plan { steps: Vec::new(), told: Vec::new() };
+        let has_cr = patch.contains('\r');
+        let mut planning = Planning { paths, files, fuzz, has_cr, seen: HashSet::new(), bytes: 0, plan };
+        let mut faults = Vec::new();
+        for one in PatchSet::parse(patch, options) {
+            let one = one.map_err(|error| {
+                ToolError::new("invalid_patch", format!("the patch cannot be read: {error}"))
+            })?;
+            faults.extend(planning.file(&one).err().into_iter().flatten());
+        }
+        if faults.is_empty() {
+            return Ok(planning.plan);
+        }
+        let more = faults.len().saturating_sub(FAULTS_MAX);
+        faults.truncate(FAULTS_MAX);
+        if more > 0 {
+            faults.push(format!("and {more} more"));
+        }
+        let message = format!("the patch does not fit; nothing was changed:\n{}", faults.join("\n"));
+        Err(ToolError::new("patch_failed", message))
+    }
+}
+
+impl Planning<'_> {
+    fn file(&mut self, one: &FilePatch<'_, str>) -> Result<(), Faults> {
+        let operation = one.operation();
+        let name = match operation {
+            FileOperation::Delete(path) | FileOperation::Create(path) => path,
+            FileOperation::Modify { modified, .. } => modified,
+            FileOperation::Rename { to, .. } | FileOperation::Copy { to, .. } => to,
+        };
+        let fault = |why: &str| vec![format!("{name}: {why}")];
+        let Some(patch) = one.patch().as_text() else {
+            return Err(fault("it is binary; only text is patched"));
+        };
+        let is_odd = |mode: Option<&FileMode>| matches!(mode, Some(FileMode::Symlink | FileMode::Gitlink));
+        if is_odd(one.old_mode()) || is_odd(one.new_mode()) {
+            return Err(fault("it is a link or a submodule; only files are patched"));
+        }
+        let hunks = patch.hunks();
+        let path = match operation {
+            FileOperation::Create(path) => self.create(self.named(path)?, "", hunks, "added"),
+            FileOperation::Delete(path) => self.delete(self.named(path)?, hunks),
+            FileOperation::Modify { original, modified } => {
+                let path = self.named(modified).or_else(|fault| self.named(original).map_err(|_| fault))?;
+                self.change(path.clone(), path, hunks, "changed".to_owned())
+            }
+            FileOperation::Rename { from, to } => {
+                let (from, to) = (self.named(from)?, self.named(to)?);
+                self.rename(from, to, hunks)
+            }
+            FileOperation::Copy { from, to } => {
+                let (from, to) = (self.named(from)?, self.named(to)?);
+                let text = self.read(&from)?;
+                let how = format!("copied from {from}");
+                self.create(to, text.text(), hunks, &how)
+            }
+        }?;
+        let is_executable = match one.new_mode() {
+            Some(FileMode::Executable) => true,
+            Some(FileMode::Regular) if !operation.is_create() => false,
+            _ => return Ok(()),
+        };
+        self.plan.steps.push(Step::Mode { path, is_executable });
+        Ok(())
+    }
+
+    /// The file of the call that a name of the patch means: without as many folders before it as it takes.
+    fn named(&self, name: &str) -> Result<Inside, Faults> {
+        let mut rest = Some(name);
+        while let Some(name) = rest {
+            if let Some(found) = self.files.locate(name).ok().filter(|path| self.paths.contains(path)) {
+                return Ok(found);
+            }
+            rest = name.split_once('/').map(|(_, rest)| rest);
+        }
+        Err(vec![format!("{name}: `paths` does not name it; name every file that the patch is about")])
+    }
+
+    fn read(&mut self, path: &Inside) -> Result<WholeText, Faults> {
+        let text = WholeText::read(self.files, path).map_err(|error| vec![format!("{path}: {error}")])?;
+        self.take(path, text.text().len())?;
+        Ok(text)
+    }
+
+    fn take(&mut self, path: &Inside, bytes: usize) -> Result<(), Faults> {
+        self.bytes += bytes;
+        if self.bytes > BYTES_MAX || bytes > CONTENT_BYTES_MAX {
+            return Err(vec![format!("{path}: the files are too large together; cut the patch")]);
+        }
+        Ok(())
+    }
+
+    /// A file is in a patch once.
+    fn first(&mut self, path: &Inside) -> Result<(), Faults> {
+        let is_new = self.seen.insert(path.clone());
+        if is_new { Ok(()) } else { Err(vec![format!("{path}: it is in the patch twice")]) }
+    }
+
+    fn create(
+        &mut self,
+        path: Inside,
+        base: &str,
+        hunks: &[Hunk<'_, str>],
+        how: &str,
+    ) -> Result<Inside, Faults> {
+        self.first(&path)?;
+        self.refuse_present(&path)?;
+        let Fitted { text, remarks } = self.fitted(&path, base, hunks)?;
+        self.take(&path, text.len())?;
+        self.tell(&path, how, &remarks);
+        let (content, expect) = (text.into_bytes(), Expect::Absent);
+        self.plan.steps.push(Step::Write { path: path.clone(), content, expect, before: None });
+        Ok(path)
+    }
+
+    fn refuse_present(&self, path: &Inside) -> Result<(), Faults> {
+        match self.files.open_read(path) {
+            Err(FileError::NotFound(_) | FileError::NotAFolder(_)) => Ok(()),
+            Err(error) => Err(vec![format!("{path}: {error}")]),
+            Ok(_) => Err(vec![format!("{path}: the patch adds it, and it is there already")]),
+        }
+    }
+
+    fn delete(&mut self, path: Inside, hunks: &[Hunk<'_, str>]) -> Result<Inside, Faults> {
+        self.first(&path)?;
+        let text = self.read(&path)?;
+        let Fitted { text: left, .. } = self.fitted(&path, text.text(), hunks)?;
+        if !left.is_empty() {
+            return Err(vec![format!(
+                "{path}: the patch deletes it, and it has more in it than the patch says"
+            )]);
+        }
+        self.tell(&path, "deleted", &[]);
+        self.plan.steps.push(Step::Delete { path: path.clone() });
+        Ok(path)
+    }
+
+    fn rename(&mut self, from: Inside, to: Inside, hunks: &[Hunk<'_, str>]) -> Result<Inside, Faults> {
+        self.first(&from)?;
+        self.refuse_present(&to)?;
+        self.plan.steps.push(Step::Move { from: from.clone(), to: to.clone() });
+        if hunks.is_empty() {
+            self.first(&to)?;
+            self.tell(&to, &format!("renamed from {from}"), &[]);
+            return Ok(to);
+        }
+        let how = format!("renamed from {from} and changed");
+        self.change(from, to, hunks, how)
+    }
+
+    /// Changes what is at `from` now and will be at `to`.
+    fn change(
+        &mut self,
+        from: Inside,
+        to: Inside,
+        hunks: &[Hunk<'_, str>],
+        how: String,
+    ) -> Result<Inside, Faults> {
+        self.first(&to)?;
+        if hunks.is_empty() {
+            self.tell(&to, &how, &[]);
+            return Ok(to);
+        }
+        let text = self.read(&from)?;
+        let Fitted { text: new, remarks } = self.fitted(&from, text.text(), hunks)?;
+        let fault = |error: ToolError| vec![error.to_string()];
+        let (content, expect) = (text.written(&to, &new).map_err(fault)?, text.expect(None).map_err(fault)?);
+        let before = text.written(&to, text.text()).map_err(fault)?;
+        self.take(&to, content.len())?;
+        self.tell(&to, &how, &remarks);
+        self.plan.steps.push(Step::Write { path: to.clone(), content, expect, before: Some(before) });
+        Ok(to)
+    }
+
+    fn fitted(&self, path: &Inside, text: &str, hunks: &[Hunk<'_, str>]) -> Result<Fitted, Faults> {
+        let has_crlf = !self.has_cr && has_crlf_alone(text);
+        let base = if has_crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
+        let named =
+            |faults: Faults| faults.iter().map(|fault| format!("{path}: {fault}")).collect::<Faults>();
+        let fitted = fit(&base, hunks, self.fuzz).map_err(named)?;
+        let text = if has_crlf { fitted.text.replace('\n', "\r\n") } else { fitted.text };
+        Ok(Fitted { text, ..fitted })
+    }
+
+    fn tell(&mut self, path: &Inside, how: &str, remarks: &[String]) {
+        let remarks: String = remarks.iter().map(|remark| format!("; {remark}")).collect();
+        self.plan.told.push((path.to_string(), format!("{how}{remarks}")));
+    }
+}

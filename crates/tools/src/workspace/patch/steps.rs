@@ -1,0 +1,121 @@
+//! The steps of a patch, done in order; when one cannot be done, those before it are undone. Each is whole by itself; a
+//! process that dies in the middle leaves some done.
+
+use tool_api::{Expect, Inside, ToolError, Trashed};
+
+use super::super::file_error::refused;
+use super::super::mover::Mover;
+use super::super::whole_text::hex;
+use super::super::writer::Writer;
+
+/// One change of one file.
+pub(super) enum Step {
+    Write {
+        path: Inside,
+        content: Vec<u8>,
+        expect: Expect,
+        /// What it was; nothing if it is new.
+        before: Option<Vec<u8>>,
+    },
+    Delete {
+        path: Inside,
+    },
+    Move {
+        from: Inside,
+        to: Inside,
+    },
+    Mode {
+        path: Inside,
+        is_executable: bool,
+    },
+}
+
+/// How a step is undone.
+enum Undo {
+    Rewrite { path: Inside, before: Vec<u8>, now: Expect },
+    Delete(Inside),
+    Restore(Box<Trashed>),
+    Move { from: Inside, to: Inside },
+    Mode { path: Inside, was_executable: bool },
+}
+
+/// Does all steps, or none; a dry run tells them.
+pub(super) fn done(steps: Vec<Step>, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
+    if writer.dry_run.is_some() {
+        return told(steps, writer, mover);
+    }
+    let mut undo = Vec::new();
+    for step in steps {
+        match one(step, writer, mover) {
+            Ok(how) => undo.extend(how),
+            Err(error) => {
+                let left: Vec<String> = undo
+                    .into_iter()
+                    .rev()
+                    .filter_map(|how| undone(how, writer, mover).err())
+                    .map(|error| error.to_string())
+                    .collect();
+                let code = error.code().clone();
+                let message = match left.is_empty() {
+                    true => format!("{error}; nothing was changed"),
+                    false => format!("{error}; not all that was done could be undone: {}", left.join("; ")),
+                };
+                return Err(ToolError::new(code, message));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolError> {
+    Ok(Some(match step {
+        Step::Write { path, content, expect, before } => {
+            writer.put(&path, &content, &expect)?;
+            match before {
+                Some(before) => Undo::Rewrite { path, before, now: Expect::Sha256(hex(&content)) },
+                None => Undo::Delete(path),
+            }
+        }
+        Step::Delete { path } => return Ok(mover.delete(&path, false)?.map(Box::new).map(Undo::Restore)),
+        Step::Move { from, to } => {
+            mover.move_to(&from, &to)?;
+            Undo::Move { from: to, to: from }
+        }
+        Step::Mode { path, is_executable } => {
+            let was_executable = writer.files.set_executable(&path, is_executable).map_err(refused)?;
+            Undo::Mode { path, was_executable }
+        }
+    }))
+}
+
+fn undone(how: Undo, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
+    match how {
+        Undo::Rewrite { path, before, now } => writer.put(&path, &before, &now).map(drop),
+        Undo::Delete(path) => mover.delete(&path, false).map(drop),
+        Undo::Restore(trashed) => mover.restore(&trashed),
+        Undo::Move { from, to } => mover.move_to(&from, &to),
+        Undo::Mode { path, was_executable } => {
+            writer.files.set_executable(&path, was_executable).map(drop).map_err(refused)
+        }
+    }
+}
+
+/// Tells what would change. What is renamed and changed goes and comes with its new content; modes alone are not told.
+fn told(steps: Vec<Step>, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
+    let mut steps = steps.into_iter().peekable();
+    while let Some(step) = steps.next() {
+        match (step, steps.peek_mut()) {
+            (Step::Move { from, to }, Some(Step::Write { path, expect, .. })) if *path == to => {
+                mover.delete(&from, false)?;
+                *expect = Expect::Absent;
+            }
+            (Step::Move { from, to }, _) => mover.move_to(&from, &to)?,
+            (Step::Write { path, content, expect, .. }, _) => {
+                writer.put(&path, &content, &expect).map(drop)?
+            }
+            (Step::Delete { path }, _) => mover.delete(&path, false).map(drop)?,
+            (Step::Mode { .. }, _) => {}
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! What patches do, case by case.
+
+use expect_test::{Expect, expect};
+use testkit::{Workspace, call};
+use tool_api::builtin;
+
+use super::*;
+
+const FILES: &str = "
+    a.txt: 1\\n2\\n3\\n4\\n5\\n6\\n7\\n8\\n9\\n
+    b.txt: b\\n
+    crlf: 1\\r\\n2\\r\\n3\\r\\n
+    run.sh: echo\\n
+";
+
+/// What is said of a patch, and the tree after it, or that nothing was changed.
+#[track_caller]
+fn check(patch: &str, paths: &[&str], fuzz: u8, expected: Expect) {
+    let workspace = Workspace::new(FILES);
+    let before = workspace.tree();
+    let arguments = serde_json::json!({ "patch": patch, "paths": paths, "fuzz": fuzz }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    let after = workspace.tree();
+    let changed: Vec<&str> = after.lines().filter(|line| !before.contains(line)).collect();
+    let gone = before.lines().filter(|line| !after.contains(line)).count();
+    assert!(shown.starts_with("text") || after == before, "a refused patch changes nothing: {shown}");
+    let said: String = shown
+        .lines()
+        .filter(|line| !line.starts_with("structured"))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    expected.assert_eq(&format!("{said}-- {gone} gone\n{}", changed.join("\n")));
+}
+
+#[test]
+fn plain_diffs_fit_where_their_context_stands() {
+    let hunk = "@@ -3,3 +3,3 @@\n 4\n-5\n+five\n 6\n";
+    check(
+        &format!("--- a.txt\t2026-01-02\n+++ a.txt\t2026-01-02\n{hunk}"),
+        &["a.txt"],
+        0,
+        expect![[r#"
+        text: a.txt: changed; hunk 1 fitted 1 lines further down¶
+        -- 1 gone
+        a.txt: 1\n2\n3\n4\nfive\n6\n7\n8\n9\n"#]],
+    );
+    check(
+        "--- x/crlf\n+++ y/crlf\n@@ -2 +2 @@\n 1\n-2\n+two\n 3\n",
+        &["crlf"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        crlf: hunk 1: at line 2 stands `2`, and the patch has `1`
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "--- a/crlf\n+++ b/crlf\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n",
+        &["/workspace/crlf"],
+        0,
+        expect![[r#"
+            text: crlf: changed¶
+            -- 1 gone
+            crlf: 1\r\ntwo\r\n3\r\n"#]],
+    );
+    let differs = "--- a.txt\n+++ a.txt\n@@ -4,3 +4,3 @@\n four\n-5\n+five\n 6\n";
+    check(
+        differs,
+        &["a.txt"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        a.txt: hunk 1: at line 4 stands `4`, and the patch has `four`
+        -- 0 gone
+    "#]],
+    );
+    check(
+        differs,
+        &["a.txt"],
+        1,
+        expect![[r#"
+        text: a.txt: changed; hunk 1 fitted with a fuzz of 1¶
+        -- 1 gone
+        a.txt: 1\n2\n3\n4\nfive\n6\n7\n8\n9\n"#]],
+    );
+}
+
+#[test]
+fn git_diffs_add_delete_rename_and_set_modes() {
+    check(
+        "diff --git a/n/new b/n/new\nnew file mode 100755\n--- /dev/null\n+++ b/n/new\n@@ -0,0 +1,2 @@\n+x\n+y\n\\ No newline at end of file\n",
+        &["n/new"],
+        0,
+        expect![[r#"
+            text: n/new: added¶
+            -- 0 gone
+            n/
+            n/new: x\ny"#]],
+    );
+    check(
+        "diff --git a/b.txt b/b.txt\ndeleted file mode 100644\n--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n",
+        &["b.txt"],
+        0,
+        expect![[r#"
+            text: b.txt: deleted¶
+            -- 1 gone
+        "#]],
+    );
+    check(
+        "diff --git a/b.txt b/c/d.txt\nsimilarity index 100%\nrename from b.txt\nrename to c/d.txt\n",
+        &["b.txt", "c/d.txt"],
+        0,
+        expect![[r#"
+            text: c/d.txt: renamed from b.txt¶
+            -- 1 gone
+            c/
+            c/d.txt: b\n"#]],
+    );
+    check(
+        "diff --git a/a.txt b/d.txt\nsimilarity index 90%\nrename from a.txt\nrename to d.txt\n--- a/a.txt\n+++ b/d.txt\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n",
+        &["a.txt", "d.txt"],
+        0,
+        expect![[r#"
+            text: d.txt: renamed from a.txt and changed¶
+            -- 1 gone
+            d.txt: one\n2\n3\n4\n5\n6\n7\n8\n9\n"#]],
+    );
+    let workspace = Workspace::new(FILES);
+    let patch = "diff --git a/run.sh b/run.sh\nold mode 100644\nnew mode 100755\n";
+    let arguments = serde_json::json!({ "patch": patch, "paths": ["run.sh"] }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    assert_eq!(workspace.mode("run.sh"), 0o755, "{shown}");
+}
+
+#[test]
+fn what_does_not_fit_is_told_hunk_by_hunk_and_nothing_is_changed() {
+    let two = "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n@@ -5,2 +5,2 @@\n-five\n+5\n 6\n@@ -9,2 +9,2 @@\n 9\n-10\n+x\n--- b.txt\n+++ b.txt\n@@ -1 +1 @@\n-c\n+d\n";
+    check(
+        two,
+        &["a.txt", "b.txt"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        a.txt: hunk 2: at line 5 stands `5`, and the patch has `five`
+        a.txt: hunk 3: at line 10 the file has ended, and the patch has `10`
+        b.txt: hunk 1: at line 1 stands `b`, and the patch has `c`
+        -- 0 gone
+    "#]],
+    );
+    let half = "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n--- /dev/null\n+++ toolcrib.toml\n@@ -0,0 +1 @@\n+x\n";
+    check(
+        half,
+        &["a.txt", "toolcrib.toml"],
+        0,
+        expect![[r#"
+        error protected: toolcrib.toml decides what may be done or run here, so only a person may write it; nothing was changed
+        -- 0 gone
+    "#]],
+    );
+    check(
+        half,
+        &["a.txt"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        toolcrib.toml: `paths` does not name it; name every file that the patch is about
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "--- /dev/null\n+++ b.txt\n@@ -0,0 +1 @@\n+x\n",
+        &["b.txt"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        b.txt: the patch adds it, and it is there already
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x\n",
+        &["l"],
+        0,
+        expect![[r#"
+            error patch_failed: the patch does not fit; nothing was changed:
+            b/l: it is a link or a submodule; only files are patched
+            -- 0 gone
+        "#]],
+    );
+    check(
+        "diff --git a/l b/l\nBinary files a/l and b/l differ\n",
+        &["l"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        b/l: it is binary; only text is patched
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "--- a/../../x\n+++ b/../../x\n@@ -1 +1 @@\n-1\n+2\n",
+        &["a.txt"],
+        0,
+        expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        b/../../x: `paths` does not name it; name every file that the patch is about
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "no patch\n",
+        &["a.txt"],
+        0,
+        expect![[r#"
+        error invalid_patch: the patch cannot be read: error parsing patches at byte 0: no valid patches found
+        -- 0 gone
+    "#]],
+    );
+    check(
+        "--- a.txt\n+++ a.txt\n@@ -1,9 +1 @@\n-1\n",
+        &["a.txt"],
+        0,
+        expect![[r#"
+        error invalid_patch: the patch cannot be read: error parsing patches: error parsing patch at byte 20: hunk header does not match hunk
+        -- 0 gone
+    "#]],
+    );
+}
