@@ -138,4 +138,6 @@ impl Read {
 }
 
 #[cfg(test)]
+mod several_tests;
+#[cfg(test)]
 mod tests;

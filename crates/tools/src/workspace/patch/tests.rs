@@ -167,6 +167,10 @@ fn what_does_not_fit_is_told_hunk_by_hunk_and_nothing_is_changed() {
         -- 0 gone
     "#]],
     );
+}
+
+#[test]
+fn what_is_no_patch_of_these_files_is_refused() {
     check(
         "--- /dev/null\n+++ b.txt\n@@ -0,0 +1 @@\n+x\n",
         &["b.txt"],

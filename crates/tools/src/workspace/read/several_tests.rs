@@ -1,0 +1,88 @@
+//! What reading the end of a file gives, and several files at once.
+
+use expect_test::{Expect, expect};
+use testkit::{Workspace, call, check_tool};
+use tool_api::builtin;
+
+use super::*;
+
+const READ: Read = Read { text_bytes_max: 65_536 };
+
+fn check(files: &str, arguments: &str, expected: Expect) {
+    check_tool(READ, files, arguments, expected);
+}
+
+#[test]
+fn the_last_lines_are_shown() {
+    check(
+        "a: 1\\n2\\n3\\n",
+        r#"{"path": "a", "tail": 2}"#,
+        expect![[r#"
+            text: 2
+            3
+            text: [Lines 2 to 3 of 3; 4 bytes of a file of 6. This is the end of the file.]¶
+        "#]],
+    );
+    check(
+        "a: 1\\n2\\n3",
+        r#"{"path": "a", "tail": 1}"#,
+        expect![[r#"
+            text: 3¶
+            text: [Line 3 of 3; 1 bytes of a file of 5. This is the end of the file.]¶
+        "#]],
+    );
+    check(
+        "a: 1\\n",
+        r#"{"path": "a", "tail": 9}"#,
+        expect![[r#"
+        text: 1
+    "#]],
+    );
+    check(
+        "a:",
+        r#"{"path": "a", "tail": 9}"#,
+        expect![[r#"
+        text: [a is empty.]¶
+    "#]],
+    );
+    check(
+        "a: 1\\n",
+        r#"{"path": "a", "tail": 1, "limit": 1}"#,
+        expect![[r#"
+        error invalid_arguments: `offset`, `limit` and `line_byte` are for one file, without `tail`
+    "#]],
+    );
+    let workspace = Workspace::new("");
+    workspace.put("large", "line\n".repeat(100_000).as_bytes());
+    let shown = call(&*builtin(READ), &workspace, r#"{"path": "large", "tail": 2}"#);
+    expect![[r#"
+        text: line
+        line
+        text: [Lines 99999 to 100000 of 100000; 10 bytes of a file of 500000. This is the end of the file.]¶
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn several_files_are_shown_one_behind_the_other() {
+    check(
+        "a: 1\\n2\\n\nb: x",
+        r#"{"path": "a", "paths": ["gone", "b"], "tail": 1}"#,
+        expect![[r#"
+            text: [a:]¶
+            text: 2
+            text: [Line 2 of 2; 2 bytes of a file of 4. This is the end of the file.]¶
+            text: [gone:]¶
+            text: [gone does not exist]¶
+            text: [b:]¶
+            text: x¶
+        "#]],
+    );
+    check(
+        "a: 1\\n2\\n\nb: x",
+        r#"{"path": "a", "paths": ["b"], "offset": 2}"#,
+        expect![[r#"
+        error invalid_arguments: `offset`, `limit` and `line_byte` are for one file, without `tail`
+    "#]],
+    );
+}
