@@ -262,3 +262,6 @@ fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
 fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
+
+#[cfg(test)]
+mod tests;

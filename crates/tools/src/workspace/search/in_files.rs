@@ -29,13 +29,12 @@ struct Candidate {
     after_line: u64,
 }
 
-/// What there is to look through.
-struct Listed {
-    /// In the order of their paths.
-    candidates: Vec<Candidate>,
+/// Every file that is asked for, in the order of their paths.
+struct Candidates {
+    files: Vec<Candidate>,
     /// Folders that could not be listed.
     unlisted: Vec<Unlisted>,
-    /// Where to go on if these are not all.
+    /// Behind what they are not all.
     goes_on: Option<String>,
 }
 
@@ -46,9 +45,9 @@ pub(super) fn search(
     rules: Option<&dyn PathRules>,
     cancel: &Cancel,
 ) -> Result<String, ToolError> {
-    let Listed { candidates, unlisted, goes_on } = listed(asked, files, cancel)?;
-    let mut answer = Answer::new(asked, unlisted);
-    let (mut rest, mut batch_files) = (&candidates[..], BATCH_FILES);
+    let candidates = candidates(asked, files, cancel)?;
+    let mut answer = Answer::new(asked, candidates.unlisted);
+    let (mut rest, mut batch_files) = (&candidates.files[..], BATCH_FILES);
     while !rest.is_empty() && !answer.is_full() {
         let (batch, behind) = rest.split_at(batch_files.min(rest.len()));
         for (candidate, searched) in batch.iter().zip(look_through(batch, asked, files, rules, cancel)?) {
@@ -58,11 +57,10 @@ pub(super) fn search(
         }
         (rest, batch_files) = (behind, (batch_files * 4).min(BATCH_FILES_MAX));
     }
-    Ok(answer.text(goes_on))
+    Ok(answer.text(candidates.goes_on))
 }
 
-/// Every file that is asked for.
-fn listed(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Listed, ToolError> {
+fn candidates(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Candidates, ToolError> {
     let whole = |path: String| Candidate { path, after_line: 0 };
     let in_line = asked.after.as_ref().zip(asked.after_line);
     let begun = in_line.map(|(path, line)| Candidate { path: path.to_string(), after_line: line });
@@ -70,7 +68,7 @@ fn listed(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Listed, ToolEr
     if is_file {
         let only = begun.unwrap_or_else(|| whole(asked.start.to_string()));
         files.open_read(&asked.start).map_err(refused)?;
-        return Ok(Listed { candidates: vec![only], unlisted: Vec::new(), goes_on: None });
+        return Ok(Candidates { files: vec![only], unlisted: Vec::new(), goes_on: None });
     }
     let wanted = Wanted {
         recursive: true,
@@ -85,8 +83,8 @@ fn listed(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Listed, ToolEr
     let listing = walk(files, &asked.start, &wanted, cancel)?;
     let is_file = |item: &Item| item.kind == ItemKind::File;
     let listed = listing.entries.into_iter().filter(is_file).map(|item| whole(item.path));
-    let candidates = begun.into_iter().chain(listed).collect();
-    Ok(Listed { candidates, unlisted: listing.unlisted, goes_on: listing.next_after })
+    let files = begun.into_iter().chain(listed).collect();
+    Ok(Candidates { files, unlisted: listing.unlisted, goes_on: listing.next_after })
 }
 
 /// What came of each file of a batch.

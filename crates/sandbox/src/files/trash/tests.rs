@@ -1,0 +1,96 @@
+//! What comes to the trash and back where nothing can be renamed, and what goes for good.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+
+use super::super::file_ops::{FileOps, Step};
+use super::super::root::Access;
+use super::super::write::Expect;
+use super::*;
+
+/// A file system from which nothing can be renamed to another folder, if it is `apart`.
+#[derive(Debug)]
+struct Apart(bool);
+
+impl FileOps for Apart {
+    fn rename_between(
+        &self,
+        (folder, from): (&File, &Path),
+        (other, to): (&File, &Path),
+        flags: RenameFlags,
+    ) -> io::Result<()> {
+        self.before(Step::Rename(flags))?;
+        let is_same = rustix::fs::fstat(folder)?.st_ino == rustix::fs::fstat(other)?.st_ino;
+        if self.0 && !is_same {
+            return Err(Errno::XDEV.into());
+        }
+        Ok(rustix::fs::renameat_with(folder, from, other, to, flags)?)
+    }
+}
+
+/// A workspace with a folder `a`, and its trash.
+fn workspace(is_apart: bool) -> (tempfile::TempDir, Root) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("root");
+    fs::create_dir_all(root.join("a/b")).expect("folders");
+    fs::write(root.join("a/b/c"), "text").expect("a file");
+    fs::set_permissions(root.join("a/b/c"), fs::Permissions::from_mode(0o750)).expect("a mode");
+    symlink("c", root.join("a/b/link")).expect("a link");
+    let opened = Root::open_with(&root, Access::ReadWrite, Box::new(Apart(is_apart))).expect("a root");
+    let opened = opened.with_trash(&folder.path().join("trash"));
+    (folder, opened)
+}
+
+#[test]
+fn what_is_deleted_comes_back_as_it_was_from_another_file_system_too() {
+    for is_apart in [false, true] {
+        let (folder, root) = workspace(is_apart);
+        let path = root.locate("a").expect("inside");
+        let trashed = root.delete(&path, true, &|_| false).expect("it goes");
+        let left = fs::read_dir(folder.path().join("root")).expect("a folder").count();
+        assert_eq!((left, trashed.entries, trashed.bytes, trashed.is_folder), (0, 4, 4, true), "{is_apart}");
+        assert_eq!(root.trashed().expect("a list"), std::slice::from_ref(&trashed));
+        root.restore(&trashed, &|_| false).expect("it comes back");
+        let at = |name: &str| folder.path().join("root/a/b").join(name);
+        assert_eq!(fs::read_to_string(at("c")).expect("a file"), "text");
+        assert_eq!(fs::metadata(at("c")).expect("a file").permissions().mode() & 0o777, 0o750);
+        assert_eq!(fs::read_link(at("link")).expect("a link"), Path::new("c"));
+        assert_eq!(root.trashed().expect("a list"), []);
+    }
+}
+
+#[test]
+fn what_there_is_too_much_of_goes_for_good() {
+    let (folder, root) = workspace(false);
+    let expected = Expect::Anything;
+    for nth in 0..TRASH_ENTRIES_MAX + 3 {
+        let path = root.locate(&format!("f{nth}")).expect("inside");
+        root.write(&path, b"x", &expected).expect("a file");
+        root.delete(&path, false, &|_| false).expect("it goes");
+    }
+    let kept = root.trashed().expect("a list");
+    assert_eq!(kept.len(), TRASH_ENTRIES_MAX);
+    // As many contents as notes.
+    let trash =
+        fs::read_dir(folder.path().join("trash")).expect("a folder").next().expect("one").expect("one");
+    assert_eq!(fs::read_dir(trash.path()).expect("a folder").count(), 2 * TRASH_ENTRIES_MAX);
+    // One that is too old goes with the next.
+    let note = trash.path().join(format!("{}{NOTE}", kept[5].id));
+    let old = Trashed { deleted_ms: 1, ..kept[5].clone() };
+    fs::write(&note, serde_json::to_vec(&old).expect("JSON")).expect("a file");
+    let path = root.locate("a/b/c").expect("inside");
+    root.delete(&path, false, &|_| false).expect("it goes");
+    assert!(root.trashed().expect("a list").iter().all(|one| one.id != old.id));
+    assert!(!folder.path().join("root/a/b/c").try_exists().expect("a look"));
+}
+
+#[test]
+fn a_rule_keeps_what_is_in_a_folder() {
+    let (_folder, root) = workspace(false);
+    let path = root.locate("a").expect("inside");
+    let refused = root.delete(&path, true, &|path| path == "a/b/c").expect_err("held");
+    assert!(matches!(&refused, FileError::Held(held) if held.as_str() == "a/b/c"), "{refused}");
+}
