@@ -8,12 +8,14 @@ import { connectInMode, connectV1 } from "../support/era_clients.mjs";
 import { freePort, startFixture } from "../support/http_servers.mjs";
 import { headersOf, modernRequest, speakHttp } from "../support/modern_wire.mjs";
 import { expectAtATerminal } from "../support/person.mjs";
-import { configure, expectExit, serve, stopAtEnd } from "../support/toolcrib.mjs";
+import { configure, expectExit, serve, SHELL_TOOLS, stopAtEnd } from "../support/toolcrib.mjs";
 import { CODE, META } from "../fixtures/matrix/revisions.mjs";
 
 const TASKS = "io.modelcontextprotocol/tasks";
 const RELATED = "io.modelcontextprotocol/related-task";
 const ENDED = ["completed", "failed", "cancelled"];
+/** What starts background tasks and looks after them is none. */
+const OF_TASKS = SHELL_TOOLS.filter((name) => name !== "Bash");
 const KNOWING = { [META.capabilities]: { elicitation: {}, extensions: { [TASKS]: {} } } };
 const AS_JOB = { "toolcrib/job": true };
 const SETS = '[tools]\noffer = ["workspace", "artifacts", "jobs"]\n';
@@ -119,7 +121,7 @@ parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
   client.setNotificationHandler(Status, ({ params }) => void heard.push(`${params.taskId} ${params.status}`));
   const listed = await tools();
   check(
-    listed.every(({ execution }) => execution?.taskSupport === "optional"),
+    listed.every(({ name, execution }) => execution?.taskSupport === (OF_TASKS.includes(name) ? undefined : "optional")),
     "tools that may be tasks",
     listed.map(({ name, execution }) => [name, execution]),
   );

@@ -7,7 +7,7 @@ import { check, checkHolds, checkSame, eventually, failure, run } from "../suppo
 import { textOf } from "../support/core.mjs";
 import { NODE, everything, fixture } from "../support/environment.mjs";
 import { connect } from "../support/sdk_clients.mjs";
-import { configure, expectExit, FILE_TOOLS, serve } from "../support/toolcrib.mjs";
+import { BUILT_IN, configure, expectExit, serve } from "../support/toolcrib.mjs";
 
 const REVIEW = '[workspaces.review]\nservers = ["mail"]\ntools = { exclude = ["workspace_write", "mail_flood"] }';
 
@@ -56,7 +56,7 @@ await run({
       await eventually("the server", async () => (await names(review)).includes("mail_echo"));
       const offered = await names(review);
       check(!offered.some((name) => /^everything_|workspace_write|mail_flood/.test(name)), "nothing else", offered);
-      checkSame("the team's", [...FILE_TOOLS].sort(), await names(team));
+      checkSame("the team's", [...BUILT_IN].sort(), await names(team));
       const all = await names(await connect(sdk, { url: toolcrib.url }));
       check(all.includes("mail_flood") && all.includes("everything_echo"), "all at the default address", all);
     }

@@ -56,6 +56,13 @@ await run({
     checkHolds("what was left out", text(message.result), new RegExp(`^${next}\n`));
   },
 
+  "no half of a secret is shown where it is cut": async () => {
+    // As ends two thirds of 32 KiB.
+    const shown = text(await bash(`head -c 21826 /dev/zero | tr '\\0' x; echo " ghp_0123456789abcdefghijABCDEFGHIJ012345"; seq 20000`));
+    checkHolds("its place", shown, /x{1000}/);
+    check(!shown.includes("ghp_"), "nothing of it", shown.slice(21_700, 22_000));
+  },
+
   "much costs little memory, also without an end of a line, and cut within a character": async () => {
     const before = peak(wire.child.pid);
     const result = await bash("head -c 20000001 /dev/zero | sed 's/\\x0/\\xc3\\xa9/g' | head -c 20000001", { timeout: 60_000 });

@@ -252,6 +252,21 @@ mod tests {
     }
 
     #[test]
+    fn the_programs_of_background_tasks_last_but_print_no_more_than_others() {
+        let settings =
+            ProgramSettings { limits: Limits { output_bytes: 9, ..Limits::default() }, ..Default::default() };
+        let limits_of = |needs, time_max| {
+            let found =
+                made((Effect::Executes, needs), None, time_max, &settings).profile.expect("a profile");
+            (found.limits.time, found.limits.cpu, found.limits.output_bytes)
+        };
+        let (tasks, five): (&[Need], _) = (&[Need::Process, Need::Tasks], Duration::from_secs(5));
+        assert_eq!(limits_of(tasks, None), (Duration::MAX, Duration::MAX, 9));
+        assert_eq!(limits_of(tasks, Some(five)), (five, Duration::MAX, 9));
+        assert_eq!(limits_of(PROGRAMS, None), (settings.limits.time, settings.limits.cpu, 9));
+    }
+
+    #[test]
     fn a_rule_leaves_a_program_less_time_and_never_more() {
         let seconds = Duration::from_secs;
         let limits = Limits { time: seconds(60), processes: 7, ..Limits::default() };

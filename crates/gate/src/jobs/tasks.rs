@@ -45,8 +45,7 @@ impl OfTasks {
 
     async fn begin(&self, arguments: String) -> Result<u32, ToolError> {
         let jobs = &self.jobs;
-        let gone = || Refusal::NoJobs("this process serves the workspace no more".to_owned());
-        let gate = jobs.gate_of(&self.workspace).ok_or_else(gone).map_err(told)?;
+        let gate = jobs.gate_of(&self.workspace).ok_or_else(not_served)?;
         let offered = gate.find(&self.caller, BACKGROUND).await.map_err(told)?;
         let definition = offered.hash().to_string();
         let mut kept = self.call.clone();
@@ -242,6 +241,11 @@ fn status(job: &Job) -> String {
         (state, _, Some(why)) if state.is_final() => format!("{state}: {why}"),
         (state, ..) => state.to_string(),
     }
+}
+
+fn not_served() -> ToolError {
+    let why = "this process ends with its call, and nothing goes on behind it; have an agent's or `toolcrib serve` start it, or use Bash";
+    ToolError::new("no_tasks", why)
 }
 
 fn too_many() -> ToolError {
