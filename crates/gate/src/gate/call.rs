@@ -10,6 +10,7 @@
 //!
 //! The record is open around all of them.
 
+mod again;
 mod dry_first;
 mod take;
 
@@ -464,31 +465,6 @@ impl Gate {
             (candidate, exact)
         };
         Ok(self.large.sized(bytes, id, read).await?)
-    }
-
-    /// Judges a call that a person has allowed by what is in force by now.
-    async fn judge_again(
-        &self,
-        id: CallId,
-        mut candidate: Candidate,
-        then: &Ruleset,
-        record: &mut RecordScope<'_>,
-    ) -> Result<Candidate, Failure> {
-        let now = self.ruleset.load_full();
-        let roles_are_same = then.approvals.roles == now.approvals.roles;
-        let bytes = candidate.bytes();
-        let judge = move || {
-            let judged = checks::judge_again(&mut candidate, (&*now.policy, &now.rules), roles_are_same);
-            (candidate, judged)
-        };
-        let (candidate, judged) = self.large.sized(bytes, id, judge).await?;
-        candidate.judgement.decision.iter().for_each(|decision| record.obliged(decision));
-        if let Err(mut outdated) = judged {
-            record.decided_by(&mut outdated.decided);
-            record.verdict(outdated.check.unwrap_or(approvals::STEP), Err(&outdated.refusal));
-            return Err(outdated.refusal.into());
-        }
-        Ok(candidate)
     }
 }
 

@@ -1,3 +1,5 @@
+//! Callbacks set, waited for and cancelled, in the words that users know.
+
 use expect_test::{Expect, expect};
 use testkit::{KeptState, Workspace, call_noting};
 use tool_api::builtin;
@@ -37,7 +39,34 @@ fn messages_come_back() {
             r#"{"action": "cancel", "callback_id": 1}"#,
             "wait 50000",
         ],
-        expect![[""]],
+        expect![[r#"
+            text: No active callbacks.¶
+            text: Callback scheduled: fires every 30s, repeats 2 times.¶
+            text: It comes where you call callback_wait.¶
+            text: Callback scheduled: fires every 100s, repeats infinitely.¶
+            text: It comes where you call callback_wait.¶
+            text: Active callbacks (2/8):
+              [0] "build" - fires in 0m30s (2 left)
+              [1] "server" - fires in 1m40s (infinite)¶
+            text: Active callbacks (2/8):
+              [0] "build" - fires in 0m18s (2 left)
+              [1] "server" - fires in 1m28s (infinite)¶
+            structured: {"fired":false,"waiting":"Active callbacks (2/8):\n  [0] \"build\" - fires in 0m18s (2 left)\n  [1] \"server\" - fires in 1m28s (infinite)"}
+            text: build¶
+            structured: {"fired":true,"callback_id":0,"message":"build","left":1}
+            text: Active callbacks (2/8):
+              [0] "build" - fires in 0m30s (1 left)
+              [1] "server" - fires in 1m10s (infinite)¶
+            text: build¶
+            structured: {"fired":true,"callback_id":0,"message":"build","left":0}
+            text: server¶
+            structured: {"fired":true,"callback_id":1,"message":"server"}
+            text: Active callbacks (1/8):
+              [1] "server" - fires in 1m40s (infinite)¶
+            text: Cancelled callback slot 1: "server"¶
+            text: No active callbacks.¶
+            structured: {"fired":false,"waiting":"No active callbacks."}
+        "#]],
     );
 }
 
@@ -51,12 +80,37 @@ fn slots_are_few() {
         r#"{"action": "cancel"}"#,
         r#"{"action": "cancel"}"#,
     ]);
-    check(&calls, expect![[""]]);
+    check(
+        &calls,
+        expect![[r#"
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        error callbacks_full: Error: all callback slots full (max 8)
+        text: Cancelled callback slot 3: "x"¶
+        text: Callback scheduled: fires every 3600s, repeats 20 times.¶
+        text: It comes where you call callback_wait.¶
+        text: Cancelled 8 callbacks.¶
+        text: No active callbacks.¶
+    "#]],
+    );
 }
 
 #[test]
 fn what_cannot_be_set_is_said() {
-    let long = format!(r#"{{"message": "{}", "delay_seconds": 5}}"#, "x".repeat(2_049));
     check(
         &[
             r#"{"message": "x", "delay_seconds": 0}"#,
@@ -64,10 +118,17 @@ fn what_cannot_be_set_is_said() {
             r#"{"message": "x"}"#,
             r#"{"message": " ", "delay_seconds": 5}"#,
             r#"{"message": "x", "delay_seconds": 5, "repeat_count": -2}"#,
-            &long,
             r#"{"action": "cancel", "callback_id": 7}"#,
             "wait 50001",
         ],
-        expect![[""]],
+        expect![[r#"
+            refused /delay_seconds: 0 is less than the minimum of 1
+            refused /delay_seconds: 3601 is greater than the maximum of 3600
+            error invalid_arguments: say in `message` what is to come, and in `delay_seconds` when
+            error invalid_arguments: say in `message` what is to come
+            refused /repeat_count: -2 is less than the minimum of -1
+            error callback_not_found: there is no callback in slot 7; list shows them
+            refused /timeout_ms: 50001 is greater than the maximum of 50000
+        "#]],
     );
 }

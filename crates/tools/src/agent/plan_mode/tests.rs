@@ -1,3 +1,5 @@
+//! Plan mode entered and left. What it keeps from running is for the gate.
+
 use expect_test::{Expect, expect};
 use testkit::{KeptState, Workspace, call_noting};
 use tool_api::builtin;

@@ -1,3 +1,5 @@
+//! Questions on their way to a person, and what comes back.
+
 use expect_test::{Expect, expect};
 use testkit::call_answering;
 use tool_api::builtin;

@@ -1,3 +1,5 @@
+//! Tasks and their steps, call after call.
+
 use expect_test::{Expect, expect};
 use testkit::{KeptState, Workspace, call_noting};
 use tool_api::builtin;

@@ -1,6 +1,7 @@
+//! What is found for a few words. That a call of it passes the gate is for the end-to-end case `tool_search`.
+
 use std::sync::Arc;
 
-use expect_test::{Expect, expect};
 use tool_api::{AnyTool, Definition};
 
 use super::*;
@@ -11,45 +12,33 @@ fn all() -> Vec<Definition> {
     tools.iter().map(|tool| tool.definition().clone()).collect()
 }
 
+/// Which tool comes first.
 #[track_caller]
-fn check(query: &str, limit: usize, expected: Expect) {
-    let shown = found(&all(), query, limit);
-    let names: Vec<&str> = shown.lines().map(|line| line.split('(').next().unwrap_or(line)).collect();
-    expected.assert_eq(&names.join(" · "));
+fn check(query: &str, expected: &str) {
+    let shown = found(&all(), query, 1);
+    let first = shown.split('(').next().unwrap_or(&shown);
+    assert_eq!(first, expected, "{query}: {shown}");
 }
 
 #[test]
-fn the_best_come_first() {
-    check(
-        "write a file",
-        2,
-        expect!["workspace_write · PlanMode · 5 more; say more exactly what you want, or raise `limit`."],
-    );
-    check("plan", 1, expect!["PlanMode"]);
-    check(
-        "WORKSPACE files, LISTED",
-        1,
-        expect!["workspace_list · 7 more; say more exactly what you want, or raise `limit`."],
-    );
-    check("blockchain", 5, expect!["None of the 13 tools has to do with these words; try others, or fewer."]);
-    check(
-        " ",
-        2,
-        expect!["AskUserQuestion · PlanMode · 11 more; say more exactly what you want, or raise `limit`."],
-    );
-    check(
-        "reading files",
-        1,
-        expect!["workspace_read · 8 more; say more exactly what you want, or raise `limit`."],
-    );
-    // It is no answer to what it is about.
-    check("tools_search", 1, expect!["PlanMode · 3 more; say more exactly what you want, or raise `limit`."]);
+fn the_best_comes_first() {
+    check("write a file", "workspace_write");
+    check("plan", "PlanMode");
+    check("WORKSPACE folders, LISTED", "workspace_list");
+    check("reading files", "workspace_read");
+    check("kill a background task", "KillBgTask");
+    check(" ", "AskUserQuestion");
+    let none = found(&all(), "blockchain", 5);
+    assert!(none.ends_with("tools has to do with these words; try others, or fewer."), "{none}");
+    // They are no answer to what they are for.
+    let found = found(&all(), "tools_search tools_describe tools_call", 50);
+    assert!(found.lines().all(|line| !line.starts_with("tools_")), "{found}");
 }
 
 #[test]
 fn a_tool_is_shown_as_its_call_looks() {
     let shown = found(&all(), "TaskManager", 1);
-    expect![[r#"
-        TaskManager(action, query?, step_id?, task_id?, text?): Keep a list of tasks with steps, for work that takes more than a few calls: it is there in your next session. Create a task, add its steps, complete them as you go.
-        1 more; say more exactly what you want, or raise `limit`."#]].assert_eq(&shown);
+    let begins = "TaskManager(action, query?, step_id?, task_id?, text?): Keep a list of tasks";
+    assert!(shown.starts_with(begins), "{shown}");
+    assert!(shown.ends_with(" more; say more exactly what you want, or raise `limit`."), "{shown}");
 }
