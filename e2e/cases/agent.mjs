@@ -36,7 +36,10 @@ await run({
     checkHolds("created", text(await tasks({ action: "create", text: "Split the parser" })), "Task 1 is created");
     // Ten at once lose none.
     const steps = Array.from({ length: 10 }, (_, nth) => tasks({ action: "add", query: `step ${nth}` }));
-    check((await Promise.all(steps)).every((result) => !result.isError), "every step to be added");
+    check(
+      (await Promise.all(steps)).every((result) => !result.isError),
+      "every step to be added",
+    );
     await tasks({ action: "complete", step_id: 4, query: "" });
     await first.close();
     const second = await client();
@@ -44,7 +47,11 @@ await run({
     checkSame("the current task", 1, list.current);
     const ids = list.tasks[0].steps.map((step) => step.id);
     checkSame("the steps", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10], ids);
-    checkSame("done", [4], list.tasks[0].steps.filter((step) => step.is_done).map((step) => step.id));
+    checkSame(
+      "done",
+      [4],
+      list.tasks[0].steps.filter((step) => step.is_done).map((step) => step.id),
+    );
     const unknown = await second.call("TaskManager", { action: "switch", task_id: 9 });
     checkSame("another task", "task_not_found", code(unknown));
     await second.close();
@@ -61,7 +68,7 @@ await run({
     checkHolds("entered", text(entered), "Only plan.md can be written");
     const refused = await write("a.md");
     checkSame("the code", "plan_mode", code(refused));
-    checkHolds("why", text(refused), "`workspace_write` writes, and you are in plan mode for \"Split it\"");
+    checkHolds("why", text(refused), '`workspace_write` writes, and you are in plan mode for "Split it"');
     check(!existsSync(at("a.md")), "nothing was written");
     const echo = await planner.call("plain_echo", { message: "x" });
     checkSame("a server's tool", "plan_mode", code(echo));
@@ -79,13 +86,19 @@ await run({
     checkSame("the plan", "# Plan\n", left.structuredContent.plan);
     check(!(await write("a.md")).isError, "a file to be written after");
     const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
-    const records = stdout.trim().split("\n").map((line) => JSON.parse(line));
-    const kept = records.filter((record) => record.verdicts.some(([by, verdict]) => by === "plan_mode" && verdict !== "pass"));
+    const records = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    const kept = records.filter((record) =>
+      record.verdicts.some(([by, verdict]) => by === "plan_mode" && verdict !== "pass"),
+    );
     check(kept.length >= 2, "the refusals to be in the audit log", records);
   },
 
   "a person can want to see the plan": async () => {
-    const rule = '[[policy.rules]]\nid = "plans"\neffect = "ask"\ntools = ["PlanMode"]\nwhen = "args.action in [\'exit\', \'reset\']"\n';
+    const rule =
+      '[[policy.rules]]\nid = "plans"\neffect = "ask"\ntools = ["PlanMode"]\nwhen = "args.action in [\'exit\', \'reset\']"\n';
     writeFileSync(path.join(own, "toolcrib.toml"), `${settings}${rule}`);
     const planner = await client();
     await planner.call("PlanMode", { action: "enter", plan_file: "plan.md" });

@@ -51,7 +51,11 @@ await run({
     const ready = await read(1, { until: "listening" });
     checkSame("what it has put out", "begun\nlistening on 80\n", ready.output);
     checkSame("its status", "running", ready.status);
-    checkHolds("nothing new", await says("ReadBgOutput", { task_id: 1 }), /^task 1 · running · \ds\n\(no new output\)$/);
+    checkHolds(
+      "nothing new",
+      await says("ReadBgOutput", { task_id: 1 }),
+      /^task 1 · running · \ds\n\(no new output\)$/,
+    );
     checkSame("all of it", "begun\nlistening on 80\n", (await read(1, { all: true })).output);
     const waited = performance.now();
     await read(1, { wait_ms: 300 });

@@ -19,7 +19,10 @@ const text = (name) => readFileSync(at(name), "utf8");
 const wire = await openWire(config);
 const call = async (tool, args) => {
   const { message } = await wire.call(`workspace_${tool}`, args);
-  return { isError: message.result.isError === true, said: message.result.content.map((block) => block.text).join("\n") };
+  return {
+    isError: message.result.isError === true,
+    said: message.result.content.map((block) => block.text).join("\n"),
+  };
 };
 const done = async (tool, args) => {
   const { isError, said } = await call(tool, args);
@@ -68,10 +71,13 @@ await run({
     const counted = (await done("search", args)).split("\n").filter((line) => line.startsWith("many/"));
     checkSame("the counts", expected.sort(), counted);
     put("secrets/key", "needle 12\n");
-    put(".toolcrib/ai-rules.json", JSON.stringify({
-      version: "1.0",
-      rules: [{ id: "no-secrets", match: { paths: ["secrets/"] }, action: { on_violation: "block" } }],
-    }));
+    put(
+      ".toolcrib/ai-rules.json",
+      JSON.stringify({
+        version: "1.0",
+        rules: [{ id: "no-secrets", match: { paths: ["secrets/"] }, action: { on_violation: "block" } }],
+      }),
+    );
     const ruled = configure();
     cpSync(config.workspace, ruled.workspace, { recursive: true });
     const careful = await openWire(ruled);

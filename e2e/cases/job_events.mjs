@@ -160,6 +160,7 @@ await run({
       ["another version", 426, `${job}/events`, { "sec-websocket-version": "8" }],
       ["no key", 400, `${job}/events`, { "sec-websocket-key": "short" }],
       ["a page of another site", 403, `${job}/events`, { origin: "https://evil.example" }],
+      ["a page of this machine that nobody named", 403, `${job}/events`, { origin: "http://localhost:5173" }],
       ["a key that nobody has", 401, `${job}/events`, { authorization: "Bearer nonsense" }],
       ["another method", 405, `${job}/events`, {}, "POST"],
       ["another protocol", 406, `${job}/events`, { upgrade: "h2c", accept: "application/json" }],

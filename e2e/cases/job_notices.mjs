@@ -51,7 +51,13 @@ writeFileSync(
     description: "A sample.",
     scopes: ["read_workspace"],
     effect: "writes",
-    command: ["sh", "-c", 'test "$1" = fail && exit 3; test "$1" = hang && sleep 600; printf \'"said"\'', "sh", "{word}"],
+    command: [
+      "sh",
+      "-c",
+      'test "$1" = fail && exit 3; test "$1" = hang && sleep 600; printf \'"said"\'',
+      "sh",
+      "{word}",
+    ],
     inputs: { type: "object", properties: { word: { type: "string" } }, additionalProperties: false },
   }),
 );

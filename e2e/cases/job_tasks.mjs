@@ -121,7 +121,9 @@ parts["the TypeScript SDK v1 speaks core tasks"] = async () => {
   client.setNotificationHandler(Status, ({ params }) => void heard.push(`${params.taskId} ${params.status}`));
   const listed = await tools();
   check(
-    listed.every(({ name, execution }) => execution?.taskSupport === (OF_TASKS.includes(name) ? undefined : "optional")),
+    listed.every(
+      ({ name, execution }) => execution?.taskSupport === (OF_TASKS.includes(name) ? undefined : "optional"),
+    ),
     "tools that may be tasks",
     listed.map(({ name, execution }) => [name, execution]),
   );

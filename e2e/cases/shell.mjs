@@ -36,7 +36,7 @@ await run({
 
   "it is bash, begins in the workspace each time, and reads nothing": async () => {
     writeFileSync(path.join(config.workspace, "notes.md"), "remember the milk\n");
-    await says("remember the milk\nab", "[[ a == a ]] && cat notes.md; arr=(a b); printf %s \"${arr[@]}\"; cat");
+    await says("remember the milk\nab", '[[ a == a ]] && cat notes.md; arr=(a b); printf %s "${arr[@]}"; cat');
     await says("[no output]", "cd /tmp; x=1");
     await says(`${config.workspace}`, "pwd; echo -n $x");
   },
@@ -58,14 +58,18 @@ await run({
 
   "no half of a secret is shown where it is cut": async () => {
     // As ends two thirds of 32 KiB.
-    const shown = text(await bash(`head -c 21826 /dev/zero | tr '\\0' x; echo " ghp_0123456789abcdefghijABCDEFGHIJ012345"; seq 20000`));
+    const shown = text(
+      await bash(`head -c 21826 /dev/zero | tr '\\0' x; echo " ghp_0123456789abcdefghijABCDEFGHIJ012345"; seq 20000`),
+    );
     checkHolds("its place", shown, /x{1000}/);
     check(!shown.includes("ghp_"), "nothing of it", shown.slice(21_700, 22_000));
   },
 
   "much costs little memory, also without an end of a line, and cut within a character": async () => {
     const before = peak(wire.child.pid);
-    const result = await bash("head -c 20000001 /dev/zero | sed 's/\\x0/\\xc3\\xa9/g' | head -c 20000001", { timeout: 60_000 });
+    const result = await bash("head -c 20000001 /dev/zero | sed 's/\\x0/\\xc3\\xa9/g' | head -c 20000001", {
+      timeout: 60_000,
+    });
     checkHolds("head and tail", text(result), /^é+\n\[\d+ of \d+ bytes are left out here/, /é+\ufffd$/);
     const grown = peak(wire.child.pid) - before;
     check(grown < 32 * MIB, "less than 32 MiB more", `${(grown / MIB).toFixed(1)} MiB`);
@@ -150,7 +154,11 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     const reader = await speak("read_workspace", "run_tests");
     checkHolds("a reader", text((await reader(...call("cat notes.md; touch x"))).result), "milk", "Read-only");
     const blind = await speak("run_tests");
-    checkHolds("one who may not read", text((await blind(...call(`cat ${config.workspace}/notes.md`))).result), "No such");
+    checkHolds(
+      "one who may not read",
+      text((await blind(...call(`cat ${config.workspace}/notes.md`))).result),
+      "No such",
+    );
     const listed = (await (await speak("read_workspace"))("tools/list", {})).result.tools.map(({ name }) => name);
     check(!listed.includes("Bash"), "no shell", listed);
   },

@@ -44,7 +44,12 @@ const stand_in = {
   scopes: ["read_workspace"],
   effect: "reads",
   mcp: { tool: "plain_echo" },
-  inputs: { type: "object", properties: { message: { type: "string" } }, required: ["message"], additionalProperties: false },
+  inputs: {
+    type: "object",
+    properties: { message: { type: "string" } },
+    required: ["message"],
+    additionalProperties: false,
+  },
 };
 writeFileSync(path.join(own, "tools", "say.json"), JSON.stringify(stand_in));
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
@@ -52,14 +57,21 @@ const text = (result) => result.content.map((block) => block.text).join("\n");
 const code = (result) => result._meta?.["toolcrib/error"]?.code;
 const records = async () => {
   const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
-  return stdout.trim().split("\n").map((line) => JSON.parse(line));
+  return stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
 };
 
 await run({
   "three tools are listed, and the others are found": async () => {
     const client = await connect("v1", { ...clientApart(), ...options });
     const list = await client.list();
-    checkSame("the list", ["tools_search", "tools_describe", "tools_call"], list.map((tool) => tool.name));
+    checkSame(
+      "the list",
+      ["tools_search", "tools_describe", "tools_call"],
+      list.map((tool) => tool.name),
+    );
     check(JSON.stringify(list).length < 4_096, "a list of less than 4 KiB", JSON.stringify(list).length);
     const search = (query, limit) => client.call("tools_search", { query, limit });
     checkHolds("found", text(await search("burn toast", 1)), "plain_burn_toast(");
@@ -93,6 +105,10 @@ await run({
     }
     // What finds tools may be called by its name, too.
     checkHolds("one that finds", text(await call("tools_search", { query: "burn toast" })), "plain_burn_toast(");
+    // Nobody could say of a job of it whether it may run twice.
+    const echo = JSON.stringify({ name: "plain_echo", arguments: { message: "x" } });
+    const job = await expectExit(3, ["tools", "call", "tools_call", echo, "--job"], options);
+    checkHolds("as a job", job.stderr, "none of the tools that are about jobs or call others");
     const odd = await client.call("tools_call", { name: 5 });
     checkSame("no name", "invalid_arguments", code(odd));
   },

@@ -58,7 +58,18 @@ const inline = (value) =>
 export const ALONE = "--standalone";
 
 /** The tools for files, in the order of the list. */
-export const FILE_TOOLS = ["workspace_read", "workspace_write", "workspace_edit", "workspace_patch", "workspace_list", "workspace_search", "workspace_find", "workspace_move", "workspace_delete", "workspace_restore"];
+export const FILE_TOOLS = [
+  "workspace_read",
+  "workspace_write",
+  "workspace_edit",
+  "workspace_patch",
+  "workspace_list",
+  "workspace_search",
+  "workspace_find",
+  "workspace_move",
+  "workspace_delete",
+  "workspace_restore",
+];
 
 /** Those for commands. */
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];

@@ -190,7 +190,9 @@ pub enum Refusal {
     #[error("the cursor was not given out with a page of jobs; list them from the beginning")]
     BadCursor,
     /// Only tools become jobs.
-    #[error("only a call of a tool can be a job")]
+    #[error(
+        "only a call of a tool can be a job, and none of the tools that are about jobs or call others; call it as it is"
+    )]
     NotAJob,
     /// What is wanted of a job it cannot do as it stands.
     #[error("the job is {is} and cannot {cannot}")]

@@ -176,6 +176,9 @@ impl Gate {
         record.write_intent(&call.cancel).await?;
         if is_asked {
             candidate = Box::pin(self.judge_again(id, candidate, ruleset, record)).await?;
+            if self.may_be_planning(&candidate) {
+                Box::pin(self.plan_mode(&candidate, record)).await?;
+            }
             if call.earnest != Earnest::Real {
                 // A person may take their time.
                 Box::pin(self.check_earnest(id, &call.earnest, &mut candidate, &original)).await?;

@@ -13,10 +13,11 @@ const STEP: &str = "plan_mode";
 
 impl Gate {
     /// Whether the call is more than looking, and somebody plans or may. What a tool of ours keeps for its caller alone is no
-    /// more than that: it leaves plan mode, and notes the tasks of the plan.
+    /// more than that: it leaves plan mode, notes the tasks of the plan, ends what was begun before.
     pub(super) fn may_be_planning(&self, candidate: &Candidate) -> bool {
         let definition = candidate.offered.definition();
-        let is_note = definition.listing.needs() == [Need::State];
+        let needs = definition.listing.needs();
+        let is_note = needs == [Need::State] || needs == [Need::Tasks];
         // Reading, filling in and completing look, and who has begun a task may end it.
         let looks = definition.effect == Effect::Reads || is_note || candidate.action.is_some();
         !looks && self.states.may_be_plans()

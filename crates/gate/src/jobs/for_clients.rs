@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use policy::Caller;
 use tool_api::{
     BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, JOB_RESULT, JOB_WAIT, JobSeen, Outcome,
-    ToolError,
+    TOOLS_CALL, ToolError,
 };
 
 use super::{Job, Jobs};
@@ -17,7 +17,17 @@ use crate::failure::Failure;
 impl Jobs {
     /// Whether a call of this tool may be a job. What looks after some is none.
     pub fn may_become(&self, tool: &str) -> bool {
-        ![JOB_WAIT, JOB_RESULT, BACKGROUND, BACKGROUND_READ, BACKGROUND_LIST, BACKGROUND_KILL].contains(&tool)
+        const NEVER: [&str; 7] = [
+            JOB_WAIT,
+            JOB_RESULT,
+            BACKGROUND,
+            BACKGROUND_READ,
+            BACKGROUND_LIST,
+            BACKGROUND_KILL,
+            // What runs in its place is kept under no name of its own, so nobody could say whether it may run twice.
+            TOOLS_CALL,
+        ];
+        !NEVER.contains(&tool)
     }
 
     /// Whether it is one from the beginning, where its client can be given a task.

@@ -40,7 +40,13 @@ impl OfTasks {
     pub(crate) fn of(jobs: Arc<Jobs>, workspace: Arc<str>, caller: Caller, call: &Call<'_>) -> OfTasks {
         let ttl_ms = jobs.ttl_ms(Wants::default());
         let kept = KeptCall::of(&caller, BACKGROUND, call, ttl_ms);
-        OfTasks { jobs, workspace, caller, call: kept, is_one: call.job.is_some() }
+        OfTasks {
+            jobs,
+            workspace,
+            caller,
+            call: kept,
+            is_one: call.job.as_ref().is_some_and(|job| job.is_approved),
+        }
     }
 
     async fn begin(&self, arguments: String) -> Result<u32, ToolError> {
@@ -180,20 +186,25 @@ impl Jobs {
         Ok(Some((live, number)))
     }
 
-    /// The background tasks of a caller in one of these states, or all that are kept, the newest first.
+    /// The background tasks of a caller that run, and the newest of the others in one of these states, or in any; the newest
+    /// first.
     async fn tasks(&self, caller: &Caller, workspace: &str, states: &[State]) -> Result<Vec<Job>, Refusal> {
         let mut tasks = Vec::new();
         for tool in [BACKGROUND, BASH] {
-            let filter = Filter {
-                states: states.to_vec(),
-                tool: Some(tool.to_owned()),
-                workspace: Some(workspace.to_owned()),
-                ..Filter::default()
-            };
-            let page = self.list(caller, &filter).await?;
-            tasks.extend(page.jobs.into_iter().filter(|job| job.background.is_some()));
+            // Those that run are never too many for a page, and none of them may be missing.
+            for states in [&[State::Running][..], states] {
+                let filter = Filter {
+                    states: states.to_vec(),
+                    tool: Some(tool.to_owned()),
+                    workspace: Some(workspace.to_owned()),
+                    ..Filter::default()
+                };
+                let page = self.list(caller, &filter).await?;
+                tasks.extend(page.jobs.into_iter().filter(|job| job.background.is_some()));
+            }
         }
         tasks.sort_by_key(|job| Reverse(job.background));
+        tasks.dedup_by_key(|job| job.background);
         Ok(tasks)
     }
 

@@ -1,9 +1,16 @@
 //! A file, a link or a folder copied from one open folder to another, for file systems between which nothing can be renamed.
 
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read as _};
 use std::path::Path;
 
-use cap_std::fs::Dir;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _, Permissions};
+use rustix::fs::{Mode, OFlags, openat};
+
+use super::read::READ_FLAGS;
+
+/// The mode of a copy until it is whole.
+const UNFINISHED_MODE: u32 = 0o600;
 
 /// Copies an entry with all that is in it: contents and permissions. What is no file, link or folder refuses the whole.
 pub(super) fn copy_tree((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path)) -> io::Result<()> {
@@ -12,8 +19,7 @@ pub(super) fn copy_tree((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path
         return to.symlink_contents(from.read_link_contents(name)?, to_name);
     }
     if meta.is_file() {
-        from.copy(name, to, to_name)?;
-        return to.open(to_name)?.sync_all();
+        return copy_file((from, name), (to, to_name));
     }
     if !meta.is_dir() {
         return Err(io::Error::new(ErrorKind::Unsupported, "a pipe, a socket or a device cannot be copied"));
@@ -25,4 +31,18 @@ pub(super) fn copy_tree((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path
         copy_tree((&inner, Path::new(&name)), (&copy, Path::new(&name)))?;
     }
     to.set_permissions(to_name, meta.permissions())
+}
+
+/// Copies as many bytes as the file has when it is opened, so that one that is written meanwhile comes to an end.
+fn copy_file((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path)) -> io::Result<()> {
+    let source = File::from(openat(from, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
+    let meta = source.metadata()?;
+    if !meta.is_file() {
+        return Err(io::Error::new(ErrorKind::Unsupported, "it was a file before and is none any more"));
+    }
+    let mut options = OpenOptions::new();
+    let mut copy = to.open_with(to_name, options.write(true).create_new(true).mode(UNFINISHED_MODE))?;
+    io::copy(&mut source.take(meta.len()), &mut copy)?;
+    copy.set_permissions(Permissions::from_std(meta.permissions()))?;
+    copy.sync_all()
 }

@@ -22,6 +22,9 @@ use crate::change::{Change, What};
 /// Most files that a dry run tells of.
 const PREVIEWED_MAX: usize = 1_000;
 
+/// What is taken of a mode, and given.
+const PERMISSION_BITS: u32 = 0o777;
+
 /// Whether a rule is about a path, so that it goes with no folder.
 pub type IsHeld<'a> = &'a dyn Fn(&str) -> bool;
 
@@ -81,16 +84,34 @@ impl Root {
         self.check_tree(tree, to, &real, is_held)
     }
 
-    /// Whether a file may be run, for all who may read it, from now on; and whether it could be before.
-    pub fn set_executable(&self, path: &Inside, is_executable: bool) -> Result<bool, FileError> {
+    /// Whether a file may be run, for all who may read it, from now on; the permissions it had are given back.
+    pub fn set_executable(&self, path: &Inside, is_executable: bool) -> Result<u32, FileError> {
+        self.change_mode(path, |mode| {
+            let runs = (mode & 0o444) >> 2;
+            if is_executable { mode | runs } else { mode & !0o111 }
+        })
+    }
+
+    /// Gives a file the permissions that [`Root::set_executable`] gave back.
+    pub fn set_permissions(&self, path: &Inside, mode: u32) -> Result<(), FileError> {
+        self.change_mode(path, |_| mode & PERMISSION_BITS).map(drop)
+    }
+
+    fn change_mode(&self, path: &Inside, changed: impl FnOnce(u32) -> u32) -> Result<u32, FileError> {
         self.refuse_reading_only()?;
         let (file, _) = self.open_read(path)?;
         self.refuse_unagreed(path, &real_path(&file).map_err(FileError::Io)?)?;
-        let mode = file.metadata().map_err(FileError::Io)?.permissions().mode() & 0o777;
-        let runs = (mode & 0o444) >> 2;
-        let new = if is_executable { mode | runs } else { mode & !0o111 };
-        self.opened.ops.set_mode(&file, Mode::from_raw_mode(new)).map_err(FileError::of(path))?;
-        Ok(mode & 0o111 != 0)
+        let mode = file.metadata().map_err(FileError::Io)?.permissions().mode() & PERMISSION_BITS;
+        let new = Mode::from_raw_mode(changed(mode));
+        self.opened.ops.set_mode(&file, new).map_err(FileError::of(path))?;
+        Ok(mode)
+    }
+
+    /// Refuses what may not be written at `path` whatever it is, before anything is: each change asks again.
+    pub fn check_writable(&self, path: &Inside) -> Result<(), FileError> {
+        self.refuse_reading_only()?;
+        let real = self.real_target(path.as_path()).map_err(FileError::of(path))?;
+        self.refuse_unagreed(path, &real)
     }
 
     /// Holds that all of a tree may be written at `real`, which was asked for as `asked`.

@@ -6,7 +6,7 @@
 #![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -72,20 +72,26 @@ impl Root {
         let (spot, tree) = self.deleted(path, takes_all, is_held)?;
         let trash = self.trash(true)?;
         let (id, note) = noted(path, &tree)?;
-        trash
-            .write(
-                format!("{id}{NOTE}"),
-                serde_json::to_vec(&note).map_err(io::Error::other).map_err(FileError::Io)?,
-            )
-            .map_err(FileError::Io)?;
-        let kept = self.spot_in(&trash, &id)?;
-        match self.put_at(&spot, &kept, path) {
-            Err(FileError::OtherFileSystem) => self.carry(&spot, &kept).map_err(FileError::of(path))?,
-            moved => moved?,
+        write_note(&trash, &id, &note).map_err(FileError::Io)?;
+        if let Err(error) = self.put_in(&trash, &id, &spot, path) {
+            forget_if_gone(&trash, &id);
+            return Err(error);
         }
         self.sync(&spot.folder, path)?;
-        self.empty(&trash);
+        empty(&trash, &id);
         Ok(Trashed { id, ..note })
+    }
+
+    fn put_in(&self, trash: &Dir, id: &str, spot: &Spot, path: &Inside) -> Result<(), FileError> {
+        let kept = self.spot_in(trash, id)?;
+        match self.put_at(spot, &kept, path) {
+            Err(FileError::OtherFileSystem) => {
+                let carried =
+                    copy(spot, &kept).and_then(|()| take_away(spot).inspect_err(|_| discard(&kept)));
+                carried.map_err(FileError::of(path))
+            }
+            moved => moved,
+        }
     }
 
     /// What [`Root::delete`] would change.
@@ -142,13 +148,14 @@ impl Root {
         match self.put_at(&kept, &target, &path) {
             Err(FileError::OtherFileSystem) => {
                 let beside = Spot { name: temporary_name()?.into(), ..self.spot(&path)? };
-                self.carry(&kept, &beside).map_err(FileError::of(&path))?;
-                self.put_at(&beside, &target, &path)?;
+                copy(&kept, &beside).map_err(FileError::of(&path))?;
+                self.put_at(&beside, &target, &path).inspect_err(|_| discard(&beside))?;
+                // Only now that it is back. What cannot be taken away stays listed.
+                let _ = take_away(&kept);
             }
             moved => moved?,
         }
-        // What is not there any more is not listed either.
-        let _ = trash.remove_file(format!("{}{NOTE}", trashed.id));
+        forget_if_gone(&trash, &trashed.id);
         Ok(())
     }
 
@@ -185,38 +192,57 @@ impl Root {
         let folder = trash.try_clone().map_err(FileError::Io)?.into_std_file();
         Spot::new(folder, Path::new(id))
     }
+}
 
-    /// Copies an entry to another file system, and removes it here at once: under another name first.
-    fn carry(&self, from: &Spot, to: &Spot) -> io::Result<()> {
-        let (source, target) = (opened(&from.folder)?, opened(&to.folder)?);
-        let copied = copy_tree((&source, &from.name), (&target, &to.name));
-        let hidden = copied.and_then(|()| {
-            let hidden: PathBuf = temporary_name().map_err(io::Error::other)?.into();
-            source.rename(&from.name, &source, &hidden)?;
-            Ok(hidden)
-        });
-        match hidden {
-            Ok(hidden) => remove(&source, &hidden),
-            Err(error) => {
-                // Best effort: the failure to be reported is the first one.
-                let _ = remove(&target, &to.name);
-                Err(error)
-            }
+/// Removes for good what there is too much of, but not what was `added` last, whatever the clock said of the others. What
+/// cannot be removed is tried again with the next.
+fn empty(trash: &Dir, added: &str) {
+    let Ok(mut all) = listed(trash) else { return };
+    all.sort_by_key(|one| one.id != added);
+    let (mut bytes, oldest) = (0_u64, now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
+    for (nth, one) in all.iter().enumerate() {
+        bytes = bytes.saturating_add(one.bytes);
+        let is_too_much = nth >= TRASH_ENTRIES_MAX || bytes > TRASH_BYTES_MAX || one.deleted_ms < oldest;
+        if is_too_much && one.id != added {
+            let _ = remove(trash, Path::new(&one.id));
+            forget_if_gone(trash, &one.id);
         }
     }
+}
 
-    /// Removes for good what there is too much of. What cannot be removed is tried again with the next.
-    fn empty(&self, trash: &Dir) {
-        let Ok(all) = listed(trash) else { return };
-        let (mut bytes, oldest) = (0_u64, now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
-        for (nth, one) in all.iter().enumerate() {
-            bytes = bytes.saturating_add(one.bytes);
-            if nth >= TRASH_ENTRIES_MAX || bytes > TRASH_BYTES_MAX || one.deleted_ms < oldest {
-                let _ = remove(trash, Path::new(&one.id));
-                let _ = trash.remove_file(format!("{}{NOTE}", one.id));
-            }
-        }
+/// Removes a note whose entry is not there any more: one that is there would never be removed without it.
+fn forget_if_gone(trash: &Dir, id: &str) {
+    if trash.symlink_metadata(id).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        let _ = trash.remove_file(format!("{id}{NOTE}"));
     }
+}
+
+/// On disk before its entry is: a power cut leaves no entry that nobody can put back.
+fn write_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<()> {
+    let mut file = trash.create(format!("{id}{NOTE}"))?;
+    file.write_all(&serde_json::to_vec(note)?)?;
+    file.sync_all()
+}
+
+/// Copies an entry to another file system, all of it or nothing.
+fn copy(from: &Spot, to: &Spot) -> io::Result<()> {
+    let (source, target) = (opened(&from.folder)?, opened(&to.folder)?);
+    copy_tree((&source, &from.name), (&target, &to.name)).inspect_err(|_| discard(to))
+}
+
+/// Removes what was copied to where it is not needed. Best effort: the failure to be reported is another.
+fn discard(copied: &Spot) {
+    let _ = opened(&copied.folder).and_then(|folder| remove(&folder, &copied.name));
+}
+
+/// Removes what has been copied from its place at once, under another name first. Once it is out of its place it is gone,
+/// even if some of it cannot be removed.
+fn take_away(copied: &Spot) -> io::Result<()> {
+    let folder = opened(&copied.folder)?;
+    let hidden: PathBuf = temporary_name().map_err(io::Error::other)?.into();
+    folder.rename(&copied.name, &folder, &hidden)?;
+    let _ = remove(&folder, &hidden);
+    Ok(())
 }
 
 fn opened(folder: &File) -> io::Result<Dir> {

@@ -62,6 +62,11 @@ impl Visitors {
         }
     }
 
+    /// Whether a page may read what it asks for, where no browser keeps the answer from it: what a WebSocket brings.
+    pub(super) fn may_read(&self, headers: &HeaderMap) -> bool {
+        headers.get_all(ORIGIN).iter().all(|origin| self.is_welcome(origin))
+    }
+
     fn check_names(&self, target: &Uri, headers: &HeaderMap) -> Result<(), &'static str> {
         let mut hosts = headers.get_all(HOST).iter();
         let host = match (hosts.next(), hosts.next()) {

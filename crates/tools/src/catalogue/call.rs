@@ -33,7 +33,8 @@ impl Tool for Call {
         title: "Call a tool",
         summary: "Call a tool that `tools_search` has found, with its arguments. It is checked and recorded as a call of that \
                   tool.",
-        effect: Effect::Reads,
+        // What it calls may do anything, and a client may ask its user by what this says.
+        effect: Effect::Destroys,
         arguments: ArgumentRoles::NONE,
         scopes: &[],
         needs: &[Need::Catalogue],

@@ -91,8 +91,8 @@ impl Tool for Read {
     const ABOUT: About = About {
         name: BACKGROUND_READ,
         title: "Read a background task's output",
-        summary: "Show how a background task is doing and what it has put out since the last call (or `all` that is kept: the \
-                  last MiB). With `until` it waits for a line with that text, such as \"listening\", with `wait_ms` alone \
+        summary: "Show how a background task is doing and the end of what it has put out since the last call (or of `all` that \
+                  is kept). With `until` it waits for a line with that text, such as \"listening\", with `wait_ms` alone \
                   for the task's end.",
         effect: Effect::Reads,
         arguments: ArgumentRoles::NONE,

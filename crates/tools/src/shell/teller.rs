@@ -12,6 +12,10 @@ const LINE_BYTES_MAX: usize = 16 * 1024;
 /// Lines are gathered for so long: a listener of many small pieces keeps fewer of them.
 const GATHER: Duration = Duration::from_millis(100);
 
+/// Between these a block of several lines stands that may be one secret (RFC 7468).
+const BLOCK_BEGINS: &str = "-----BEGIN ";
+const BLOCK_ENDS: &str = "-----END ";
+
 /// What of a line is told as progress.
 const PROGRESS_CHARS_MAX: usize = 200;
 
@@ -44,11 +48,8 @@ impl<'c> Teller<'c> {
         if self.cx.listener.is_none() {
             return;
         }
-        if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
-            self.last_line = line.chars().take(PROGRESS_CHARS_MAX).collect();
-        }
-        let text = &text[..text.floor_char_boundary(usize::try_from(self.bytes_left).unwrap_or(usize::MAX))];
-        self.bytes_left -= text.len() as u64;
+        let (text, left) = within(text, self.bytes_left);
+        self.bytes_left = left;
         self.waiting.push_str(text);
         if self.waiting.len() > LINE_BYTES_MAX || self.told.elapsed() >= GATHER {
             self.pass_on();
@@ -58,15 +59,16 @@ impl<'c> Teller<'c> {
     /// Passes on the lines that have ended.
     pub(super) fn pass_on(&mut self) {
         self.told = Instant::now();
-        let whole = self.waiting.rfind('\n').map_or(0, |end| end + 1);
-        let is_long = self.waiting.len() - whole > LINE_BYTES_MAX;
-        self.log(if is_long { self.waiting.len() } else { whole });
+        self.log(passed(&self.waiting));
     }
 
     fn log(&mut self, bytes: usize) {
         let rest = self.waiting.split_off(bytes);
         let lines = std::mem::replace(&mut self.waiting, rest);
         if !lines.is_empty() {
+            if let Some(line) = lines.lines().rev().find(|line| !line.trim().is_empty()) {
+                self.last_line = beginning(line);
+            }
             let params = json!({ "level": "debug", "logger": self.tool, "data": lines });
             self.cx.log(params.to_string().into());
         }
@@ -87,5 +89,82 @@ impl<'c> Teller<'c> {
 
     fn step(&self, message: Option<String>) {
         self.cx.report(Progress::Step { done: self.elapsed().as_secs_f64(), total: None, message });
+    }
+}
+
+/// What of a text may still be told, and how much may be told then. What is cut in the middle of a line may be half a secret.
+fn within(text: &str, left: u64) -> (&str, u64) {
+    match usize::try_from(left) {
+        Ok(most) if most < text.len() => {
+            let most = text.floor_char_boundary(most);
+            (&text[..text[..most].rfind('\n').map_or(0, |end| end + 1)], 0)
+        }
+        _ => (text, left - text.len() as u64),
+    }
+}
+
+/// How much of what waits is passed on: whole lines, but for a line that is too long. What is struck out is looked for in each
+/// message by itself, so a block such as a private key waits for its end, as far as there is room.
+fn passed(waiting: &str) -> usize {
+    let whole = waiting.rfind('\n').map_or(0, |end| end + 1);
+    let open =
+        waiting[..whole].rfind(BLOCK_BEGINS).filter(|begin| !waiting[*begin..whole].contains(BLOCK_ENDS));
+    if let Some(begin) = open.filter(|begin| waiting.len() - begin <= LINE_BYTES_MAX) {
+        return waiting[..begin].rfind('\n').map_or(0, |end| end + 1);
+    }
+    if waiting.len() - whole <= LINE_BYTES_MAX {
+        return whole;
+    }
+    // Between two words, so that no half of one is passed on.
+    waiting.rfind(char::is_whitespace).map_or(waiting.len(), |space| space + 1).max(whole)
+}
+
+/// As much of a line as is told as progress: whole words.
+fn beginning(line: &str) -> String {
+    let Some((most, _)) = line.char_indices().nth(PROGRESS_CHARS_MAX) else { return line.to_owned() };
+    let words = line[..most].rfind(char::is_whitespace).unwrap_or(0);
+    format!("{}…", &line[..words])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_be_part_of_a_secret_waits() {
+        let key = "a\n-----BEGIN PRIVATE KEY-----\nMIIE\n";
+        let (long, words) = ("x".repeat(LINE_BYTES_MAX + 1), format!("{} tail", "x".repeat(LINE_BYTES_MAX)));
+        for (waiting, expected) in [
+            ("", 0),
+            ("half", 0),
+            ("one\nhalf", 4),
+            (key, 2),
+            (&format!("{key}-----END PRIVATE KEY-----\n"), key.len() + 26),
+            (&format!("{key}{}\n", "y".repeat(LINE_BYTES_MAX)), key.len() + LINE_BYTES_MAX + 1),
+            (&long, long.len()),
+            (&words, LINE_BYTES_MAX + 1),
+        ] {
+            assert_eq!(passed(waiting), expected, "{} bytes", waiting.len());
+        }
+    }
+
+    #[test]
+    fn what_is_too_much_is_cut_between_two_lines() {
+        assert_eq!(within("one\ntwo", 7), ("one\ntwo", 0));
+        assert_eq!(within("one\ntwo", 6), ("one\n", 0));
+        assert_eq!(within("é", 1), ("", 0));
+        assert_eq!(within("", 5), ("", 5));
+    }
+
+    #[test]
+    fn progress_is_told_in_whole_words() {
+        let word = "y".repeat(150);
+        for (line, expected) in [
+            ("a b", "a b".to_owned()),
+            (&format!("{word} {word}"), format!("{word}…")),
+            (&"z".repeat(300), "…".to_owned()),
+        ] {
+            assert_eq!(beginning(line), expected);
+        }
     }
 }

@@ -8,6 +8,7 @@ use tool_api::ToolError;
 use super::lines_told::{line_numbers, lines_told};
 use super::near_misses::near_misses;
 use super::whole_text::has_crlf_alone;
+use super::writer::CONTENT_BYTES_MAX;
 
 /// One replacement.
 #[derive(Debug, Clone, Copy)]
@@ -46,10 +47,21 @@ pub(super) fn edited(text: &str, edits: &[Edit<'_>]) -> Result<(String, usize), 
             let is_first = nth == 0;
             return Err(refused(code(&places), miscounted(&now, &old, &places, edit.count, is_first)));
         }
+        // Asked before the new text is made: each place may take megabytes.
+        if is_too_large(now.len(), places.len(), (old.len(), new.len())) {
+            let why = format!("the new text is larger than {CONTENT_BYTES_MAX} bytes; make it shorter");
+            return Err(refused("too_large", why));
+        }
         replaced += places.len();
         now = Cow::Owned(now.replace(&*old, &new));
     }
     Ok((now.into_owned(), replaced))
+}
+
+/// Whether a text grows beyond what is written. One that does not grow is judged by its bytes in its own encoding alone.
+fn is_too_large(len: usize, places: usize, (old, new): (usize, usize)) -> bool {
+    let added = places.saturating_mul(new.saturating_sub(old));
+    added > 0 && len.saturating_add(added) > CONTENT_BYTES_MAX
 }
 
 fn with_crlf(text: &str) -> Cow<'_, str> {

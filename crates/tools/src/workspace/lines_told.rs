@@ -1,5 +1,9 @@
 //! Numbers of lines as a sentence names them.
 
+use std::borrow::Cow;
+
+use tool_api::Secrets;
+
 use memchr::memchr_iter;
 
 /// Most lines that a sentence names.
@@ -22,4 +26,13 @@ pub(super) fn line_numbers(text: &str, places: &[usize]) -> Vec<usize> {
         line
     };
     places.iter().map(&mut of).collect()
+}
+
+/// A line without secrets, for one who cuts it afterwards: half of a secret would pass every later look.
+pub(super) fn struck<'a>(line: &'a [u8], secrets: Option<&dyn Secrets>) -> Cow<'a, [u8]> {
+    let Some(secrets) = secrets else { return Cow::Borrowed(line) };
+    let mut striking = secrets.striking();
+    let mut clean = striking.push(line);
+    clean.extend(striking.finish());
+    Cow::Owned(clean)
 }

@@ -11,15 +11,20 @@ use super::file_error::refused;
 /// What it takes of a call's hands.
 pub(super) struct Mover {
     pub(super) files: Root,
-    cancel: Cancel,
-    dry_run: Option<Arc<DryRun>>,
-    rules: Option<Arc<dyn PathRules>>,
+    pub(super) cancel: Cancel,
+    pub(super) dry_run: Option<Arc<DryRun>>,
+    pub(super) rules: Option<Arc<dyn PathRules>>,
 }
 
 impl Mover {
     pub(super) fn of(cx: &Context) -> Mover {
         let (files, cancel) = (cx.files.clone(), cx.cancel.clone());
         Mover { files, cancel, dry_run: cx.dry_run.clone(), rules: cx.path_rules.clone() }
+    }
+
+    /// For what is done whole once it is begun.
+    pub(super) fn never_cancelled(self) -> Mover {
+        Mover { cancel: Cancel::new(), ..self }
     }
 
     pub(super) fn move_to(&self, from: &Inside, to: &Inside) -> Result<(), ToolError> {

@@ -2,6 +2,7 @@
 //! hunk fits is found by `hunks`, and `steps` does it and undoes it.
 
 mod hunks;
+mod looking;
 mod plan;
 mod steps;
 
@@ -16,6 +17,7 @@ use super::file_error::refused;
 use super::mover::Mover;
 use super::writer::Writer;
 use crate::plain_schema::plain;
+use looking::Looking;
 use plan::Plan;
 
 /// The longest patch, in bytes.
@@ -104,8 +106,10 @@ impl Tool for ApplyPatch {
         let (paths, writer, mover) = (paths.map_err(refused)?, Writer::of(cx), Mover::of(cx));
         cx.blocking(move || {
             writer.check_cancel()?;
-            let plan = Plan::of(&input.patch, &paths, input.fuzz.min(FUZZ_MAX).into(), &writer.files)?;
-            steps::done(plan.steps, &writer, &mover)?;
+            let looking = Looking::new(&writer.cancel, writer.secrets.as_deref());
+            let fuzz = input.fuzz.min(FUZZ_MAX).into();
+            let plan = Plan::of(&input.patch, &paths, fuzz, &writer.files, &looking)?;
+            steps::done(plan.steps, &writer, mover)?;
             let files = plan.told.into_iter().map(|(path, change)| PatchedFile { path, change }).collect();
             Ok(Structured(Patched { files }))
         })

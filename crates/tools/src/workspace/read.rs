@@ -85,9 +85,14 @@ impl Tool for Read {
     type Output = Document;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
+        if input.paths.len() > PATHS_MAX {
+            let message =
+                format!("`paths` takes at most {PATHS_MAX} files; read the others with another call");
+            return Err(ToolError::new("invalid_arguments", message));
+        }
         let is_cut = input.limit.is_some() || input.offset != first_line() || input.line_byte > 0;
         let is_several = !input.paths.is_empty();
-        if is_cut && (is_several || input.tail.is_some()) || input.paths.len() > PATHS_MAX {
+        if is_cut && (is_several || input.tail.is_some()) {
             let message = "`offset`, `limit` and `line_byte` are for one file, without `tail`";
             return Err(ToolError::new("invalid_arguments", message));
         }

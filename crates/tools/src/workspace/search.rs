@@ -126,6 +126,7 @@ impl Tool for Search {
             after: input.after.as_deref().map(|after| cx.files.locate(after)).transpose().map_err(refused)?,
             after_line: input.after_line,
             text_bytes_max: self.text_bytes_max,
+            secrets: cx.secrets.clone(),
         };
         let (files, cancel, rules) = (cx.files.clone(), cx.cancel.clone(), cx.path_rules.clone());
         let answer = cx.blocking(move || in_files::search(&asked, &files, rules.as_deref(), &cancel)).await?;

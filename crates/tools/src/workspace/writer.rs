@@ -17,7 +17,7 @@ pub(super) struct Writer {
     pub(super) files: Root,
     pub(super) cancel: Cancel,
     pub(super) dry_run: Option<Arc<DryRun>>,
-    secrets: Option<Arc<dyn Secrets>>,
+    pub(super) secrets: Option<Arc<dyn Secrets>>,
 }
 
 impl Writer {

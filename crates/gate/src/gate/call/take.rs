@@ -73,8 +73,10 @@ impl Gate {
             self.check_headers(id, call, &found, &arguments.bytes()).await?;
             // What is kept is what was called; what is judged is what will run.
             let called = found.offered.clone();
+            self.check_job(&called)?;
             let in_place = self.in_place(id, caller, (found, arguments), &ruleset, &mut record);
             let (found, arguments) = Box::pin(in_place).await?;
+            self.check_job(&found.offered)?;
             let brought = Brought::default();
             let candidate = self.candidate((caller, &*call), &found, arguments, &brought, &ruleset);
             candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
@@ -99,5 +101,11 @@ impl Gate {
                 Err(failed.err().unwrap_or(Failure::Internal(Internal { call: id })))
             }
         }
+    }
+
+    /// Some tools are about jobs, or go on by themselves.
+    fn check_job(&self, offered: &Offered) -> Result<(), Refusal> {
+        let may = self.may_be_job(offered.definition());
+        if may { Ok(()) } else { Err(Refusal::NotAJob) }
     }
 }

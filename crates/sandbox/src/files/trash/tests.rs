@@ -31,15 +31,29 @@ impl FileOps for Apart {
     }
 }
 
+/// A file system on which nothing is renamed to another folder.
+#[derive(Debug)]
+struct Stuck;
+
+impl FileOps for Stuck {
+    fn rename_between(&self, _: (&File, &Path), _: (&File, &Path), _: RenameFlags) -> io::Result<()> {
+        Err(Errno::IO.into())
+    }
+}
+
 /// A workspace with a folder `a`, and its trash.
 fn workspace(is_apart: bool) -> (tempfile::TempDir, Root) {
+    workspace_on(Box::new(Apart(is_apart)))
+}
+
+fn workspace_on(ops: Box<dyn FileOps>) -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("root");
     fs::create_dir_all(root.join("a/b")).expect("folders");
     fs::write(root.join("a/b/c"), "text").expect("a file");
     fs::set_permissions(root.join("a/b/c"), fs::Permissions::from_mode(0o750)).expect("a mode");
     symlink("c", root.join("a/b/link")).expect("a link");
-    let opened = Root::open_with(&root, Access::ReadWrite, Box::new(Apart(is_apart))).expect("a root");
+    let opened = Root::open_with(&root, Access::ReadWrite, ops).expect("a root");
     let opened = opened.with_trash(&folder.path().join("trash"));
     (folder, opened)
 }
@@ -93,4 +107,41 @@ fn a_rule_keeps_what_is_in_a_folder() {
     let path = root.locate("a").expect("inside");
     let refused = root.delete(&path, true, &|path| path == "a/b/c").expect_err("held");
     assert!(matches!(&refused, FileError::Held(held) if held.as_str() == "a/b/c"), "{refused}");
+}
+
+/// The only folder in the trash.
+fn trash_of(folder: &tempfile::TempDir) -> PathBuf {
+    fs::read_dir(folder.path().join("trash")).expect("a folder").next().expect("one").expect("one").path()
+}
+
+#[test]
+fn what_could_not_be_moved_leaves_no_note() {
+    let (folder, root) = workspace_on(Box::new(Stuck));
+    let path = root.locate("a").expect("inside");
+    root.delete(&path, true, &|_| false).expect_err("it stays");
+    assert_eq!(fs::read_dir(trash_of(&folder)).expect("a folder").count(), 0);
+}
+
+#[test]
+fn what_was_deleted_last_stays_whatever_the_clock_says_of_the_others() {
+    let (folder, root) = workspace(false);
+    let deleted = |name: &str| root.delete(&root.locate(name).expect("inside"), false, &|_| false);
+    let old = deleted("a/b/link").expect("it goes");
+    let (trash, later) = (trash_of(&folder), "f".repeat(20));
+    fs::rename(trash.join(&old.id), trash.join(&later)).expect("another name");
+    let note = Trashed { bytes: TRASH_BYTES_MAX, ..old };
+    fs::write(trash.join(format!("{later}{NOTE}")), serde_json::to_vec(&note).expect("JSON"))
+        .expect("a note");
+    let added = deleted("a/b/c").expect("it goes");
+    assert_eq!(root.trashed().expect("a list"), [added]);
+}
+
+#[test]
+fn what_cannot_be_put_back_on_another_file_system_stays_in_the_trash() {
+    let (folder, root) = workspace(true);
+    let trashed = root.delete(&root.locate("a").expect("inside"), true, &|_| false).expect("it goes");
+    fs::write(folder.path().join("root/a"), "another").expect("a file");
+    root.restore(&trashed, &|_| false).expect_err("something is there");
+    assert_eq!(root.trashed().expect("a list"), [trashed]);
+    assert_eq!(fs::read_dir(folder.path().join("root")).expect("a folder").count(), 1);
 }

@@ -119,6 +119,10 @@ pub(super) fn answer(
     pages: impl Stream<Item = Vec<Numbered>> + Send + 'static,
     until_unknown: impl Future<Output = ()> + Send + 'static,
 ) -> Answered {
+    if !endpoint.visitors.may_read(headers) {
+        let why = "a page may open a WebSocket if its origin is one of `server.origins`";
+        return Err(Problem::new(StatusCode::FORBIDDEN, why).into());
+    }
     if head::said(headers, SEC_WEBSOCKET_VERSION) != HeaderText::Once(VERSION) {
         let why = format!("the only version of WebSocket that is spoken is {VERSION}");
         let mut answer = Problem::new(StatusCode::UPGRADE_REQUIRED, why).answer();

@@ -294,3 +294,11 @@ fn what_stands_in_place_of_a_secret_takes_no_secret() {
         structured: {"path":"a","replaced":1,"bytes":15,"sha256":"22287deb93ee4405d254127f782e0abf99a4094ec7c125dcc6f0df652c1a13fc"}
     "#]].assert_eq(&edit("b=1", "b=2"));
 }
+
+#[test]
+fn what_would_grow_too_large_is_refused_before_it_is_made() {
+    let new = "y".repeat(6 * 1024 * 1024);
+    let error = edited("xx", &[Edit { old: "x", new: &new, count: 2 }]).expect_err("12 MiB");
+    expect!["too_large: the new text is larger than 10485760 bytes; make it shorter; nothing was changed"]
+        .assert_eq(&format!("{}: {error}", error.code()));
+}

@@ -2,9 +2,17 @@
 //! `git apply` has it; with fuzz also where some lines at the ends of the context differ.
 
 use diffy::{Hunk, Line};
+use tool_api::Secrets;
+
+use super::super::lines_told::struck;
+use super::looking::Looking;
 
 /// Longest part of a line that is quoted, in characters.
 const QUOTED_CHARS_MAX: usize = 80;
+
+/// What is said of a hunk that was not looked for to the end.
+const TOO_LONG: &str =
+    "looking for where it stands takes too long; make the patch anew from the files as they are, or cut it";
 
 /// A text with all hunks in it, and what is to say of them.
 #[derive(Debug, PartialEq, Eq)]
@@ -14,7 +22,12 @@ pub(super) struct Fitted {
 }
 
 /// Puts all hunks in, or says of each that does not fit why.
-pub(super) fn fit(text: &str, hunks: &[Hunk<'_, str>], fuzz_max: usize) -> Result<Fitted, Vec<String>> {
+pub(super) fn fit(
+    text: &str,
+    hunks: &[Hunk<'_, str>],
+    fuzz_max: usize,
+    looking: &Looking<'_>,
+) -> Result<Fitted, Vec<String>> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let (mut new, mut remarks, mut faults) = (String::with_capacity(text.len()), Vec::new(), Vec::new());
     // How far the hunks so far stood from where they said, and how much of the text is behind them.
@@ -27,8 +40,11 @@ pub(super) fn fit(text: &str, hunks: &[Hunk<'_, str>], fuzz_max: usize) -> Resul
             hunk.old_range().start().saturating_sub(1)
         };
         let wanted = said.saturating_add_signed(offset).min(lines.len());
-        let Some(place) = place(&lines, hunk, (wanted, done), fuzz_max) else {
-            faults.push(format!("hunk {}: {}", nth + 1, fault(&lines, &old, wanted)));
+        let Some(place) = place(&lines, hunk, (wanted, done), fuzz_max, looking) else {
+            if looking.is_over() {
+                return Err(vec![format!("hunk {}: {TOO_LONG}", nth + 1)]);
+            }
+            faults.push(format!("hunk {}: {}", nth + 1, fault(&lines, &old, wanted, looking.secrets)));
             continue;
         };
         offset = place.at as isize - said as isize - place.fuzz_before as isize;
@@ -62,6 +78,7 @@ fn place(
     hunk: &Hunk<'_, str>,
     (wanted, done): (usize, usize),
     fuzz_max: usize,
+    looking: &Looking<'_>,
 ) -> Option<Place> {
     let old = before(hunk.lines());
     let is_context = |line: &&Line<'_, str>| matches!(line, Line::Context(_));
@@ -78,9 +95,13 @@ fn place(
         let part = &old[fuzz_before..old.len() - fuzz_behind];
         let fits = |at: &usize| {
             let is_bound = fuzz == 0 && (is_first && *at != 0 || is_last && at + part.len() != lines.len());
-            *at >= done && !is_bound && lines.get(*at..at + part.len()).is_some_and(|found| found == part)
+            *at >= done
+                && !is_bound
+                && lines.get(*at..at + part.len()).is_some_and(|found| looking.are_same(found, part))
         };
-        let at = nearest(wanted + fuzz_before, lines.len()).find(fits)?;
+        // A place costs something even where no line is compared.
+        let mut places = nearest(wanted + fuzz_before, lines.len()).take_while(|_| looking.spend(1));
+        let at = places.find(fits)?;
         Some(Place { at, fuzz, fuzz_before, fuzz_behind })
     })
 }
@@ -117,20 +138,22 @@ fn remark(nth: usize, offset: isize, fuzz: usize) -> Option<String> {
 }
 
 /// What stands where the hunk should in place of what it says.
-fn fault(lines: &[&str], old: &[&str], wanted: usize) -> String {
+fn fault(lines: &[&str], old: &[&str], wanted: usize, secrets: Option<&dyn Secrets>) -> String {
     let differs = |(nth, line): &(usize, &&str)| lines.get(wanted + nth) != Some(*line);
     let Some((nth, line)) = old.iter().enumerate().find(differs) else {
         return "it stands where another hunk is, or not at the end of the file as it says".to_owned();
     };
     let found = lines
         .get(wanted + nth)
-        .map_or("the file has ended".to_owned(), |found| format!("stands {}", quoted(found)));
-    format!("at line {} {found}, and the patch has {}", wanted + nth + 1, quoted(line))
+        .map_or("the file has ended".to_owned(), |found| format!("stands {}", quoted(found, secrets)));
+    format!("at line {} {found}, and the patch has {}", wanted + nth + 1, quoted(line, None))
 }
 
-fn quoted(line: &str) -> String {
+/// A line as it is shown. Secrets go first: cut or escaped, nobody would know them again.
+fn quoted(line: &str, secrets: Option<&dyn Secrets>) -> String {
     let has_end = line.ends_with('\n');
-    let line = line.trim_end_matches('\n');
+    let line = struck(line.trim_end_matches('\n').as_bytes(), secrets);
+    let line = String::from_utf8_lossy(&line);
     let cut: String = line.chars().take(QUOTED_CHARS_MAX).collect();
     let more = if cut.len() < line.len() { "…" } else { "" };
     format!("`{}{more}`{}", cut.escape_debug(), if has_end { "" } else { " without a line end" })

@@ -1,6 +1,7 @@
 //! What a patch does to which files, as steps that are all known to be possible before the first is done.
 
 use std::collections::HashSet;
+use std::os::unix::fs::PermissionsExt as _;
 
 use diffy::Hunk;
 use diffy::patch_set::{FileMode, FileOperation, FilePatch, ParseOptions, PatchSet};
@@ -9,6 +10,7 @@ use tool_api::{Expect, FileError, Inside, Root, ToolError};
 use super::super::whole_text::{WholeText, has_crlf_alone};
 use super::super::writer::CONTENT_BYTES_MAX;
 use super::hunks::{Fitted, fit};
+use super::looking::Looking;
 use super::steps::Step;
 
 /// Most bytes of all files together, before and after.
@@ -28,6 +30,8 @@ struct Planning<'a> {
     paths: &'a [Inside],
     files: &'a Root,
     fuzz: usize,
+    looking: &'a Looking<'a>,
+    is_git: bool,
     /// Whether the patch has `\r` itself; if not, line ends of a file that has them are its own.
     has_cr: bool,
     seen: HashSet<Inside>,
@@ -40,18 +44,29 @@ type Faults = Vec<String>;
 
 impl Plan {
     /// Of a patch whose files are among `paths`. Blocks.
-    pub(super) fn of(patch: &str, paths: &[Inside], fuzz: usize, files: &Root) -> Result<Plan, ToolError> {
+    pub(super) fn of(
+        patch: &str,
+        paths: &[Inside],
+        fuzz: usize,
+        files: &Root,
+        looking: &Looking<'_>,
+    ) -> Result<Plan, ToolError> {
         let is_git = patch.lines().any(|line| line.starts_with("diff --git "));
         let options = if is_git { ParseOptions::gitdiff() } else { ParseOptions::unidiff() };
         let plan = Plan { steps: Vec::new(), told: Vec::new() };
         let has_cr = patch.contains('\r');
-        let mut planning = Planning { paths, files, fuzz, has_cr, seen: HashSet::new(), bytes: 0, plan };
+        let seen = HashSet::new();
+        let mut planning = Planning { paths, files, fuzz, looking, is_git, has_cr, seen, bytes: 0, plan };
         let mut faults = Vec::new();
         for one in PatchSet::parse(patch, options) {
             let one = one.map_err(|error| {
                 ToolError::new("invalid_patch", format!("the patch cannot be read: {error}"))
             })?;
             faults.extend(planning.file(&one).err().into_iter().flatten());
+            looking.check_cancel()?;
+            if looking.is_over() {
+                break;
+            }
         }
         if faults.is_empty() {
             return Ok(planning.plan);
@@ -84,7 +99,7 @@ impl Planning<'_> {
         }
         let hunks = patch.hunks();
         let path = match operation {
-            FileOperation::Create(path) => self.create(self.named(path)?, "", hunks, "added"),
+            FileOperation::Create(path) => self.create(self.named(path)?, None, hunks, "added"),
             FileOperation::Delete(path) => self.delete(self.named(path)?, hunks),
             FileOperation::Modify { original, modified } => {
                 let path = self.named(modified).or_else(|fault| self.named(original).map_err(|_| fault))?;
@@ -96,9 +111,7 @@ impl Planning<'_> {
             }
             FileOperation::Copy { from, to } => {
                 let (from, to) = (self.named(from)?, self.named(to)?);
-                let text = self.read(&from)?;
-                let how = format!("copied from {from}");
-                self.create(to, text.text(), hunks, &how)
+                self.copy(&from, to, hunks)
             }
         }?;
         let is_executable = match one.new_mode() {
@@ -110,16 +123,16 @@ impl Planning<'_> {
         Ok(())
     }
 
-    /// The file of the call that a name of the patch means: without as many folders before it as it takes.
+    /// The file of the call that a name of the patch means: as it stands, or without its first folder, which of git's
+    /// prefixes is the more likely.
     fn named(&self, name: &str) -> Result<Inside, Faults> {
-        let mut rest = Some(name);
-        while let Some(name) = rest {
-            if let Some(found) = self.files.locate(name).ok().filter(|path| self.paths.contains(path)) {
-                return Ok(found);
-            }
-            rest = name.split_once('/').map(|(_, rest)| rest);
-        }
-        Err(vec![format!("{name}: `paths` does not name it; name every file that the patch is about")])
+        let without = name.split_once('/').map(|(_, rest)| rest);
+        let has_prefix = self.is_git && (name.starts_with("a/") || name.starts_with("b/"));
+        let names = if has_prefix { [without, Some(name)] } else { [Some(name), without] };
+        let of_call = |name| self.files.locate(name).ok().filter(|path| self.paths.contains(path));
+        names.into_iter().flatten().find_map(of_call).ok_or_else(|| {
+            vec![format!("{name}: `paths` does not name it; name every file that the patch is about")]
+        })
     }
 
     fn read(&mut self, path: &Inside) -> Result<WholeText, Faults> {
@@ -145,18 +158,35 @@ impl Planning<'_> {
     fn create(
         &mut self,
         path: Inside,
-        base: &str,
+        base: Option<&WholeText>,
         hunks: &[Hunk<'_, str>],
         how: &str,
     ) -> Result<Inside, Faults> {
         self.first(&path)?;
         self.refuse_present(&path)?;
-        let Fitted { text, remarks } = self.fitted(&path, base, hunks)?;
-        self.take(&path, text.len())?;
+        let Fitted { text, remarks } = self.fitted(&path, base.map_or("", WholeText::text), hunks)?;
+        let content = match base {
+            Some(base) => base.written(&path, &text).map_err(|error| vec![error.to_string()])?,
+            None => text.into_bytes(),
+        };
+        self.take(&path, content.len())?;
         self.tell(&path, how, &remarks);
-        let (content, expect) = (text.into_bytes(), Expect::Absent);
+        let expect = Expect::Absent;
         self.plan.steps.push(Step::Write { path: path.clone(), content, expect, before: None });
         Ok(path)
+    }
+
+    /// A copy has the encoding of what it is copied from, and may be run if that may.
+    fn copy(&mut self, from: &Inside, to: Inside, hunks: &[Hunk<'_, str>]) -> Result<Inside, Faults> {
+        let text = self.read(from)?;
+        let to = self.create(to, Some(&text), hunks, &format!("copied from {from}"))?;
+        let fault = |error: &dyn std::fmt::Display| vec![format!("{from}: {error}")];
+        let (file, _) = self.files.open_read(from).map_err(|error| fault(&error))?;
+        let mode = file.metadata().map_err(|error| fault(&error))?.permissions().mode();
+        if mode & 0o111 != 0 {
+            self.plan.steps.push(Step::Mode { path: to.clone(), is_executable: true });
+        }
+        Ok(to)
     }
 
     fn refuse_present(&self, path: &Inside) -> Result<(), Faults> {
@@ -223,7 +253,7 @@ impl Planning<'_> {
         let base = if has_crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
         let named =
             |faults: Faults| faults.iter().map(|fault| format!("{path}: {fault}")).collect::<Faults>();
-        let fitted = fit(&base, hunks, self.fuzz).map_err(named)?;
+        let fitted = fit(&base, hunks, self.fuzz, self.looking).map_err(named)?;
         let text = if has_crlf { fitted.text.replace('\n', "\r\n") } else { fitted.text };
         Ok(Fitted { text, ..fitted })
     }

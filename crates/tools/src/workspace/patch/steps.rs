@@ -36,14 +36,18 @@ enum Undo {
     Delete(Inside),
     Restore(Box<Trashed>),
     Move { from: Inside, to: Inside },
-    Mode { path: Inside, was_executable: bool },
+    Mode { path: Inside, mode: u32 },
 }
 
-/// Does all steps, or none; a dry run tells them.
-pub(super) fn done(steps: Vec<Step>, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
+/// Does all steps, or none; a dry run tells them. From the first step on nobody can cancel: neither the steps nor the undoing
+/// may end in the middle.
+pub(super) fn done(steps: Vec<Step>, writer: &Writer, mover: Mover) -> Result<(), ToolError> {
+    writer.check_cancel()?;
+    let mover = &mover.never_cancelled();
     if writer.dry_run.is_some() {
         return told(steps, writer, mover);
     }
+    check_writable(&steps, writer)?;
     let mut undo = Vec::new();
     for step in steps {
         match one(step, writer, mover) {
@@ -67,6 +71,23 @@ pub(super) fn done(steps: Vec<Step>, writer: &Writer, mover: &Mover) -> Result<(
     Ok(())
 }
 
+/// Refuses what may not be written before anything is.
+fn check_writable(steps: &[Step], writer: &Writer) -> Result<(), ToolError> {
+    for step in steps {
+        let (path, other) = match step {
+            Step::Write { path, .. } | Step::Delete { path } | Step::Mode { path, .. } => (path, None),
+            Step::Move { from, to } => (from, Some(to)),
+        };
+        for path in std::iter::once(path).chain(other) {
+            writer.files.check_writable(path).map_err(|error| {
+                let error = refused(error);
+                ToolError::new(error.code().clone(), format!("{error}; nothing was changed"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
 fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolError> {
     Ok(Some(match step {
         Step::Write { path, content, expect, before } => {
@@ -82,21 +103,22 @@ fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolE
             Undo::Move { from: to, to: from }
         }
         Step::Mode { path, is_executable } => {
-            let was_executable = writer.files.set_executable(&path, is_executable).map_err(refused)?;
-            Undo::Mode { path, was_executable }
+            let mode = writer.files.set_executable(&path, is_executable).map_err(refused)?;
+            Undo::Mode { path, mode }
         }
     }))
 }
 
 fn undone(how: Undo, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
     match how {
-        Undo::Rewrite { path, before, now } => writer.put(&path, &before, &now).map(drop),
+        // As it was, whatever is in it: no look for what stands in place of secrets.
+        Undo::Rewrite { path, before, now } => {
+            writer.files.write(&path, &before, &now).map(drop).map_err(refused)
+        }
         Undo::Delete(path) => mover.delete(&path, false).map(drop),
         Undo::Restore(trashed) => mover.restore(&trashed),
         Undo::Move { from, to } => mover.move_to(&from, &to),
-        Undo::Mode { path, was_executable } => {
-            writer.files.set_executable(&path, was_executable).map(drop).map_err(refused)
-        }
+        Undo::Mode { path, mode } => writer.files.set_permissions(&path, mode).map_err(refused),
     }
 }
 

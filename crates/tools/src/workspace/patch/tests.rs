@@ -1,8 +1,10 @@
 //! What patches do, case by case.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
-use testkit::{Workspace, call};
-use tool_api::builtin;
+use testkit::{Workspace, call, keep_secret};
+use tool_api::{Access, Cancel, Secrets, Striking, builtin};
 
 use super::*;
 
@@ -229,4 +231,87 @@ fn what_is_no_patch_of_these_files_is_refused() {
         -- 0 gone
     "#]],
     );
+}
+
+/// Cancels a call when it begins to write.
+struct Cancelling(Cancel);
+
+impl Secrets for Cancelling {
+    fn placeholder_lines(&self, _: &[u8]) -> Vec<usize> {
+        self.0.cancel();
+        Vec::new()
+    }
+
+    fn are_in(&self, _: &[u8]) -> bool {
+        false
+    }
+
+    fn striking(&self) -> Box<dyn Striking> {
+        unreachable!("nothing is quoted")
+    }
+}
+
+#[test]
+fn a_patch_that_has_begun_is_not_cancelled() {
+    let (workspace, cancel) = (Workspace::new(FILES), Cancel::new());
+    let files = workspace.root(Access::ReadWrite);
+    let paths = ["n", "b.txt"].map(|path| files.locate(path).expect("inside"));
+    let patch = "--- /dev/null\n+++ n\n@@ -0,0 +1 @@\n+x\n--- b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-b\n";
+    let looking = Looking::new(&cancel, None);
+    let plan = Plan::of(patch, &paths, 0, &files, &looking).expect("it fits");
+    let secrets = Some(Arc::new(Cancelling(cancel.clone())) as Arc<dyn Secrets>);
+    let mover = Mover { files: files.clone(), cancel: cancel.clone(), dry_run: None, rules: None };
+    let writer = Writer { files, cancel: cancel.clone(), dry_run: None, secrets };
+    steps::done(plan.steps, &writer, mover).expect("all of it is done");
+    let tree = workspace.tree();
+    assert!(cancel.is_cancelled() && tree.contains("n: x") && !tree.contains("b.txt"), "{tree}");
+}
+
+#[test]
+fn a_hunk_is_not_looked_for_without_end() {
+    let workspace = Workspace::new("");
+    workspace.put("a", "\n".repeat(200_000).as_bytes());
+    let hunk = format!("@@ -5,10002 +5,10002 @@\n{}-x\n+y\n \n", " \n".repeat(10_000));
+    let arguments =
+        serde_json::json!({ "patch": format!("--- a\n+++ a\n{hunk}"), "paths": ["a"] }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        a: hunk 1: looking for where it stands takes too long; make the patch anew from the files as they are, or cut it
+    "#]]
+    .assert_eq(&shown);
+}
+
+#[test]
+fn no_more_than_one_folder_of_a_name_is_left_out() {
+    check(
+        "--- x/y/b.txt\n+++ x/y/b.txt\n@@ -1 +1 @@\n-b\n+c\n",
+        &["b.txt"],
+        0,
+        expect![[r#"
+            error patch_failed: the patch does not fit; nothing was changed:
+            x/y/b.txt: `paths` does not name it; name every file that the patch is about
+            -- 0 gone
+        "#]],
+    );
+}
+
+#[test]
+fn a_copy_is_written_as_what_it_is_copied_from() {
+    let workspace = Workspace::new("");
+    workspace.put("a", b"\xff\xfeh\0i\0");
+    workspace.set_mode("a", 0o755);
+    let patch = "diff --git a/a b/b\nsimilarity index 100%\ncopy from a\ncopy to b\n";
+    let arguments = serde_json::json!({ "patch": patch, "paths": ["a", "b"] }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    assert_eq!((&workspace.bytes("b")[..], workspace.mode("b")), (&b"\xff\xfeh\0i\0"[..], 0o755), "{shown}");
+}
+
+#[test]
+fn a_secret_is_struck_out_before_a_line_is_cut() {
+    let workspace = Workspace::new("");
+    workspace.put("a", format!("{}hunter2\n", "x".repeat(76)).as_bytes());
+    let arguments = r#"{"paths": ["a"], "patch": "--- a\n+++ a\n@@ -1 +1 @@\n-b\n+c\n"}"#;
+    let shown = keep_secret(&*builtin(ApplyPatch), &workspace, "hunter2", arguments);
+    assert!(shown.contains("x[RED…`") && !shown.contains("hunt"), "{shown}");
 }

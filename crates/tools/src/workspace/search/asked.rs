@@ -1,9 +1,11 @@
 //! What is asked of a search, and what came of one file.
 
+use std::sync::Arc;
+
 use grep_regex::RegexMatcher;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tool_api::Inside;
+use tool_api::{Inside, Secrets};
 
 use super::super::name_filter::NameFilter;
 use super::in_file::Found;
@@ -31,6 +33,7 @@ pub(super) struct Asked {
     pub(super) after: Option<Inside>,
     pub(super) after_line: Option<u64>,
     pub(super) text_bytes_max: usize,
+    pub(super) secrets: Option<Arc<dyn Secrets>>,
 }
 
 /// What came of a file.

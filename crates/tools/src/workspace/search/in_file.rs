@@ -1,11 +1,15 @@
 //! What is found in one file.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
+use tool_api::Secrets;
+
+use super::super::lines_told::struck;
 
 /// Longest part of a line that is shown, in bytes.
 const SHOWN_BYTES_MAX: usize = 500;
@@ -43,6 +47,9 @@ pub(super) struct Looking<'a> {
     pub(super) matches_max: u64,
     /// Only lines behind this one.
     pub(super) after_line: u64,
+    /// Text in one answer: the file is left when more of it is kept.
+    pub(super) text_bytes_max: usize,
+    pub(super) secrets: Option<&'a dyn Secrets>,
 }
 
 /// What looks through files with so many lines around each that matches.
@@ -59,7 +66,7 @@ pub(super) fn searcher(context: usize) -> Searcher {
 impl Looking<'_> {
     /// Looks through an open file.
     pub(super) fn through(&self, searcher: &mut Searcher, file: &File) -> io::Result<Found> {
-        let mut finding = Finding { looking: self, found: Found::default() };
+        let mut finding = Finding { looking: self, found: Found::default(), kept_bytes: 0 };
         searcher.search_file(self.matcher, file, &mut finding)?;
         Ok(finding.found)
     }
@@ -68,14 +75,27 @@ impl Looking<'_> {
 struct Finding<'a> {
     looking: &'a Looking<'a>,
     found: Found,
+    /// Of the lines of `found`.
+    kept_bytes: usize,
 }
 
 impl Finding<'_> {
-    fn keep(&mut self, number: Option<u64>, is_match: bool, line: &[u8], at: usize) {
+    fn keep(&mut self, number: Option<u64>, is_match: bool, line: &[u8]) {
         let number = number.unwrap_or_default();
         if self.looking.keeps_lines && number > self.looking.after_line {
-            self.found.lines.push(Line { number, is_match, text: shown(line, at) });
+            let text = self.shown(line, is_match);
+            self.kept_bytes += text.len();
+            self.found.lines.push(Line { number, is_match, text });
         }
+    }
+
+    /// As much of a line as is shown. Of one that is cut the secrets go first: nobody would know half of one again.
+    fn shown(&self, line: &[u8], is_match: bool) -> String {
+        let is_cut = line.len() > SHOWN_BYTES_MAX;
+        let line = if is_cut { struck(line, self.looking.secrets) } else { Cow::Borrowed(line) };
+        let find = || self.looking.matcher.find(&line).ok().flatten();
+        let at = if is_cut && is_match { find().map_or(0, |found| found.start()) } else { 0 };
+        shown(&line, at)
     }
 }
 
@@ -86,21 +106,17 @@ impl Sink for Finding<'_> {
         if line.line_number().is_some_and(|number| number <= self.looking.after_line) {
             return Ok(true);
         }
-        if self.found.matches == self.looking.matches_max {
+        if self.found.matches == self.looking.matches_max || self.kept_bytes > self.looking.text_bytes_max {
             self.found.has_more = true;
             return Ok(false);
         }
         self.found.matches += 1;
-        let at = match line.bytes().len() > SHOWN_BYTES_MAX {
-            true => self.looking.matcher.find(line.bytes()).ok().flatten().map_or(0, |found| found.start()),
-            false => 0,
-        };
-        self.keep(line.line_number(), true, line.bytes(), at);
+        self.keep(line.line_number(), true, line.bytes());
         Ok(true)
     }
 
     fn context(&mut self, _: &Searcher, line: &SinkContext<'_>) -> Result<bool, io::Error> {
-        self.keep(line.line_number(), false, line.bytes(), 0);
+        self.keep(line.line_number(), false, line.bytes());
         Ok(true)
     }
 

@@ -21,7 +21,7 @@ const THREADS_MAX: usize = 8;
 
 /// Files of the first batch, and of the largest. An answer that is full early has cost one small batch.
 const BATCH_FILES: usize = 256;
-const BATCH_FILES_MAX: usize = 16 * 1024;
+const BATCH_FILES_MAX: usize = 4 * 1024;
 
 /// A file to look through, from behind a line on.
 struct Candidate {
@@ -144,12 +144,20 @@ fn one(
             Mode::Counts => u64::MAX,
         },
         after_line: candidate.after_line,
+        text_bytes_max: asked.text_bytes_max,
+        secrets: asked.secrets.as_deref(),
     };
     let failed = |why: String| Some(Searched::Failed(why));
     let path = match files.locate(&candidate.path) {
         Ok(path) => path,
         Err(error) => return failed(error.to_string()),
     };
+    // Before it is opened: whether something matched must not show in how many are left out. Of the file that the caller
+    // has named the rules have been asked.
+    let is_named = path == asked.start;
+    if !is_named && rules.is_some_and(|rules| rules.concern(&candidate.path)) {
+        return Some(Searched::Withheld);
+    }
     let found = match files.open_read(&path) {
         Ok((file, _)) => looking.through(searcher, &file),
         // Gone meanwhile.
@@ -161,8 +169,5 @@ fn one(
         Err(error) => return failed(error.to_string()),
     };
     let says_something = found.matches > 0 || found.is_binary;
-    if says_something && rules.is_some_and(|rules| rules.concern(&candidate.path)) {
-        return Some(Searched::Withheld);
-    }
     says_something.then_some(Searched::Found(found))
 }

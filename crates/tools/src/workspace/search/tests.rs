@@ -1,8 +1,8 @@
 //! What searching files gives, case by case.
 
 use expect_test::{Expect, expect};
-use testkit::{Workspace, call, check_tool};
-use tool_api::builtin;
+use testkit::{Workspace, call, check_tool, keep_secret};
+use tool_api::{Access, Cancel, PathRules, builtin};
 
 use super::*;
 
@@ -279,4 +279,49 @@ fn what_is_no_place_to_search_is_refused() {
         error invalid_glob: the glob cannot be used: unclosed character class; missing ']'
     "#]],
     );
+}
+
+/// A rule about what is below `secrets`.
+struct Ruled;
+
+impl PathRules for Ruled {
+    fn concern(&self, path: &str) -> bool {
+        path.starts_with("secrets/")
+    }
+}
+
+#[test]
+fn what_is_left_out_for_a_rule_does_not_tell_what_is_in_it() {
+    let workspace = Workspace::new("a: needle\\n\nsecrets/key: needle 12\\n");
+    let files = workspace.root(Access::Read);
+    let search = |path: &str, pattern: &str| {
+        let asked = Asked {
+            start: files.locate(path).expect("inside"),
+            filter: NameFilter::new(None).expect("no glob"),
+            matcher: RegexMatcher::new(pattern).expect("a pattern"),
+            mode: Mode::Lines,
+            context: 0,
+            ignored: false,
+            limit: 10,
+            after: None,
+            after_line: None,
+            text_bytes_max: 1_000,
+            secrets: None,
+        };
+        in_files::search(&asked, &files, Some(&Ruled), &Cancel::new()).expect("an answer")
+    };
+    for pattern in ["12", "13"] {
+        let shown = search("", pattern);
+        assert!(shown.contains("is about them: 1 file"), "{shown}");
+    }
+    // The file that is named has been judged.
+    assert!(search("secrets/key", "12").contains("1:needle 12"));
+}
+
+#[test]
+fn a_secret_is_struck_out_before_a_line_is_cut() {
+    let workspace = Workspace::new("");
+    workspace.put("a", format!("needle {}hunter2{}\n", "x".repeat(490), "y".repeat(90)).as_bytes());
+    let shown = keep_secret(&*builtin(SEARCH), &workspace, "hunter2", r#"{"pattern": "needle"}"#);
+    assert!(shown.contains("x[RE") && !shown.contains("hun"), "{shown}");
 }
