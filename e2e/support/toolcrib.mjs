@@ -75,7 +75,7 @@ export const FILE_TOOLS = [
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
 /** Those for an agent's own work. */
-const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion"];
+const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
 
 /** The tools of our own, in the order of the list. */
 export const BUILT_IN = [...FILE_TOOLS, ...SHELL_TOOLS, ...AGENT_TOOLS, "artifact_read", "artifact_search"];
