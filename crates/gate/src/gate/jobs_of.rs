@@ -20,7 +20,7 @@ impl Gate {
         Some(Arc::new(OfCaller { jobs: jobs.clone(), caller: identity.caller.clone() }))
     }
 
-    /// Cancels a job for `by`, as [`Jobs::cancel`] does.
+    /// Cancels a job for `by`, as [`crate::jobs::Jobs::cancel`] does.
     ///
     /// # Errors
     /// As there; or there are no jobs here.
