@@ -218,7 +218,7 @@ impl Gate {
     }
 
     /// What a caller may see, once every source has reported.
-    async fn seen_by(&self, caller: &Caller) -> Vec<Definition> {
+    async fn seen_by(&self, caller: &Caller) -> Arc<[Definition]> {
         let offer = self.catalog.settled().await;
         let seen = offer.tools.iter().filter(|tool| self.may_see(caller, tool));
         seen.map(|tool| tool.definition().clone()).collect()

@@ -52,7 +52,7 @@ pub(crate) struct Hands<'g> {
     /// Keeps what the tool writes down; nothing where nothing is kept.
     pub(crate) keeper: Option<Keeper>,
     /// The tools that the caller may use, for those that find others.
-    pub(crate) catalogue: Option<Vec<Definition>>,
+    pub(crate) catalogue: Option<Arc<[Definition]>>,
     /// What tools keep for their callers.
     pub(crate) states: &'g Arc<States>,
     pub(crate) redactor: &'g Redactor,

@@ -91,7 +91,7 @@ pub fn call_keeping(
     let jobs = Some(Arc::new(SomeJobs) as _);
     let state = Some(Box::new(KeptState::default()) as _);
     let (client, artifacts) = (asking(r#"{"elicitation":{}}"#), Some(Box::new(kept.clone()) as _));
-    let catalogue = Some(vec![tool.definition().clone()]);
+    let catalogue = Some(Arc::from([tool.definition().clone()]));
     run_in(tool, arguments, &Context { artifacts, catalogue, client, jobs, state, ..context })
 }
 

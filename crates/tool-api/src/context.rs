@@ -88,7 +88,7 @@ pub struct Context {
     /// What keeps results that are too large to be said; for tools that say that they need it alone.
     pub artifacts: Option<Box<dyn Artifacts>>,
     /// The tools that the caller may use; for tools that say that they need to know alone.
-    pub catalogue: Option<Vec<Definition>>,
+    pub catalogue: Option<Arc<[Definition]>>,
     /// What the tool has kept for its caller in this workspace; for tools that say that they need it alone.
     pub state: Option<Box<dyn State>>,
 }
@@ -175,11 +175,11 @@ impl Context {
     ///
     /// # Errors
     /// The tool has not said that it needs to know.
-    pub fn catalogue(&self) -> Result<&[Definition], ToolError> {
+    pub fn catalogue(&self) -> Result<&Arc<[Definition]>, ToolError> {
         let without = || {
             ToolError::new("no_hand", "this tool finds no others: its `ABOUT` does not say that it needs to")
         };
-        self.catalogue.as_deref().ok_or_else(without)
+        self.catalogue.as_ref().ok_or_else(without)
     }
 
     /// What the tool keeps for its caller in this workspace.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use audit::Hash;
 use policy::Caller;
 use serde_json::{Map, Value};
-use tool_api::{Arguments, CallId, Definition, TOOLS_CALL, is_of_catalogue};
+use tool_api::{Arguments, CallId, Definition, Origin, TOOLS_CALL};
 
 use super::Gate;
 use crate::checks;
@@ -34,7 +34,7 @@ impl Gate {
             return Ok((found, arguments));
         }
         let (offered, bytes) = (found.offered.clone(), arguments.text().len());
-        let names_it = is_of_catalogue(offered.definition());
+        let names_it = is_tools_call(offered.definition());
         let translate = move || {
             checks::fits_schema(&offered, arguments.value())?;
             let (tool, sent) = real(offered.definition(), arguments.value());
@@ -53,7 +53,7 @@ impl Gate {
         let found = find::find(catalog, metrics, &*ruleset.policy, caller, target, None).await?;
         let definition = found.offered.definition();
         let is_one_more = stands_for_another(definition);
-        if is_one_more && (!names_it || is_of_catalogue(definition)) {
+        if is_one_more && (!names_it || is_tools_call(definition)) {
             return Err(target.unknown().into());
         }
         record.found(&found.offered);
@@ -71,7 +71,7 @@ pub(super) fn stands_for_another(definition: &Definition) -> bool {
 }
 
 fn is_tools_call(definition: &Definition) -> bool {
-    is_of_catalogue(definition) && definition.name.as_str() == TOOLS_CALL
+    definition.origin == Origin::BuiltIn && definition.name.as_str() == TOOLS_CALL
 }
 
 /// The tool that runs, and what it is sent.

@@ -64,7 +64,7 @@ impl Tool for Search {
     type Output = Document;
 
     async fn run(&self, Input { query, limit }: Input, cx: &Context) -> Result<Document, ToolError> {
-        let tools = cx.catalogue()?.to_vec();
+        let tools = cx.catalogue()?.clone();
         let found = move || Ok(found(&tools, &query, usize::from(limit)));
         Ok(Document(vec![Block::Text(cx.blocking(found).await?)]))
     }
