@@ -87,6 +87,11 @@ pub fn project_tools(surroundings: &Surroundings) -> Option<PathBuf> {
     nearest(surroundings, PROJECT_TOOLS, Path::is_dir)
 }
 
+/// A folder of this name with the skills of a project, if there is one that is none of these, looked for in the same way.
+pub(crate) fn project_skills(surroundings: &Surroundings, name: &str, others: &[PathBuf]) -> Option<PathBuf> {
+    nearest(surroundings, name, |path| path.is_dir() && !others.iter().any(|other| other == path))
+}
+
 /// What lies in the nearest folder that has it, from the current one upwards. What lies above a repository, the home folder or
 /// another file system belongs to something else.
 fn nearest(surroundings: &Surroundings, name: &str, is_it: impl Fn(&Path) -> bool) -> Option<PathBuf> {

@@ -24,6 +24,7 @@ mod secret;
 mod set;
 mod settings;
 mod show;
+mod skills;
 mod surroundings;
 mod syntax;
 mod tighten;

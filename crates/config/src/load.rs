@@ -53,12 +53,17 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    let Settings { upstreams, kept, .. } = &loaded.settings;
-    let manifests = Manifests::read(named, surroundings, upstreams, kept);
+    let manifests = Manifests::read(named, surroundings, &loaded.settings);
     let held = loaded.held.into_iter().chain(manifests.held.iter().cloned()).collect();
     let mut folders = loaded.folders;
-    folders.extend(manifests.declaring_folder().filter(|folder| !folders.contains(folder)));
+    for folder in manifests.declaring_folders() {
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
     let wrong = manifests.problems.iter().map(|why| format!("{why}; this tool is left out"));
+    let skills = manifests.skills.problems.iter().map(|why| format!("{why}; this skill is left out"));
+    let wrong = wrong.chain(skills);
     let passed_over = found.refused.into_iter().chain(loaded.passed_over).chain(wrong).collect();
     Ok(Loaded { passed_over, held, folders, settings: loaded.settings.with_manifests(&manifests), ..loaded })
 }

@@ -1,4 +1,4 @@
-//! The folders of manifests, beside the user's own configuration and in a project: the tools that their files describe, and what
+//! What files describe beside the user's own configuration and in a project: tools in folders of manifests, and skills; and what
 //! is wrong with those that describe none. Each file stands for itself: a wrong one takes none of the others away.
 
 mod project;
@@ -8,6 +8,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
+use ::skills::Library;
 use admin::folders::HeldBack;
 use declared::{Beside, Format, KeptSecrets};
 use sandbox::text_file;
@@ -17,6 +18,8 @@ use upstream::NotFollowed;
 
 use crate::find;
 use crate::kept::Kept;
+use crate::settings::Settings;
+use crate::skills::SkillFolders;
 use crate::surroundings::Surroundings;
 use project::{Judged, Project};
 
@@ -51,6 +54,9 @@ pub struct Manifests {
     project: Option<Project>,
     /// Where secrets are kept that requests send.
     secrets: Option<Arc<dyn KeptSecrets>>,
+    skill_folders: SkillFolders,
+    /// The skills.
+    pub skills: Library,
     /// Those of sound manifests, in the order of their files.
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// What is wrong with the others: a sentence each, that begins with the file.
@@ -84,20 +90,21 @@ impl Manifests {
         Manifests { folder, ..Manifests::default() }
     }
 
-    /// Those of a user who has these servers and whose agreements and secrets are `kept`, and those of the project.
-    pub(crate) fn read(
-        named: Option<&Path>,
-        surroundings: &Surroundings,
-        upstreams: &[upstream::Settings],
-        kept: &Kept,
-    ) -> Manifests {
+    /// Those of a user who has these settings, and those of the project.
+    pub(crate) fn read(named: Option<&Path>, surroundings: &Surroundings, settings: &Settings) -> Manifests {
+        let Settings { upstreams, kept, skills, .. } = settings;
         let is_passed_over = find::named(named, surroundings).is_some();
         let servers = upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
         let prefixes = servers.map(|upstream| (upstream.prefix().to_owned(), upstream.name().to_owned()));
         let (prefixes, project) = (prefixes.collect(), Project::found(surroundings, kept.state()));
         let project = project.filter(|_| !is_passed_over);
         let secrets = Some(Arc::new(ForHosts(kept.clone())) as Arc<dyn KeptSecrets>);
-        Manifests { is_passed_over, prefixes, project, secrets, ..Manifests::unread(surroundings) }.again()
+        let skill_folders = match is_passed_over {
+            true => SkillFolders::default(),
+            false => SkillFolders::found(surroundings, skills, kept.state()),
+        };
+        let unread = Manifests::unread(surroundings);
+        Manifests { is_passed_over, prefixes, project, secrets, skill_folders, ..unread }.again()
     }
 
     /// This tool and no other, from no folder.
@@ -110,22 +117,30 @@ impl Manifests {
         self.folder.as_deref().filter(|_| !self.is_passed_over)
     }
 
+    /// The user's folders of skills.
+    pub(crate) fn skill_folders(&self) -> &[PathBuf] {
+        self.skill_folders.own()
+    }
+
     /// Every folder whose changes change them.
     pub fn watched(&self) -> Vec<PathBuf> {
         let project = self.project.as_ref().map(|project| project.tools.as_path());
-        self.own_folder().into_iter().chain(project).map(Path::to_owned).collect()
+        let of_tools = self.own_folder().into_iter().chain(project).map(Path::to_owned);
+        of_tools.chain(self.skill_folders.watched()).collect()
     }
 
-    /// The project's folder, without links, which a person agrees to the manifests of.
-    pub(crate) fn declaring_folder(&self) -> Option<PathBuf> {
-        self.project.as_ref().map(|project| project.folder.clone())
+    /// The folders, without links, of which a person agrees to what their files describe.
+    pub(crate) fn declaring_folders(&self) -> impl Iterator<Item = PathBuf> {
+        let of_tools = self.project.as_ref().map(|project| project.folder.clone());
+        of_tools.into_iter().chain(self.skill_folders.declaring_folders())
     }
 
     /// The same, as the files are now. Blocks on the disk.
     #[must_use]
     pub fn again(&self) -> Manifests {
-        let (tools, problems, held) = Default::default();
-        let mut manifests = Manifests { tools, problems, held, ..self.clone() };
+        let (skills, held) = self.skill_folders.library();
+        let (tools, problems) = Default::default();
+        let mut manifests = Manifests { tools, problems, held, skills, ..self.clone() };
         let mut names = BTreeMap::new();
         let own = self.own_folder().map(|folder| manifests.of_folder(folder, &mut names));
         manifests.tools.extend(own.into_iter().flatten().map(|(_, tool)| tool));
@@ -323,12 +338,9 @@ mod tests {
             let flags = Flags { trust_folder: agrees, ..Flags::default() };
             let current_dir = self.0.path().join("project");
             let surroundings = Surroundings { current_dir, variables, flags, ..Surroundings::default() };
-            Manifests::read(
-                named,
-                &surroundings,
-                &[],
-                &Kept::new(&self.0.path().join("state"), store::KeySource::State),
-            )
+            let kept = Kept::new(&self.0.path().join("state"), store::KeySource::State);
+            let settings = Settings { kept, ..Settings::for_selftest(self.0.path()) };
+            Manifests::read(named, &surroundings, &settings)
         }
 
         /// The names of its tools, and what is wrong with the other files, by the name of each.

@@ -88,6 +88,8 @@ pub struct Settings {
     pub kept: Kept,
     /// The user's before a folder's, each in the order of their names, which settles who wins a tool's name.
     pub upstreams: Vec<upstream::Settings>,
+    /// More folders of skills.
+    pub skills: Vec<PathBuf>,
     /// Which tools are offered.
     pub shown: ShownTools,
     /// The workspaces that have names, by these; each has none itself.
@@ -135,7 +137,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let server = settling.server(file.server);
     let identity = settling.identity(file.identity, &server);
     let writable = settling.writable(&file.workspace.writable);
-    settling.tools(&file.tools);
+    let skills = settling.tools(&file.tools);
     let mut tools = file.tools.sets();
     tools.retain(|set| too_wide.is_none() || !set.is_of_workspace());
     let policy = settling.policy(&file.policy, &workspace);
@@ -187,6 +189,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 secrets,
                 kept,
                 upstreams,
+                skills,
                 shown: ShownTools::default(),
                 named: BTreeMap::new(),
                 log: file.log,
@@ -322,10 +325,13 @@ impl Settling<'_> {
         }
     }
 
-    fn tools(&mut self, config: &tools::Config) {
+    /// Where skills are looked for besides.
+    fn tools(&mut self, config: &tools::Config) -> Vec<PathBuf> {
         for (key, why) in config.check() {
             self.report(&["tools", key], format!("tools.{key}: {why}"));
         }
+        let folders = config.skills.iter().enumerate();
+        folders.map(|(nth, folder)| self.path(&["tools", "skills", &nth.to_string()], folder)).collect()
     }
 
     fn audit(&mut self, config: &audit::Config) {

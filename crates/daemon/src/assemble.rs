@@ -84,9 +84,11 @@ impl Shared {
             ..
         } = self.clone();
         let is_of_artifacts = |set: &Set| *set == Set::Artifacts;
+        let has_skills = settings.tools.contains(&Set::Skills);
         let is_searched = settings.tools.contains(&Set::Catalogue);
-        let (artifact_tools, own): (Vec<_>, Vec<_>) =
-            settings.tools.iter().copied().partition(is_of_artifacts);
+        // The tool of skills comes with them.
+        let sets = settings.tools.iter().copied().filter(|set| *set != Set::Skills);
+        let (artifact_tools, own): (Vec<_>, Vec<_>) = sets.partition(is_of_artifacts);
         let catalog = Catalog::new(tools::all(&own, settings.budgets));
         if !artifact_tools.is_empty() {
             let tools = tools::all(&artifact_tools, settings.budgets);
@@ -97,7 +99,7 @@ impl Shared {
         let upstreams = std::mem::take(&mut settings.upstreams);
         let upstreams = Arc::new(Upstreams::start(upstreams, &servers, &catalog, &redactor, start));
         // Behind all servers: what they offer is never hidden by it.
-        let declared = DeclaredTools::offered(std::mem::take(&mut settings.manifests), &catalog);
+        let declared = DeclaredTools::offered(std::mem::take(&mut settings.manifests), &catalog, has_skills);
         observing.read_with(&upstreams, &audit_log, &jobs);
         let patience = settings.approvals.wait;
         let place = settings.workspace.to_string_lossy().into_owned();

@@ -1,4 +1,4 @@
-//! The tools of one workspace that files describe: on offer, and kept as the files are.
+//! The tools of one workspace that files describe, and its skills: on offer, and kept as the files are.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use admin::folders::HeldBack;
 use config::Manifests;
 use futures_util::future::select_all;
-use gate::{Catalog, DECLARED, Definition, Features};
+use gate::{Catalog, DECLARED, Definition, Features, SKILLS, Skills};
 use tokio::task::JoinHandle;
 
 use crate::watched_folders::{WatchedFolder, WatchedFolders};
@@ -19,6 +19,8 @@ pub struct DeclaredTools {
 
 struct OfferedManifests {
     catalog: Arc<Catalog>,
+    /// Whether skills are on offer.
+    has_skills: bool,
     manifests: Mutex<Manifests>,
 }
 
@@ -38,9 +40,9 @@ impl Drop for Watching {
 
 impl DeclaredTools {
     /// Offers those of `manifests`. They come behind all other tools: no name of another's is theirs.
-    pub(crate) fn offered(manifests: Manifests, catalog: &Arc<Catalog>) -> DeclaredTools {
+    pub(crate) fn offered(manifests: Manifests, catalog: &Arc<Catalog>, has_skills: bool) -> DeclaredTools {
         let none = Mutex::new(Manifests::default());
-        let offered = Arc::new(OfferedManifests { catalog: catalog.clone(), manifests: none });
+        let offered = Arc::new(OfferedManifests { catalog: catalog.clone(), has_skills, manifests: none });
         offered.take_up(manifests);
         DeclaredTools { offered, watching: Mutex::default() }
     }
@@ -74,7 +76,8 @@ impl DeclaredTools {
 
     /// What is wrong with the files that describe no tool.
     pub fn problems(&self) -> Vec<String> {
-        self.offered.manifests().problems.clone()
+        let manifests = self.offered.manifests();
+        manifests.problems.iter().chain(&manifests.skills.problems).cloned().collect()
     }
 }
 
@@ -106,6 +109,10 @@ impl OfferedManifests {
         for why in manifests.problems.iter().filter(|why| !before.problems.contains(why)) {
             tracing::warn!("{why}; this tool is left out");
         }
+        let wrong = &manifests.skills.problems;
+        for why in wrong.iter().filter(|why| !before.skills.problems.contains(why)) {
+            tracing::warn!("{why}; this skill is left out");
+        }
         if !reads_alike(&before, &manifests) {
             let collisions = match manifests.tools.is_empty() {
                 true => {
@@ -118,7 +125,18 @@ impl OfferedManifests {
                 tracing::warn!(tool = %collision.name, "a declared tool is left out: another tool has its name");
             }
         }
+        if self.has_skills && before.skills.list() != manifests.skills.list() {
+            self.offer_skills(&manifests);
+        }
         *before = manifests;
+    }
+
+    fn offer_skills(&self, manifests: &Manifests) {
+        let skills: Arc<dyn Skills> = Arc::new(manifests.skills.clone());
+        match tools::skill_tools(&skills) {
+            Some((tools, features)) => drop(self.catalog.replace(SKILLS, tools, features)),
+            None => self.catalog.remove(SKILLS),
+        }
     }
 
     /// Tells what waits for a person and did not before.

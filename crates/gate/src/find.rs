@@ -9,7 +9,7 @@ use tool_api::Action;
 use crate::catalog::Catalog;
 use crate::checks::{facts, has_scopes};
 use crate::failure::Refusal;
-use crate::offer::{Offer, Offered, Source};
+use crate::offer::{Offer, Offered, SKILLS, Source};
 use crate::target::{SHOWN_CHARS_MAX, Target};
 use crate::tokens::{Origin, Task};
 
@@ -106,13 +106,19 @@ impl Lookup<'_> {
         Some(Err(Refusal::HeldBack(why.clone())))
     }
 
-    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use.
+    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use. Where a server
+    /// declares what we have ourselves, the server's word goes first.
     fn extension(&self, method: &str) -> Result<Found, Refusal> {
-        let mut owners = self.offer.sources.iter().filter_map(|source| {
+        let owners = self.offer.sources.iter().filter_map(|source| {
             let tool = source.features.extension_methods.as_ref()?(method)?;
             let offered = Offered::uncounted(tool, self.metrics);
             may_do(self.engine, self.caller, &offered, None).then_some((source, offered))
         });
+        let (ours, mut servers): (Vec<_>, Vec<_>) = owners.partition(|(source, _)| &*source.name == SKILLS);
+        if servers.is_empty() {
+            servers = ours;
+        }
+        let mut owners = servers.into_iter();
         let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
         let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
         match others.is_empty() {

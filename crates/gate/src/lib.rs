@@ -49,7 +49,7 @@ pub use approvals::{Approvals, Forms};
 pub use catalog::{BUILT_IN, Catalog, DECLARED};
 pub use dry_run::Earnest;
 pub use failure::{Awaited, Failure, Internal, Refusal, Ruling};
-pub use offer::{ARTIFACTS, Collision, Offer, Offered, Shown, Source, Versions};
+pub use offer::{ARTIFACTS, Collision, Offer, Offered, SKILLS, Shown, Source, Versions};
 pub use plan_fault::PlanFault;
 pub use policy::{Caller, CallerKind, Proof, Role, Roles, Scope, Scopes, Via};
 pub use redact::Redactor;
@@ -74,5 +74,5 @@ pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
     Abilities, Action, ArtifactReader, BACKGROUND_READ, BASH, Block, Cancel, Client, Definition, Effect,
     Event, Features, Hold, Input, Item, JOB_RESULT, JOB_WAIT, Listener, Listing, Outcome, Payload, Planned,
-    Progress, Protocol, Sandboxed, ToolError, is_text,
+    Progress, Protocol, Sandboxed, Skills, ToolError, is_text,
 };

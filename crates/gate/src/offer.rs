@@ -16,6 +16,9 @@ use crate::schema::Schema;
 /// The name under which the tools are kept that read artifacts. They are on offer where others' results can be too large.
 pub const ARTIFACTS: &str = "artifacts";
 
+/// The name under which skills are kept, with the tool that loads them.
+pub const SKILLS: &str = "agent-skills";
+
 /// A tool on offer, with its schemas compiled when first needed.
 pub struct Offered {
     tool: Arc<dyn AnyTool>,
@@ -229,7 +232,7 @@ impl Offer {
         let claimed = || self.sources.iter().find(|source| source.claims(uri));
         listed.or_else(claimed).or_else(|| {
             let reads = |source: &&Arc<Source>| {
-                &*source.name != ARTIFACTS && source.action(Action::ReadResource).is_some()
+                ![ARTIFACTS, SKILLS].contains(&&*source.name) && source.action(Action::ReadResource).is_some()
             };
             let mut readers = self.sources.iter().filter(reads);
             readers.next().filter(|_| readers.next().is_none())

@@ -11,8 +11,10 @@ mod list;
 mod offer;
 mod plain_schema;
 mod shell;
+mod skill;
 mod workspace;
 
 pub use artifact::resource::features as artifact_features;
 pub use list::all;
 pub use offer::{Budgets, Config, Exposure, Set};
+pub use skill::skill_tools;

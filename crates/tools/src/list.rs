@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{agent, artifact, catalogue, job, shell, workspace};
+use crate::{agent, artifact, catalogue, job, shell, skill, workspace};
 
 /// The tools of these sets, in the order in which they are listed.
 pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
@@ -45,6 +45,7 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(agent::callback::SetCallback),
             builtin(agent::callback_wait::CallbackWait),
         ],
+        Set::Skills => vec![skill::invoke::without_skills()],
         Set::Jobs => vec![builtin(job::wait::Wait), builtin(job::result::Result)],
         Set::Catalogue => vec![
             builtin(catalogue::search::Search),
@@ -61,8 +62,9 @@ mod tests {
     #[test]
     fn the_catalogue_is_sound() {
         let mut tools = all(&Set::ALL, Budgets::default());
-        // It stands for others, and runs nowhere.
-        tools.retain(|tool| tool.definition().name.as_str() != tool_api::TOOLS_CALL);
+        // One stands for others, and runs nowhere; the other is checked where there are skills.
+        let is_alone = |name: &str| [tool_api::TOOLS_CALL, tool_api::INVOKE_SKILL].contains(&name);
+        tools.retain(|tool| !is_alone(tool.definition().name.as_str()));
         testkit::check_catalogue(&tools);
     }
 
@@ -84,7 +86,7 @@ mod tests {
         ];
         let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
-        let others = ["artifact_read", "artifact_search", "job_wait", "job_result"];
+        let others = ["InvokeSkill", "artifact_read", "artifact_search", "job_wait", "job_result"];
         let catalogue = ["tools_search", "tools_describe", "tools_call"];
         assert_eq!(names, [&workspace[..], &shell, &agent, &others, &catalogue].concat());
         assert!(all(&[], Budgets::default()).is_empty());

@@ -1,5 +1,7 @@
 //! The `[tools]` section: which sets of built-in tools are offered, and how much they say at once.
 
+use std::path::PathBuf;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +27,10 @@ pub struct Config {
     /// What stands in the list of tools that an agent reads: `all` of them, or with `search` three by which it finds and calls the
     /// others. Every tool costs each conversation some of its room; with some hundred, searching is cheaper.
     pub exposure: Exposure,
+    /// More folders of skills, each with a folder for each skill, searched last; a path may begin with `~/`. Those of the project
+    /// (`.toolcrib/skills`, `.claude/skills`, `.agents/skills`) come first, once you have agreed to each (`toolcrib trust`), then `skills`
+    /// beside this file, `~/.claude/skills` and `~/.agents/skills`.
+    pub skills: Vec<PathBuf>,
     /// How much of a text `workspace_read` and `artifact_read` show at once, in KiB. Clients refuse or put away what is too long.
     #[schemars(range(min = 1, max = READ_KIB_MAX))]
     pub read_kib: u16,
@@ -35,7 +41,13 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { offer: None, exposure: Exposure::All, read_kib: READ_KIB, list_entries: LIST_ENTRIES }
+        Config {
+            offer: None,
+            exposure: Exposure::All,
+            skills: Vec::new(),
+            read_kib: READ_KIB,
+            list_entries: LIST_ENTRIES,
+        }
     }
 }
 
@@ -70,6 +82,8 @@ pub enum Set {
     Shell,
     /// An agent's own work: its tasks, planning before changing, asking its user, messages that come back.
     Agent,
+    /// Skills of the project and of the user: instructions for a kind of task; there where there are any.
+    Skills,
     /// Reading results that are too large for one answer; on offer where there are servers, declared tools or the `shell`.
     /// Without it the results of servers come whole.
     Artifacts,
@@ -94,8 +108,8 @@ pub enum Exposure {
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 6] =
-        [Set::Workspace, Set::Shell, Set::Agent, Set::Artifacts, Set::Jobs, Set::Catalogue];
+    pub const ALL: [Set; 7] =
+        [Set::Workspace, Set::Shell, Set::Agent, Set::Skills, Set::Artifacts, Set::Jobs, Set::Catalogue];
 
     /// Whether some of its tools see files of the workspace.
     pub fn is_of_workspace(self) -> bool {
@@ -145,22 +159,22 @@ mod tests {
 
     #[test]
     fn sets_are_named() {
-        check("{}", Ok(&[Set::Workspace, Set::Shell, Set::Agent, Set::Artifacts]));
+        check("{}", Ok(&[Set::Workspace, Set::Shell, Set::Agent, Set::Skills, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        let all = r#"{"offer": ["jobs", "artifacts", "agent", "shell", "workspace"], "exposure": "search"}"#;
+        let all = r#"{"offer": ["jobs", "artifacts", "skills", "agent", "shell", "workspace"], "exposure": "search"}"#;
         check(all, Ok(&Set::ALL));
         check(r#"{"offer": [], "exposure": "search"}"#, Ok(&[Set::Catalogue]));
         check(
             r#"{"offer": ["workspce"]}"#,
             Err(
-                "unknown variant `workspce`, expected one of `workspace`, `shell`, `agent`, `artifacts`, `jobs` at line 1 column 21",
+                "unknown variant `workspce`, expected one of `workspace`, `shell`, `agent`, `skills`, `artifacts`, `jobs` at line 1 column 21",
             ),
         );
         check(
             r#"{"offers": []}"#,
             Err(
-                "unknown field `offers`, expected one of `offer`, `exposure`, `read_kib`, `list_entries` at line 1 column 9",
+                "unknown field `offers`, expected one of `offer`, `exposure`, `skills`, `read_kib`, `list_entries` at line 1 column 9",
             ),
         );
     }

@@ -15,6 +15,8 @@ impl Settings {
         let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
         // Whoever writes a manifest decides what a tool is.
         unwritten.extend(self.manifests.folder.clone());
+        // And of a skill, what agents do.
+        unwritten.extend(self.manifests.skill_folders().iter().cloned());
         let mut servers = running;
         self.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
         for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {

@@ -18,11 +18,9 @@ impl Settling<'_> {
     /// The servers, for a workspace whose folder is what they may be given, or the reason why they may not.
     pub(super) fn upstreams(&mut self, file: &File, kept: Option<&Kept>) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
-        for name in file
-            .mcp
-            .keys()
-            .filter(|name| [gate::ARTIFACTS, gate::BUILT_IN, gate::DECLARED].contains(&name.as_str()))
-        {
+        for name in file.mcp.keys().filter(|name| {
+            [gate::ARTIFACTS, gate::SKILLS, gate::BUILT_IN, gate::DECLARED].contains(&name.as_str())
+        }) {
             let why = format!("mcp.{name}: rules and lists know other tools by this name; rename it");
             self.report(&["mcp", name], why);
         }

@@ -82,7 +82,7 @@ enabled = false
 url = "ftp://a.example"
 "#,
         expect![[r#"
-            toolcrib.toml:3:23: tools.offer[1] must be one of "workspace", "shell", "agent", "artifacts", "jobs"; did you mean "workspace"?
+            toolcrib.toml:3:23: tools.offer[1] must be one of "workspace", "shell", "agent", "skills", "artifacts", "jobs"; did you mean "workspace"?
             toolcrib.toml:5:16: policy.allow: "git_[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:7:1: unknown key `mcp_timeot` in [experimental]; did you mean `mcp_timeout`?
             toolcrib.toml:8:1: mcp.git: has `command` and `url`; keep one

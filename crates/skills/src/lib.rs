@@ -1,0 +1,10 @@
+//! Agent Skills on the disk (agentskills.io): folders with a `SKILL.md`, found, read and told apart by their content. Nothing in
+//! one is ever run.
+
+mod front_matter;
+mod library;
+mod skill_folder;
+
+pub use front_matter::{FrontMatter, front_matter};
+pub use library::{Agreed, Library, Place};
+pub use skill_folder::{SKILL_FILE, read};

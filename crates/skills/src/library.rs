@@ -1,0 +1,164 @@
+//! `Library`: the skills of several folders. The first folder that has a name has it; each skill stands for itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sandbox::{Access, Inside, Kind, Root, text_file};
+use tool_api::{Skill, SkillSummary, Skills, ToolError};
+
+use crate::front_matter::is_name;
+use crate::skill_folder::{self, SKILL_FILE};
+
+/// Most skills of one folder: their names and descriptions are read by every agent.
+const SKILLS_MAX: usize = 128;
+
+/// How many are named to whoever asked for one that is not there.
+const NAMED_MAX: usize = 20;
+
+/// Whether a skill may be used, which is asked each time it is read; else why not, in a sentence for a model.
+pub type Agreed = Arc<dyn Fn(&Skill) -> Result<(), String> + Send + Sync>;
+
+/// A folder that has a folder for each skill.
+#[derive(Clone)]
+pub struct Place {
+    /// Where it lies.
+    pub folder: PathBuf,
+    /// Whose skills need an agreement, which holds for their content; nothing where whoever runs us wrote them.
+    pub agreed: Option<Agreed>,
+}
+
+/// The skills that were found.
+#[derive(Clone, Default)]
+pub struct Library {
+    places: Arc<BTreeMap<String, (Place, PathBuf)>>,
+    list: Arc<[SkillSummary]>,
+    /// What is wrong with those that cannot be used: a sentence each, which begins with the file.
+    pub problems: Vec<String>,
+    /// Those that wait for an agreement.
+    pub held: Vec<Skill>,
+}
+
+impl Library {
+    /// The skills of these folders, as they are now. Blocks on the disk.
+    pub fn read(places: &[Place]) -> Library {
+        let mut library = Library::default();
+        let (mut found, mut list) = (BTreeMap::new(), BTreeMap::new());
+        for place in places {
+            let folders = folders(&place.folder, &mut library.problems);
+            for folder in folders {
+                match library.judged(place, &folder) {
+                    Err(why) => {
+                        library.problems.push(format!("{}: {why}", folder.join(SKILL_FILE).display()));
+                    }
+                    Ok(Some(summary)) if !found.contains_key(&*summary.name) => {
+                        found.insert(summary.name.to_string(), (place.clone(), folder));
+                        list.insert(summary.name.clone(), summary);
+                    }
+                    Ok(_) => {}
+                }
+            }
+        }
+        library.places = Arc::new(found);
+        library.list = list.into_values().collect();
+        library
+    }
+
+    /// What is listed of the skill in a folder; nothing if it waits.
+    fn judged(&mut self, place: &Place, folder: &Path) -> Result<Option<SkillSummary>, String> {
+        let Some(agreed) = &place.agreed else {
+            let head = skill_folder::head(folder)?;
+            let (models, people) = (head.says("disable-model-invocation"), head.says("user-invocable"));
+            return Ok(Some(SkillSummary {
+                name: head.name.into(),
+                description: head.description.into(),
+                is_for_models: models != Some(true),
+                is_for_people: people != Some(false),
+            }));
+        };
+        within(place, folder)?;
+        let (skill, _) = skill_folder::read(folder, None)?;
+        if agreed(&skill).is_err() {
+            self.held.push(skill);
+            return Ok(None);
+        }
+        let Skill { name, description, is_for_models, is_for_people, .. } = skill;
+        Ok(Some(SkillSummary { name, description, is_for_models, is_for_people }))
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let shown =
+            if is_name(name) { format!("no skill `{name}`") } else { "no skill of this name".to_owned() };
+        let mut known: Vec<&str> = self.list.iter().map(|skill| &*skill.name).collect();
+        let far = |known: &&str| strsim::damerau_levenshtein(name, known);
+        known.sort_by_cached_key(far);
+        known.truncate(NAMED_MAX);
+        let hint = match known.is_empty() {
+            true => "there are no skills here".to_owned(),
+            false => format!("the nearest are {}", known.join(", ")),
+        };
+        ToolError::new("unknown_skill", format!("there is {shown}; {hint}"))
+    }
+}
+
+impl Skills for Library {
+    fn list(&self) -> Arc<[SkillSummary]> {
+        self.list.clone()
+    }
+
+    fn read(&self, name: &str, wanted: Option<&str>) -> Result<(Skill, Option<Vec<u8>>), ToolError> {
+        let (place, folder) = self.places.get(name).ok_or_else(|| self.unknown(name))?;
+        let unusable =
+            |why| ToolError::new("skill_unusable", format!("the skill `{name}` cannot be used: {why}"));
+        if place.agreed.is_some() {
+            within(place, folder).map_err(unusable)?;
+        }
+        let (skill, file) = skill_folder::read(folder, wanted).map_err(unusable)?;
+        if let Some(agreed) = &place.agreed {
+            agreed(&skill).map_err(unusable)?;
+        }
+        Ok((skill, file))
+    }
+}
+
+/// A project's skills lie in it, wherever links lead.
+fn within(place: &Place, folder: &Path) -> Result<(), String> {
+    match text_file::real(folder).starts_with(text_file::real(&place.folder)) {
+        true => Ok(()),
+        false => Err("a link leads out of the folder of skills".to_owned()),
+    }
+}
+
+/// The folders in it that have a skill, in the order of their names.
+fn folders(folder: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
+    if !text_file::exists(folder) {
+        return Vec::new();
+    }
+    let root = Root::open(folder, Access::Read).map_err(|error| error.to_string());
+    let entries = root.and_then(|root| {
+        root.folder(&Inside::root()).and_then(|folder| folder.entries()).map_err(|error| error.to_string())
+    });
+    let entries = match entries {
+        Ok(entries) => entries,
+        Err(why) => {
+            problems.push(format!("{} cannot be read: {why}", folder.display()));
+            return Vec::new();
+        }
+    };
+    let is_folder = |kind| matches!(kind, Kind::Folder | Kind::Link);
+    let named = entries.into_iter().filter(|entry| is_folder(entry.kind) && !entry.name.starts_with('.'));
+    let mut found: Vec<_> = named
+        .map(|entry| folder.join(entry.name))
+        .filter(|folder| text_file::is_file(&folder.join(SKILL_FILE)))
+        .collect();
+    if let Some(first) = found.get(SKILLS_MAX) {
+        let first = first.display();
+        problems.push(format!("{first}: more than {SKILLS_MAX} skills; it and those behind it are left out"));
+        found.truncate(SKILLS_MAX);
+    }
+    found
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "prepares folders from outside")]
+mod tests;

@@ -1,0 +1,146 @@
+//! One skill: its folder, read whole, and what its content is by its hashes.
+
+use std::path::Path;
+
+use data_encoding::HEXLOWER;
+use sandbox::{Access, Folder, Inside, Kind, Root};
+use sha2::{Digest as _, Sha256};
+use tool_api::{Skill, SkillFile};
+
+use crate::front_matter::{FrontMatter, front_matter};
+
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+
+/// Most bytes of a `SKILL.md`: some 32,000 tokens. Its authors are asked for a tenth of that.
+const TEXT_BYTES_MAX: usize = 128 * 1024;
+
+/// Most files of a skill (MCP Skills extension, "Limits").
+const FILES_MAX: usize = 512;
+
+/// Most bytes of all of them together (the same).
+const BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Folders below one another.
+const DEPTH_MAX: usize = 16;
+
+/// What lies in the folder of a version control system, or in an editor's, is no part of a skill.
+fn is_hidden(name: &str) -> bool {
+    name.starts_with('.')
+}
+
+/// The head of the skill in a folder, without the files beside it. Blocks on the disk.
+///
+/// # Errors
+/// What is wrong with it.
+pub(crate) fn head(folder: &Path) -> Result<FrontMatter, String> {
+    let opened = opened(folder)?;
+    let text = text(&opened, folder)?;
+    Ok(front_matter(&text)?.0)
+}
+
+/// The skill in a folder, and the bytes of one file beside it if one is `wanted`. Blocks on the disk.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn read(folder: &Path, wanted: Option<&str>) -> Result<(Skill, Option<Vec<u8>>), String> {
+    let opened = opened(folder)?;
+    let text = text(&opened, folder)?;
+    let (front_matter, body) = front_matter(&text)?;
+    let mut walk = Walk { files: Vec::new(), bytes: 0, wanted, found: None };
+    walk.below(&opened, "", 0)?;
+    let FrontMatter { name, description, fields } = front_matter.clone();
+    let digest = digest(&walk.files);
+    let skill = Skill {
+        is_for_models: front_matter.says("disable-model-invocation") != Some(true),
+        is_for_people: front_matter.says("user-invocable") != Some(false),
+        name: name.into(),
+        description: description.into(),
+        fields,
+        body: body.trim().to_owned(),
+        folder: folder.to_owned(),
+        files: walk.files,
+        sha256: digest,
+    };
+    Ok((skill, walk.found))
+}
+
+fn opened(folder: &Path) -> Result<Folder, String> {
+    let root = Root::open(folder, Access::Read).map_err(|error| format!("it cannot be opened: {error}"))?;
+    root.folder(&Inside::root()).map_err(|error| error.to_string())
+}
+
+/// The text of the skill, whose name is the folder's.
+fn text(opened: &Folder, folder: &Path) -> Result<String, String> {
+    let part = opened.read(SKILL_FILE, TEXT_BYTES_MAX).map_err(|error| error.to_string())?;
+    if part.total_bytes > TEXT_BYTES_MAX as u64 {
+        return Err(format!(
+            "it is larger than {} KiB; put details into files beside it",
+            TEXT_BYTES_MAX / 1024
+        ));
+    }
+    let text = String::from_utf8(part.bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
+    let (head, _) = front_matter(&text)?;
+    match folder.file_name().is_some_and(|name| *name == *head.name) {
+        true => Ok(text),
+        false => Err(format!("name: is `{}`, and must be the name of its folder", head.name)),
+    }
+}
+
+/// What tells one state of a skill from another: any change of any of its files.
+fn digest(files: &[SkillFile]) -> String {
+    let mut hash = Sha256::new();
+    for file in files {
+        // No name has a NUL in it, and a digest has always the same length.
+        hash.update(file.path.as_bytes());
+        hash.update([0]);
+        hash.update(file.sha256.as_bytes());
+    }
+    HEXLOWER.encode(&hash.finalize())
+}
+
+/// A walk through the files of a skill, in the order of their names.
+struct Walk<'w> {
+    files: Vec<SkillFile>,
+    bytes: u64,
+    wanted: Option<&'w str>,
+    found: Option<Vec<u8>>,
+}
+
+impl Walk<'_> {
+    fn below(&mut self, folder: &Folder, above: &str, depth: usize) -> Result<(), String> {
+        if depth > DEPTH_MAX {
+            return Err(format!("its folders are more than {DEPTH_MAX} deep"));
+        }
+        for entry in folder.entries().map_err(|error| error.to_string())? {
+            let path = format!("{above}{}", entry.name);
+            // A link may lead anywhere, and what has no name in UTF-8 cannot be asked for.
+            match entry.kind {
+                _ if is_hidden(&entry.name) || !entry.name_is_exact => {}
+                Kind::Folder => {
+                    let child = folder.child(&entry.name).map_err(|error| error.to_string())?;
+                    self.below(&child, &format!("{path}/"), depth + 1)?;
+                }
+                Kind::File => self.take(folder, &entry.name, path)?,
+                Kind::Link | Kind::Other => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, folder: &Folder, name: &str, path: String) -> Result<(), String> {
+        let left = BYTES_MAX.saturating_sub(self.bytes);
+        let part = folder.read(name, left as usize).map_err(|error| format!("{path}: {error}"))?;
+        if self.files.len() == FILES_MAX || part.total_bytes > left {
+            return Err(format!("it has more than {FILES_MAX} files or {} MiB", BYTES_MAX / (1024 * 1024)));
+        }
+        let bytes = part.bytes.len() as u64;
+        self.bytes += bytes;
+        let sha256 = HEXLOWER.encode(&Sha256::digest(&part.bytes));
+        if self.wanted == Some(&*path) {
+            self.found = Some(part.bytes);
+        }
+        self.files.push(SkillFile { path, bytes, sha256 });
+        Ok(())
+    }
+}

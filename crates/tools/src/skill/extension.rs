@@ -1,0 +1,112 @@
+//! The methods of `io.modelcontextprotocol/skills` (MCP Skills extension, "Listing Skills", "Getting a Skill").
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
+use tool_api::{
+    AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, SKILL_SCHEME, Skill, Skills,
+    ToolError,
+};
+
+use super::invoke::{SKILL_FILE, definition, uri};
+
+/// What the extension is called.
+pub(super) const SKILLS: &str = "io.modelcontextprotocol/skills";
+
+/// Entries in one answer. Each names all files of its skill.
+const PAGE: usize = 20;
+
+/// How long a client may keep an answer, in milliseconds: people edit skills.
+const TTL_MS: u32 = 10_000;
+
+/// JSON-RPC's code for parameters that name nothing (the extension, "Getting a Skill").
+const INVALID_PARAMS: i64 = -32602;
+
+/// What runs for a method of the extension; nothing if it has none of this name.
+pub(super) fn method(name: &str, skills: &Arc<dyn Skills>) -> Option<Arc<dyn AnyTool>> {
+    let asked = match name {
+        "skills/list" => Asked::List,
+        "skills/get" => Asked::Get,
+        _ => return None,
+    };
+    Some(Arc::new(Method { definition: definition(), asked, skills: skills.clone() }))
+}
+
+#[derive(Clone, Copy)]
+enum Asked {
+    List,
+    Get,
+}
+
+struct Method {
+    definition: Definition,
+    asked: Asked,
+    skills: Arc<dyn Skills>,
+}
+
+impl AnyTool for Method {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
+        Box::pin(async move {
+            let word = |name: &str| arguments.value().get(name).and_then(Value::as_str).map(str::to_owned);
+            let skills = self.skills.clone();
+            let mut result = match self.asked {
+                Asked::List => {
+                    let after = word("cursor");
+                    cx.blocking(move || Ok(list(&*skills, after.as_deref()))).await?
+                }
+                Asked::Get => {
+                    let uri = word("uri").unwrap_or_default();
+                    let name = named(&uri).ok_or_else(|| unknown(&uri))?.to_owned();
+                    let read = cx.blocking(move || skills.read(&name, None)).await;
+                    let (skill, _) = read.map_err(|_| unknown(&uri))?;
+                    json!({ "skill": entry(&skill) })
+                }
+            };
+            result["resultType"] = "complete".into();
+            result["ttlMs"] = TTL_MS.into();
+            result["cacheScope"] = "private".into();
+            Ok(Outcome::of(Payload::Relayed { result: result.to_string().into(), structured: None }))
+        })
+    }
+}
+
+/// The skill whose `SKILL.md` has this URI.
+fn named(uri: &str) -> Option<&str> {
+    uri.strip_prefix(SKILL_SCHEME)?.strip_suffix(SKILL_FILE)?.strip_suffix('/')
+}
+
+fn unknown(uri: &str) -> ToolError {
+    let shown: String = uri.chars().take(200).collect();
+    let message = format!("there is no skill at `{shown}`; `skills/list` lists those there are");
+    let protocol = Protocol { code: INVALID_PARAMS, message: message.clone(), data: None };
+    ToolError::new("unknown_skill", message).with_protocol(protocol)
+}
+
+/// A page of entries behind the skill whose name is `after`. What cannot be read now is left out.
+fn list(skills: &dyn Skills, after: Option<&str>) -> Value {
+    let all = skills.list();
+    let mut left = all.iter().filter(|skill| after.is_none_or(|after| &*skill.name > after));
+    let page: Vec<_> = left.by_ref().take(PAGE).collect();
+    let entries = page.iter().filter_map(|skill| skills.read(&skill.name, None).ok());
+    let mut result = json!({ "skills": entries.map(|(skill, _)| entry(&skill)).collect::<Vec<_>>() });
+    if let (Some(last), Some(_)) = (page.last(), left.next()) {
+        result["nextCursor"] = (&*last.name).into();
+    }
+    result
+}
+
+fn entry(skill: &Skill) -> Value {
+    let files = skill.files.iter().map(|file| {
+        json!({ "uri": uri(&skill.name, &file.path), "digest": format!("sha256:{}", file.sha256), "size": file.bytes })
+    });
+    json!({
+        "uri": uri(&skill.name, SKILL_FILE),
+        "frontmatter": skill.fields,
+        "resources": files.collect::<Vec<_>>(),
+    })
+}

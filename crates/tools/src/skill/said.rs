@@ -1,0 +1,109 @@
+//! A skill as an agent reads it.
+
+use std::fmt::Write as _;
+
+use tool_api::{INVOKE_SKILL, Skill};
+
+/// How an author says where what the skill is called with belongs.
+const ARGUMENTS: &str = "$ARGUMENTS";
+
+/// How an author names the skill's own folder.
+const FOLDER: &str = "${CLAUDE_SKILL_DIR}";
+
+/// How many files beside it are named.
+const FILES_SHOWN: usize = 100;
+
+/// Its instructions, with what it is called with, and what lies beside it.
+pub(super) fn said(skill: &Skill, arguments: &str) -> String {
+    let mut said = filled(skill, arguments);
+    let _ = write!(said, "\n\nThe skill `{}` lies in {}.", skill.name, skill.folder.display());
+    let beside: Vec<_> = skill.files.iter().filter(|file| file.path != super::invoke::SKILL_FILE).collect();
+    if beside.is_empty() {
+        return said;
+    }
+    let _ = write!(said, " Beside it, to be read with `{INVOKE_SKILL}` and `file`:");
+    for file in beside.iter().take(FILES_SHOWN) {
+        let _ = write!(said, "\n- {} ({} bytes)", file.path, file.bytes);
+    }
+    if let Some(more) = beside.len().checked_sub(FILES_SHOWN).filter(|more| *more > 0) {
+        let _ = write!(said, "\nand {more} more");
+    }
+    said
+}
+
+/// The text with its two placeholders filled. Nothing in what is filled in is a placeholder, and nothing else is: `$1` is what
+/// a line of shell means by it.
+fn filled(skill: &Skill, arguments: &str) -> String {
+    let folder = skill.folder.to_string_lossy();
+    let (mut out, mut rest) = (String::with_capacity(skill.body.len()), &*skill.body);
+    let mut has_place = false;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let is_whole = |after: &str| !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
+        if let Some(after) = rest.strip_prefix(ARGUMENTS).filter(|after| is_whole(after)) {
+            (rest, has_place) = (after, true);
+            out.push_str(arguments);
+        } else if let Some(after) = rest.strip_prefix(FOLDER) {
+            rest = after;
+            out.push_str(&folder);
+        } else {
+            out.push('$');
+            rest = &rest[1..];
+        }
+    }
+    out.push_str(rest);
+    if !has_place && !arguments.is_empty() {
+        let _ = write!(out, "\n\nARGUMENTS: {arguments}");
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_api::SkillFile;
+
+    use super::*;
+
+    fn skill(body: &str, files: usize) -> Skill {
+        let file = |n| SkillFile { path: format!("f{n}"), bytes: n as u64, sha256: String::new() };
+        Skill {
+            name: "s".into(),
+            description: "d".into(),
+            is_for_models: true,
+            is_for_people: true,
+            fields: serde_json::Map::new(),
+            body: body.to_owned(),
+            folder: "/x/s".into(),
+            files: (0..files).map(file).collect(),
+            sha256: String::new(),
+        }
+    }
+
+    #[track_caller]
+    fn check(body: &str, arguments: &str, expected: &str) {
+        assert_eq!(filled(&skill(body, 0), arguments), expected, "{body:?} {arguments:?}");
+    }
+
+    #[test]
+    fn placeholders_are_filled_once() {
+        check("Do $ARGUMENTS now", "a b", "Do a b now");
+        check("$ARGUMENTS $ARGUMENTS", "$ARGUMENTS", "$ARGUMENTS $ARGUMENTS");
+        check("$ARGUMENTS.", "${CLAUDE_SKILL_DIR}", "${CLAUDE_SKILL_DIR}.");
+        check("run ${CLAUDE_SKILL_DIR}/a.sh", "", "run /x/s/a.sh");
+        // Shell's own.
+        check("echo $1 $ARGUMENTS_MORE $$ $", "", "echo $1 $ARGUMENTS_MORE $$ $");
+        check("Do $ARGUMENTS", "", "Do ");
+        check("Do", "it", "Do\n\nARGUMENTS: it");
+        check("`!rm -rf /`", "", "`!rm -rf /`");
+    }
+
+    #[test]
+    fn what_lies_beside_is_named() {
+        assert_eq!(said(&skill("B", 0), ""), "B\n\nThe skill `s` lies in /x/s.");
+        let named = " Beside it, to be read with `InvokeSkill` and `file`:\n- f0 (0 bytes)";
+        assert_eq!(said(&skill("B", 1), ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));
+        let many = said(&skill("B", FILES_SHOWN + 2), "");
+        assert!(many.ends_with("\n- f99 (99 bytes)\nand 2 more"), "{many}");
+    }
+}
