@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
     About, AnyTool, ArgumentRoles, Block, Chunk, Command, Context, Document, Effect, Ended, Exit, Need,
-    Progress, Structured, TEXT, Tool, ToolError, builtin,
+    Progress, Structured, TEXT, Tool, ToolError, Worker, builtin,
 };
 
 /// What is kept of each stream; the rest is counted.
@@ -54,6 +54,9 @@ struct Script {
     /// Instead of `sh`.
     #[serde(default)]
     program: Option<String>,
+    /// Run by a worker of our own, which `sample_spawner` makes a shell of.
+    #[serde(default)]
+    in_worker: bool,
 }
 
 /// What they give.
@@ -116,7 +119,8 @@ fn command(script: Script) -> Command {
     let env = vec![("SAMPLE".into(), "of its own".into())];
     let paths = |all: Vec<String>| all.into_iter().map(Into::into).collect();
     let (read, write) = (paths(script.read), paths(script.write));
-    Command { program, args, env, read, write, input: script.input.into(), ..Command::default() }
+    let worker = script.in_worker.then_some(Worker::Image);
+    Command { program, args, env, read, write, input: script.input.into(), worker, ..Command::default() }
 }
 
 struct Run;

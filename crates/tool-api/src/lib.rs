@@ -53,7 +53,7 @@ pub use path_rules::PathRules;
 pub use permit::{CallId, Permit};
 pub use plain_text::PlainText;
 pub use plan_mode::{PLAN_MODE, PlanMode};
-pub use process::{Chunk, Command, Ended, Printed, Process, Processes};
+pub use process::{Chunk, Command, Ended, Printed, Process, Processes, Worker};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
 pub use skills::{INVOKE_SKILL, NoSkills, SKILL_SCHEME, Skill, SkillFile, SkillSummary, Skills};

@@ -1,7 +1,7 @@
 //! The hand of tools that run programs: what they may say of a program, and what they hear of it. What it may touch is not
 //! for a tool to say.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -42,6 +42,30 @@ pub struct Command {
     pub merges: bool,
     /// Whether it only looks at the workspace, though its call may write there.
     pub looks_only: bool,
+    /// One of our own in the place of `program`: it sees its arguments and its input, and nothing else of the call.
+    pub worker: Option<Worker>,
+}
+
+/// What our own program does when it is started again to look at what strangers have made: it computes with its input, and has
+/// no file, no host and little memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    /// Decodes a picture.
+    Image,
+}
+
+impl Worker {
+    /// The first argument of its process. It is not for people.
+    pub fn word(self) -> &'static str {
+        match self {
+            Worker::Image => "__image",
+        }
+    }
+
+    /// The one of this word.
+    pub fn of(word: &OsStr) -> Option<Worker> {
+        [Worker::Image].into_iter().find(|worker| word == worker.word())
+    }
 }
 
 /// Starts programs for one call. A tool gets it if its `ABOUT` says that it needs it.

@@ -103,6 +103,9 @@ impl Programs {
 
     /// What the program sees and writes beyond what the call has, as far as a person grants it.
     async fn beyond(&self, command: &Command) -> Result<Beyond, ToolError> {
+        if command.worker.is_some() {
+            return Ok(Beyond { read: vec![self.confiner.own_program().to_owned()], write: Vec::new() });
+        }
         if command.read.len() + command.write.len() > BEYOND_MAX {
             let why =
                 format!("a program is shown at most {BEYOND_MAX} files and folders beyond its workspace");
@@ -151,14 +154,23 @@ impl Programs {
     }
 
     fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max, tells, merges, looks_only, read: _, write: _ } =
-            command;
+        let Command { program, args, env, input, time_max, tells, merges, looks_only, worker, .. } = command;
+        let (program, args) = match worker {
+            None => (program, args),
+            Some(worker) => {
+                let args = std::iter::once(worker.word().into()).chain(args);
+                (self.confiner.own_program().into(), args.collect())
+            }
+        };
         let Beyond { mut read, mut write } = beyond;
         let mut profile = self.profile;
         if looks_only && profile.workspace == WorkspaceAccess::Writable {
             let reads = if profile.sockets == Sockets::None { Profile::shell() } else { Profile::net() };
             profile = Profile { limits: profile.limits, ..reads };
             read.append(&mut write);
+        }
+        if worker.is_some() {
+            profile = Profile { limits: profile.limits.computing(), ..Profile::worker() };
         }
         if let Some(time_max) = time_max {
             profile.limits.time = profile.limits.time.min(time_max);

@@ -190,6 +190,11 @@ impl Confiner {
         Confiner { pools: false, ..self }
     }
 
+    /// Our own program, which has this start programs.
+    pub fn own_program(&self) -> &Path {
+        &self.launcher.guard
+    }
+
     /// The spawner's process number, once there is one.
     pub fn spawner(&self) -> Option<u32> {
         let spawner = self.spawner.lock().unwrap_or_else(PoisonError::into_inner);

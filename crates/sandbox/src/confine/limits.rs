@@ -42,6 +42,21 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// No more than a program of our own needs that computes with what it is sent and writes no file.
+    #[must_use]
+    pub fn computing(self) -> Limits {
+        Limits {
+            time: self.time.min(Duration::from_secs(30)),
+            cpu: self.cpu.min(Duration::from_secs(20)),
+            processes: self.processes.min(4),
+            memory_bytes: self.memory_bytes.min(1 << 30),
+            file_bytes: 0,
+            open_files: self.open_files.min(16),
+            scratch_bytes: self.scratch_bytes,
+            output_bytes: self.output_bytes.min(16 << 20),
+        }
+    }
+
     /// The same for a program that is to last: no end by a clock, and it may say as much as it likes.
     #[must_use]
     pub fn lasting(self) -> Limits {

@@ -80,6 +80,26 @@ fn text(value: &Value) -> &str {
 }
 
 #[tokio::test]
+async fn a_worker_of_our_own_has_its_input_and_nothing_else_whatever_its_tool_may() {
+    const LOOK: &str = "cat; for it in $AT/there $BESIDE/there; do cat $it 2>/dev/null || echo unseen; done; \
+                        (echo x > /tmp/x) 2>/dev/null; test -s /tmp/x || echo unwritten; ulimit -n";
+    let beside = tempfile::tempdir().expect("a folder");
+    fs::write(beside.path().join("there"), "content\n").expect("a file");
+    for tool in ["sh_run", "sh_look", "sh_compute", "sh_fetch"] {
+        let settings = ProgramSettings { read: vec![beside.path().to_owned()], ..ProgramSettings::default() };
+        let sample = sample(settings);
+        fs::write(sample.workspace().join("there"), "content\n").expect("a file");
+        let (at, beside) = (sample.workspace().display(), beside.path().display());
+        let script = format!("AT={at} BESIDE={beside}; {LOOK}");
+        let arguments = json!({ "script": script, "input": "sent\n", "in_worker": true, "read": ["/etc"] });
+        let outcome = call(&sample, &owner(), tool, &arguments, (Cancel::new(), None)).await.expect("it ran");
+        let ran = told(outcome).expect("a result");
+        assert_eq!(text(&ran["stdout"]), "sent\nunseen\nunseen\nunwritten\n16\n", "{tool}: {ran}");
+        assert_eq!(recorded(&sample).0, json!("worker"), "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn input_of_any_length_arrives_while_output_is_read() {
     let sample = sample(ProgramSettings::default());
     // More than the pipes hold in both directions together.
