@@ -60,6 +60,7 @@ export const ALONE = "--standalone";
 /** The tools for files, in the order of the list. */
 export const FILE_TOOLS = [
   "workspace_read",
+  "ReadImage",
   "workspace_write",
   "workspace_edit",
   "workspace_patch",

@@ -10,6 +10,7 @@ use clap::Parser as _;
 use daemon::own_program::{GUARD, PROBE, RESIDENT, SPAWNER};
 use daemon::resident;
 use terminal::{Ending, Trouble, paint, print, signals};
+use tool_api::Worker;
 
 fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
@@ -23,6 +24,12 @@ fn main() -> ExitCode {
     }
     if first.as_ref().is_some_and(|word| word == PROBE) {
         std::process::exit(sandbox::confine::probe_main(words));
+    }
+    if let Some(worker) = first.as_deref().and_then(Worker::of) {
+        // It is confined already, and no file of ours is there.
+        std::process::exit(match worker {
+            Worker::Image => images::main(words),
+        });
     }
     sandbox::give_back_large_buffers();
     if first.is_some_and(|word| word == RESIDENT) {

@@ -17,6 +17,7 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
     match set {
         Set::Workspace => vec![
             builtin(workspace::read::Read { text_bytes_max: budgets.text_bytes }),
+            builtin(workspace::read_image::ReadImage::new(budgets.image_edge)),
             builtin(workspace::write::Write),
             builtin(workspace::edit::EditFile),
             builtin(workspace::patch::ApplyPatch),
@@ -74,6 +75,7 @@ mod tests {
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
         let workspace = [
             "workspace_read",
+            "ReadImage",
             "workspace_write",
             "workspace_edit",
             "workspace_patch",

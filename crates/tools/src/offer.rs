@@ -1,5 +1,6 @@
 //! The `[tools]` section: which sets of built-in tools are offered, and how much they say at once.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -16,6 +17,13 @@ const READ_KIB_MAX: u16 = 256;
 
 /// The same for a listing, and for what a call can ask for: some 100 KiB of text.
 pub(crate) const ENTRIES_MAX: u16 = 2_000;
+
+/// The longest edge of a picture in an answer: what is larger, model providers make smaller themselves.
+const IMAGE_EDGE: u16 = 1_568;
+
+/// What can be set: below, nothing can be made out; above, model providers refuse it.
+const IMAGE_EDGE_MIN: u16 = 64;
+const IMAGE_EDGE_MAX: u16 = 8_000;
 
 /// Which built-in tools are offered to agents, and how much they say at once.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -37,6 +45,9 @@ pub struct Config {
     /// How many entries `workspace_list` shows where a call does not say how many it wants.
     #[schemars(range(min = 1, max = ENTRIES_MAX))]
     pub list_entries: u16,
+    /// How many pixels the longer edge of a picture has at most that `ReadImage` shows; larger ones are made smaller.
+    #[schemars(range(min = IMAGE_EDGE_MIN, max = IMAGE_EDGE_MAX))]
+    pub image_edge: u16,
 }
 
 impl Default for Config {
@@ -47,6 +58,7 @@ impl Default for Config {
             skills: Vec::new(),
             read_kib: READ_KIB,
             list_entries: LIST_ENTRIES,
+            image_edge: IMAGE_EDGE,
         }
     }
 }
@@ -56,6 +68,7 @@ impl Default for Config {
 pub struct Budgets {
     pub(crate) text_bytes: usize,
     pub(crate) list_entries: usize,
+    pub(crate) image_edge: u16,
 }
 
 impl Budgets {
@@ -76,7 +89,7 @@ impl Default for Budgets {
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub enum Set {
-    /// Files of the workspace: read, write, list.
+    /// Files of the workspace: read, look at, write, list.
     Workspace,
     /// Commands for bash, sandboxed: one that is waited for, and those that go on in the background.
     Shell,
@@ -131,10 +144,15 @@ impl Config {
 
     /// Every key whose value is out of its range, with why.
     pub fn check(&self) -> Vec<(&'static str, String)> {
-        let keys =
-            [("read_kib", self.read_kib, READ_KIB_MAX), ("list_entries", self.list_entries, ENTRIES_MAX)];
-        let wrong = keys.into_iter().filter(|(_, value, most)| !(1..=*most).contains(value));
-        wrong.map(|(key, _, most)| (key, format!("must be between 1 and {most}"))).collect()
+        let keys = [
+            ("read_kib", self.read_kib, 1..=READ_KIB_MAX),
+            ("list_entries", self.list_entries, 1..=ENTRIES_MAX),
+            ("image_edge", self.image_edge, IMAGE_EDGE_MIN..=IMAGE_EDGE_MAX),
+        ];
+        let wrong = keys.into_iter().filter(|(_, value, range)| !range.contains(value));
+        let why =
+            |range: RangeInclusive<u16>| format!("must be between {} and {}", range.start(), range.end());
+        wrong.map(|(key, _, range)| (key, why(range))).collect()
     }
 
     /// How much the tools say at once.
@@ -142,6 +160,7 @@ impl Config {
         Budgets {
             text_bytes: usize::from(self.read_kib) * 1024,
             list_entries: usize::from(self.list_entries),
+            image_edge: self.image_edge,
         }
     }
 }
@@ -174,7 +193,7 @@ mod tests {
         check(
             r#"{"offers": []}"#,
             Err(
-                "unknown field `offers`, expected one of `offer`, `exposure`, `skills`, `read_kib`, `list_entries` at line 1 column 9",
+                "unknown field `offers`, expected one of `offer`, `exposure`, `skills`, `read_kib`, `list_entries`, `image_edge` at line 1 column 9",
             ),
         );
     }

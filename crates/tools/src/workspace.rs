@@ -17,6 +17,7 @@ mod name_filter;
 mod near_misses;
 pub(crate) mod patch;
 pub(crate) mod read;
+pub(crate) mod read_image;
 pub(crate) mod restore;
 pub(crate) mod search;
 pub(crate) mod text_encoding;

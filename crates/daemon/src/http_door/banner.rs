@@ -251,7 +251,7 @@ mod tests {
         let shell = [Set::Shell, Set::Artifacts];
         assert_eq!(built_in(&shell, Budgets::default(), false), 7);
         let sets = [Set::Workspace, Set::Artifacts];
-        for (has_others, expected) in [(false, 10), (true, 12)] {
+        for (has_others, expected) in [(false, 11), (true, 13)] {
             assert_eq!(built_in(&sets, Budgets::default(), has_others), expected);
         }
         assert_eq!(offer(3, &[], &[]), "3 built in");

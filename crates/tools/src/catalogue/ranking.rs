@@ -6,10 +6,10 @@ use std::collections::HashMap;
 use serde_json::Value;
 use tool_api::Definition;
 
-/// How much a word counts that stands in the name, in the description, or as an argument.
+/// How much a word counts that stands in the name, in the description, or as an argument: most tools take a path or a file.
 const NAME: f64 = 3.0;
 const DESCRIPTION: f64 = 1.0;
-const ARGUMENT: f64 = 1.0;
+const ARGUMENT: f64 = 0.5;
 
 /// The usual constants of BM25: how soon repeating a word counts no more, and how much length counts against a tool.
 const K1: f64 = 1.2;

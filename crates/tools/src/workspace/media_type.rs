@@ -22,12 +22,16 @@ pub(super) struct MediaType {
 /// the type is shown.
 type Magic = (&'static [u8], (usize, &'static [u8]), Form, &'static str);
 
-const MAGIC: [Magic; 18] = [
+const MAGIC: [Magic; 21] = [
     (b"\x89PNG\r\n\x1a\n", (0, b""), Form::Image, "image/png"),
     (b"\xff\xd8\xff", (0, b""), Form::Image, "image/jpeg"),
     (b"GIF87a", (0, b""), Form::Image, "image/gif"),
     (b"GIF89a", (0, b""), Form::Image, "image/gif"),
     (b"RIFF", (8, b"WEBP"), Form::Image, "image/webp"),
+    // Models do not see these; `ReadImage` makes others of them.
+    (b"BM", (6, b"\0\0\0\0"), Form::Blob, "image/bmp"),
+    (b"II*\0", (0, b""), Form::Blob, "image/tiff"),
+    (b"MM\0*", (0, b""), Form::Blob, "image/tiff"),
     (b"RIFF", (8, b"WAVE"), Form::Audio, "audio/wav"),
     (b"ID3", (0, b""), Form::Audio, "audio/mpeg"),
     (b"\xff\xfb", (0, b""), Form::Audio, "audio/mpeg"),
@@ -45,10 +49,9 @@ const MAGIC: [Magic; 18] = [
 
 /// Names are believed only where the bytes say nothing, and only for what is shown as bytes anyway.
 /// Many of these begin alike: office documents are ZIP files, and so are Java archives.
-const BY_EXTENSION: [(&str, &str); 24] = [
+const BY_EXTENSION: [(&str, &str); 21] = [
     ("7z", "application/x-7z-compressed"),
     ("avif", "image/avif"),
-    ("bmp", "image/bmp"),
     ("bz2", "application/x-bzip2"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     ("epub", "application/epub+zip"),
@@ -63,8 +66,6 @@ const BY_EXTENSION: [(&str, &str); 24] = [
     ("odt", "application/vnd.oasis.opendocument.text"),
     ("pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     ("tar", "application/x-tar"),
-    ("tif", "image/tiff"),
-    ("tiff", "image/tiff"),
     ("ttf", "font/ttf"),
     ("webm", "video/webm"),
     ("xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
@@ -72,7 +73,7 @@ const BY_EXTENSION: [(&str, &str); 24] = [
     ("zip", "application/zip"),
 ];
 
-const UNKNOWN: &str = "application/octet-stream";
+pub(super) const UNKNOWN: &str = "application/octet-stream";
 
 /// True if a file that begins so is of a type that is no text.
 pub(super) fn has_magic(head: &[u8]) -> bool {
@@ -110,6 +111,9 @@ mod tests {
         check("a", b"\xff\xd8\xff\xe0", "image/jpeg", Form::Image);
         check("a", b"GIF89a\0", "image/gif", Form::Image);
         check("a", b"RIFF\0\0\0\0WEBPVP8 ", "image/webp", Form::Image);
+        check("a", b"BM\x36\x10\0\0\0\0\0\0\x36\0", "image/bmp", Form::Blob);
+        check("a", b"II*\0\x08\0\0\0", "image/tiff", Form::Blob);
+        check("a", b"MM\0*\0\0\0\x08", "image/tiff", Form::Blob);
         check("a", b"RIFF\0\0\0\0WAVEfmt ", "audio/wav", Form::Audio);
         check("a", b"ID3\x04\0", "audio/mpeg", Form::Audio);
         check("a", b"\xff\xfb\x90", "audio/mpeg", Form::Audio);
@@ -122,6 +126,7 @@ mod tests {
     fn names_help_where_bytes_say_nothing() {
         check("Report.DOCX", b"PK\x03\x04", WORD, Form::Blob);
         check("x.zip", b"PK\x03\x04", "application/zip", Form::Blob);
+        check("x.bmp", b"BMW is no picture", "application/octet-stream", Form::Blob);
         check("x.png", b"\0", "application/octet-stream", Form::Blob);
         check("RIFF", b"RIFF", "application/octet-stream", Form::Blob);
         check("noext", b"\0", "application/octet-stream", Form::Blob);
