@@ -52,6 +52,7 @@ pub(crate) fn condition(data: &[u8]) {
         effect: Effect::Reads,
         marked_destructive: false,
         leaves_machine: true,
+        sends: true,
     };
     let first = policy.decide_at(&facts, &arguments, 0);
     assert_eq!(policy.decide_at(&facts, &arguments, 0), first);

@@ -118,6 +118,11 @@ impl RequestTemplate {
         Ok(RequestTemplate { method, origin, host, path, query, headers: named, body })
     }
 
+    /// Whether it asks for what is there, and sends nothing (RFC 9110, 9.2.1).
+    pub(crate) fn only_asks(&self) -> bool {
+        self.method.is_safe()
+    }
+
     /// The kept secrets that it sends.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let parts = self.headers.iter().flat_map(|(_, parts)| parts);

@@ -196,6 +196,7 @@ fn definition(
         stands_for,
         bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
         reads,
+        only_asks: matches!(kind, Kind::Request(request) if request.only_asks()),
         dry_run: manifest.dry_run_supported,
         does,
         examples: examples.map(|arguments| Value::Object(arguments).to_string()).collect(),

@@ -48,6 +48,26 @@ fn a_sound_one_is_a_tool() {
 }
 
 #[test]
+fn only_asking_for_what_is_there_sends_nothing() {
+    let get = r#""http":{"url":"https://a.test/x"}"#;
+    let post = r#""http":{"url":"https://a.test/x","method":"POST"}"#;
+    for (effect, work, sends) in [
+        ("reads", get, false),
+        ("reads", post, true),
+        ("writes", get, true),
+        ("reads", r#""command":["x"]"#, true),
+    ] {
+        let json = format!(
+            r#"{{"id":"x","name":"X","description":"d","scopes":["network"],"effect":"{effect}",{work},
+            "hosts":["a.test"],"inputs":{{"type":"object"}}}}"#
+        );
+        let tool = tool(&json, Format::Json, Path::new("/no-such-folder")).expect("it is sound");
+        assert_eq!(tool.definition().sends(), sends, "{effect} {work}");
+    }
+    assert!(!tool(SOUND, Format::Toml, Path::new("/")).expect("it is sound").definition().sends());
+}
+
+#[test]
 fn json_says_the_same() {
     let json = r#"{"id":"x","name":"X","description":"d","scopes":["network"],"effect":"executes","command":["x"],
         "hosts":["a.test"],"inputs":{"type":"object"},"outputs":{"type":"object"}}"#;

@@ -34,6 +34,7 @@ struct Entry {
     effect: Effect,
     marked_destructive: bool,
     leaves_machine: bool,
+    sends: bool,
     plan: Arc<Plan>,
 }
 
@@ -95,6 +96,7 @@ impl Entry {
             effect: facts.effect,
             marked_destructive: facts.marked_destructive,
             leaves_machine: facts.leaves_machine,
+            sends: facts.sends,
             plan,
         }
     }
@@ -110,6 +112,7 @@ impl Entry {
             && self.effect == facts.effect
             && self.marked_destructive == facts.marked_destructive
             && self.leaves_machine == facts.leaves_machine
+            && self.sends == facts.sends
             && (known.kind(), known.roles(), known.via()) == (caller.kind(), caller.roles(), caller.via())
             && (known.id(), known.scopes()) == (caller.id(), caller.scopes())
     }

@@ -37,6 +37,8 @@ pub struct Case {
     pub destructive: bool,
     /// Whether it sends something off this machine; without it our own tools do not, and those of servers do.
     pub leaves_machine: Option<bool>,
+    /// Whether it sends, and does not only ask named hosts for what they have; without it as `leaves_machine`.
+    pub sends: Option<bool>,
     /// The arguments.
     #[serde(default)]
     pub arguments: serde_json::Map<String, Value>,

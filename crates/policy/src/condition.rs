@@ -102,6 +102,7 @@ impl Conditions {
             effect: Effect::Reads,
             marked_destructive: false,
             leaves_machine: false,
+            sends: false,
         };
         let given = self.given(&facts, Some(arguments), SAMPLE_NOW);
         let Some(evaluation) = self.evaluation(&given) else { return Ok(()) };

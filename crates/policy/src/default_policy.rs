@@ -3,6 +3,9 @@
 //! Our own tools tell the truth about themselves, so their effect decides. Of what an upstream says only the warning
 //! that a tool destroys counts: a claim to be harmless must loosen nothing.
 //!
+//! Asking hosts that a person has named for what they have is reading; whatever else leaves the machine asks. A host that nobody
+//! has named is asked about by itself, while the call runs.
+//!
 //! Auditors look, and do nothing else; who has no role goes by the scopes of their key or token alone. Our own tools that
 //! execute are confined and without network, since a program that reaches out also leaves the machine. Adding a server
 //! granted its tools to the local user; keys and tokens must name the server in a scope.

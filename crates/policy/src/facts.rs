@@ -59,6 +59,9 @@ pub struct Facts<'a> {
     /// Whether the tool sends anything off this machine. Believed of our own tools only: an upstream goes
     /// where it goes, and adding it was the consent.
     pub leaves_machine: bool,
+    /// Whether it may send something there, beyond asking hosts that a person has named for what they have. Believed of our
+    /// own tools only, as before.
+    pub sends: bool,
 }
 
 impl ToolOrigin {

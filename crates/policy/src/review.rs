@@ -141,6 +141,12 @@ fn contradiction(rule: &RuleConfig) -> Option<&'static str> {
     if only_servers && rule.leaves_machine == Some(false) {
         return Some("the tools of servers leave the machine");
     }
+    if only_servers && rule.sends == Some(false) {
+        return Some("the tools of servers send");
+    }
+    if rule.leaves_machine == Some(false) && rule.sends == Some(true) {
+        return Some("what stays on this machine sends nothing");
+    }
     use crate::Effect::{Destroys, Executes};
     let listed = |effect| rule.effects.contains(&effect);
     if only_servers && !rule.effects.is_empty() && !listed(Executes) && !listed(Destroys) {
@@ -178,6 +184,7 @@ fn covers(wide: &RuleConfig, narrow: &RuleConfig) -> bool {
         && all_covered(&wide.effects, &narrow.effects, PartialEq::eq)
         && wide.scopes.iter().all(|scope| narrow.scopes.contains(scope))
         && (wide.leaves_machine.is_none() || wide.leaves_machine == narrow.leaves_machine)
+        && (wide.sends.is_none() || wide.sends == narrow.sends)
 }
 
 /// Whether each of what is listed in `narrow` is covered by one in `wide`. An empty list is everything.

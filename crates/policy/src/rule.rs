@@ -68,6 +68,7 @@ pub(crate) struct Rule {
     effects: Vec<Effect>,
     origins: Vec<facts::ToolOrigin>,
     leaves_machine: Option<bool>,
+    sends: Option<bool>,
 }
 
 /// Whose tools a rule speaks of.
@@ -147,6 +148,7 @@ impl Rule {
             effects: written.effects.clone(),
             origins: written.origins.clone(),
             leaves_machine: written.leaves_machine,
+            sends: written.sends,
         };
         (rule, tools)
     }
@@ -161,6 +163,7 @@ impl Rule {
             ("kinds", fits(&self.kinds, &caller.kind())),
             ("effects", fits(&self.effects, &facts.effect) || is_destructive),
             ("leaves_machine", self.leaves_machine.is_none_or(|leaves| leaves == facts.leaves_machine)),
+            ("sends", self.sends.is_none_or(|sends| sends == facts.sends)),
             ("via", fits(&self.via, &caller.via())),
             ("actions", fits(&self.actions, &facts.action.unwrap_or(TOOLS_CALL))),
             ("roles", self.fits_roles(caller.roles())),

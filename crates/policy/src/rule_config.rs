@@ -54,6 +54,11 @@ pub struct RuleConfig {
     /// Only tools that send something off this machine, or only those that do not. Servers' tools always do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leaves_machine: Option<bool>,
+    /// Only tools that may send something to other machines, or only those that do not: those that stay on this machine, and those
+    /// that only ask hosts for what they have which you have named (a search, a declared `GET` that reads). Servers' tools always
+    /// count as ones that send.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sends: Option<bool>,
     /// A condition in CEL over `caller`, `tool`, `args` and `now`, for example
     /// `has(args.path) && args.path.isUnder("docs")`. If it cannot be evaluated the call is refused. For our own tools
     /// `isUnder` knows every spelling of the workspace and follows links; for those of servers it compares words, and a

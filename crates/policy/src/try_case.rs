@@ -23,6 +23,7 @@ impl Policy {
                 effect: case.effect.unwrap_or(if is_ours { Effect::Reads } else { Effect::Executes }),
                 marked_destructive: case.destructive || case.effect == Some(Effect::Destroys),
                 leaves_machine: case.leaves_machine.unwrap_or(!is_ours),
+                sends: case.sends.or(case.leaves_machine).unwrap_or(!is_ours),
             };
             self.decide_at(&facts, &Value::Object(case.arguments.clone()), case.at)
         });

@@ -28,6 +28,7 @@ fn facts<'a>(caller: &'a Caller, tool: &'a str, upstream: Option<&'a str>, effec
         effect,
         marked_destructive: effect == Effect::Destroys,
         leaves_machine: upstream.is_some(),
+        sends: upstream.is_some(),
     }
 }
 
@@ -180,7 +181,10 @@ fn what_is_remembered_is_not_taken_for_something_else() {
     for _ in 0..2 {
         assert_eq!(of(asked), Verdict::Allow);
         assert_eq!(of(Facts { upstream: Some("other"), ..asked }), Verdict::Deny);
-        assert_eq!(of(Facts { upstream: None, leaves_machine: false, ..asked }), Verdict::Allow);
+        assert_eq!(
+            of(Facts { upstream: None, leaves_machine: false, sends: false, ..asked }),
+            Verdict::Allow
+        );
         assert_eq!(of(Facts { upstream: None, marked_destructive: true, ..asked }), Verdict::Ask);
         let narrowed = caller.clone().with_scopes(Scopes::from_iter([]));
         assert_eq!(of(Facts { caller: &narrowed, ..asked }), Verdict::Deny);

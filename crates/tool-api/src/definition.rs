@@ -192,4 +192,15 @@ impl Definition {
     pub fn upstream(&self) -> Option<&str> {
         self.origin.upstream().map(|name| &**name)
     }
+
+    /// Whether it may send something to another machine, beyond asking for what is there. A tool of ours tells the truth of its
+    /// effect. A program with a way out may say anything, and so may another server.
+    pub fn sends(&self) -> bool {
+        let only_asks = match &self.listing {
+            Listing::Ours(_) => self.effect == Effect::Reads,
+            Listing::Declared(described) => self.effect == Effect::Reads && described.only_asks,
+            Listing::Relayed(_) => false,
+        };
+        self.open_world && !only_asks
+    }
 }

@@ -27,6 +27,8 @@ pub struct Described {
     pub stands_for: Option<StandsFor>,
     /// What its programs read beside the system and the workspace, as absolute paths.
     pub reads: Vec<PathBuf>,
+    /// Whether all that it does is to ask a host for what is there (a GET).
+    pub only_asks: bool,
     /// Whether it does nothing, and says what it would do, where its argument [`DRY_RUN`] is true.
     pub dry_run: bool,
     /// What it does, one thing to a line, for a person who must agree to it.

@@ -124,6 +124,7 @@ struct Decided {
 struct Known {
     marked_destructive: bool,
     leaves_machine: bool,
+    sends: bool,
     is_declared: bool,
 }
 
@@ -184,7 +185,8 @@ fn known_of(offer: &Offer) -> HashMap<String, Known> {
     let known = tools.map(|definition| {
         let (marked_destructive, leaves_machine) = (definition.marked_destructive, definition.open_world);
         let is_declared = matches!(definition.listing, Listing::Declared(_));
-        (definition.name.to_string(), Known { marked_destructive, leaves_machine, is_declared })
+        let sends = definition.sends();
+        (definition.name.to_string(), Known { marked_destructive, leaves_machine, sends, is_declared })
     });
     known.collect()
 }
@@ -224,6 +226,7 @@ fn decide(policy: &Policy, record: &Record, known: Option<&Known>, caller: &Call
         effect,
         marked_destructive: known.map_or(effect == Effect::Destroys, |known| known.marked_destructive),
         leaves_machine: known.map_or(!is_ours, |known| known.leaves_machine),
+        sends: known.map_or(!is_ours, |known| known.sends),
     };
     policy.decide_knowing(&facts, arguments(record).as_ref(), record.opened_at_ms.div_euclid(1_000))
 }

@@ -109,5 +109,6 @@ pub fn facts<'a>(caller: &'a Caller, definition: &'a Definition, action: Option<
         },
         marked_destructive: definition.marked_destructive,
         leaves_machine: definition.open_world,
+        sends: definition.sends(),
     }
 }

@@ -84,7 +84,7 @@ sample!(Keep, about("keep", Effect::Writes), Ok);
 sample!(Burn, about("burn", Effect::Destroys), Ok);
 sample!(Run, about("run", Effect::Executes), Ok);
 sample!(Test, About { scopes: &["run_tests"], ..about("test", Effect::Executes) }, Ok);
-sample!(Send, About { scopes: &["network"], open_world: true, ..about("send", Effect::Reads) }, Ok);
+sample!(Send, About { scopes: &["network"], open_world: true, ..about("send", Effect::Writes) }, Ok);
 sample!(Long, about("long", Effect::Reads), |_| Ok("x".repeat(gate::RESULT_BYTES_MAX + 1)));
 
 #[derive(Deserialize, JsonSchema)]

@@ -141,6 +141,7 @@ impl<'a> Given<'a> {
             ("tool", "effect") => text(self.facts.effect.as_str()),
             ("tool", "destructive") => Some(Box::new(CelBool::from(self.facts.marked_destructive))),
             ("tool", "leaves_machine") => Some(Box::new(CelBool::from(self.facts.leaves_machine))),
+            ("tool", "sends") => Some(Box::new(CelBool::from(self.facts.sends))),
             ("now", "unix") => Some(Box::new(CelInt::from(self.now))),
             ("now", "hour") => Some(Box::new(CelInt::from(self.now.rem_euclid(86_400) / 3_600))),
             ("now", "minute") => Some(Box::new(CelInt::from(self.now.rem_euclid(3_600) / 60))),

@@ -46,7 +46,7 @@ impl Sort {
 }
 
 /// The variables whose fields are known; `args` is the one beside them.
-static FIELDS: [Field; 16] = [
+static FIELDS: [Field; 17] = [
     field("caller", "id", Sort::Text, &[]),
     field("caller", "kind", Sort::Text, CallerKind::VARIANTS),
     field("caller", "via", Sort::Text, Via::VARIANTS),
@@ -59,6 +59,7 @@ static FIELDS: [Field; 16] = [
     field("tool", "effect", Sort::Text, Effect::VARIANTS),
     field("tool", "destructive", Sort::Flag, &[]),
     field("tool", "leaves_machine", Sort::Flag, &[]),
+    field("tool", "sends", Sort::Flag, &[]),
     field("now", "unix", Sort::Number, &[]),
     field("now", "hour", Sort::Number, &[]),
     field("now", "minute", Sort::Number, &[]),

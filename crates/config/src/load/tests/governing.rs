@@ -107,6 +107,7 @@ fn conditions_know_every_spelling_of_the_workspace() {
             effect: policy::Effect::Reads,
             marked_destructive: false,
             leaves_machine: false,
+            sends: false,
         };
         let decision = policy.decide_at(&facts, &serde_json::json!({ "path": path }), 0);
         let said = format!("{} by {}: {}", decision.verdict.as_str(), decision.rule, decision.why);
