@@ -66,6 +66,9 @@ pub(crate) async fn run(
         live.listener.map(clean),
     );
 
+    // A tool of ours may work on a thread, which only hears of what it is told; a job tries again under the caller's own.
+    let told = definition.upstream().is_none().then(|| live.cancel.child());
+    let cancel = told.clone().unwrap_or_else(|| live.cancel.clone());
     // What is in `obeyed` a person was asked about, or the call would not be here.
     let access = if hands.dry_run.is_some() { Access::Read } else { access(definition.effect) };
     let files = hands.files.narrowed(access).agreeing(&obeyed);
@@ -84,7 +87,7 @@ pub(crate) async fn run(
         artifacts: given.artifacts,
         state: given.state,
         catalogue: hands.catalogue.clone(),
-        ..Context::new(permit, files, live.cancel.clone(), deadline.listener())
+        ..Context::new(permit, files, cancel, deadline.listener())
     };
 
     let (answering, heard) = answering.unzip();
@@ -101,7 +104,10 @@ pub(crate) async fn run(
             }
         },
         () = live.cancel.cancelled() => Err(ToolError::cancelled().into()),
-        limit = deadline.passed() => Err(timed_out(limit, allowed.as_ref()).into()),
+        limit = deadline.passed() => {
+            told.iter().for_each(Cancel::cancel);
+            Err(timed_out(limit, allowed.as_ref()).into())
+        }
         // Only the end of the call ends it.
         () = &mut answered, if answering.is_some() => Err(Failure::Internal(Internal { call: identity.id })),
     };
