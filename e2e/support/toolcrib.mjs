@@ -75,11 +75,14 @@ export const FILE_TOOLS = [
 /** Those for commands. */
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
+/** Those for the web. */
+const WEB_TOOLS = ["WebSearch"];
+
 /** Those for an agent's own work. */
 const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
 
 /** The tools of our own, in the order of the list. */
-export const BUILT_IN = [...FILE_TOOLS, ...SHELL_TOOLS, ...AGENT_TOOLS, "artifact_read", "artifact_search"];
+export const BUILT_IN = [...FILE_TOOLS, ...SHELL_TOOLS, ...WEB_TOOLS, ...AGENT_TOOLS, "artifact_read", "artifact_search"];
 
 /** How a client starts the program as a stdio server. */
 export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });

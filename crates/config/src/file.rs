@@ -27,6 +27,8 @@ pub(crate) struct File {
     pub state: State,
     /// The built-in tools.
     pub tools: tools::Config,
+    /// What a web search asks.
+    pub search: tools::SearchConfig<upstream::Value>,
     /// How much is too much.
     pub limits: Limits,
     /// Results that are too large for an answer: how long they are kept, how much of them, and where.

@@ -37,7 +37,7 @@ const MANIFESTS_MAX: usize = 256;
 
 /// The names of our own tools, also of those that are not on offer.
 static BUILT_IN: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
-    let tools = tools::all(&tools::Set::ALL, tools::Budgets::default());
+    let tools = tools::all(&tools::Set::ALL, tools::Budgets::default(), &tools::SearchSettings::default());
     tools.iter().map(|tool| tool.definition().name.to_string()).collect()
 });
 

@@ -13,6 +13,7 @@ pub(crate) fn is_secret(path: &[&str]) -> bool {
         ["sandbox", "proxy", ..]
             | ["artifacts", "access_key" | "secret_key", ..]
             | ["jobs", "notify", "secret", ..]
+            | ["search", "services", _, "key", ..]
             | ["mcp", _, "headers" | "env", _, ..]
             | ["mcp", _, "oauth", "client_secret" | "private_key", ..]
             | ["mcp", _, "oauth", "identity_provider", "id_token" | "client_secret", ..]
@@ -66,6 +67,8 @@ mod tests {
             (&["artifacts", "access_key", "env"], true),
             (&["artifacts", "store"], false),
             (&["jobs", "notify", "secret"], true),
+            (&["search", "services", "brave", "key", "env"], true),
+            (&["search", "services", "brave", "url"], false),
             (&["jobs", "notify", "command"], false),
             (&["sandbox", "hosts"], false),
             (&["mcp", "git", "sandbox", "proxy"], false),

@@ -5,6 +5,7 @@ mod bucket;
 mod confined;
 mod governing;
 mod learnt;
+mod search;
 mod servers;
 mod shown;
 mod told;
@@ -56,6 +57,8 @@ pub struct Settings {
     pub tools: Vec<tools::Set>,
     /// How much these say at once.
     pub budgets: tools::Budgets,
+    /// What a web search asks.
+    pub search: tools::SearchSettings,
     /// The tools that files of the user's describe.
     pub manifests: crate::manifests::Manifests,
     /// How often tools may be called.
@@ -146,6 +149,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     let (sandbox, of_proxy) = settling.sandbox(&file.sandbox, kept.as_ref());
     let of_hook = settling.notify(&mut file.jobs, sandbox.proxy.as_ref(), kept.as_ref());
     settling.audit(&file.audit);
+    let (search, of_search) = settling.search(&file.search, kept.as_ref());
     let (bucket, of_bucket) = settling.artifacts(&file.artifacts, kept.as_ref());
     settling.telemetry(&file.telemetry);
     settling.redaction(&file.redaction);
@@ -153,7 +157,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
     match (policy, rates, kept) {
         (Some(policy), Some(rates), Some(kept)) if problems.is_empty() => {
             let mut secrets = learnt::secrets(&file.secrets, &upstreams, surroundings);
-            secrets.extend(of_proxy.into_iter().chain(of_bucket).chain(of_hook));
+            secrets.extend(of_proxy.into_iter().chain(of_bucket).chain(of_hook).chain(of_search));
             // Knows no secret yet.
             let redactor =
                 redact::Redactor::with_vocabulary(&file.redaction, upstream::redaction_vocabulary());
@@ -173,6 +177,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 secret_files,
                 tools,
                 budgets: file.tools.budgets(),
+                search,
                 manifests: crate::manifests::Manifests::unread(surroundings),
                 rates,
                 result: file.limits.result,

@@ -24,6 +24,7 @@ impl Uses {
             &["artifacts", "access_key"],
             &["artifacts", "secret_key"],
             &["jobs", "notify"],
+            &["search", "services"],
         ] {
             if let Some(node) = tree.at(path) {
                 uses.gather(node, &path.join("."), sources);
@@ -95,6 +96,8 @@ oauth = { client_id = "x", client_secret = { store = "GIT" } }
 proxy = { store = "PROXY" }
 [jobs.notify]
 secret = "${store:HOOK}"
+[search.services.brave]
+key = { store = "SEARCH" }
 [workspace]
 root = "${store:NO}"
 "#;
@@ -109,6 +112,7 @@ root = "${store:NO}"
                 "GIT: mcp.git.env.TOKEN (t.toml:4:17), mcp.web.oauth.client_secret (t.toml:9:44)",
                 "HOOK: jobs.notify.secret (t.toml:13:10)",
                 "PROXY: sandbox.proxy (t.toml:11:9)",
+                "SEARCH: search.services.brave.key (t.toml:15:7)",
                 "WEB: mcp.web.headers.Authorization (t.toml:8:25)",
             ]
         );

@@ -89,9 +89,9 @@ impl Shared {
         // The tool of skills comes with them.
         let sets = settings.tools.iter().copied().filter(|set| *set != Set::Skills);
         let (artifact_tools, own): (Vec<_>, Vec<_>) = sets.partition(is_of_artifacts);
-        let catalog = Catalog::new(tools::all(&own, settings.budgets));
+        let catalog = Catalog::new(tools::all(&own, settings.budgets, &settings.search));
         if !artifact_tools.is_empty() {
-            let tools = tools::all(&artifact_tools, settings.budgets);
+            let tools = tools::all(&artifact_tools, settings.budgets, &settings.search);
             catalog.replace(gate::ARTIFACTS, tools, tools::artifact_features());
         }
         let shown = std::mem::take(&mut settings.shown);

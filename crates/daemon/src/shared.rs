@@ -159,7 +159,7 @@ fn pinning(store: &Arc<SqliteStore>, redactor: &Redactor) -> Pinning {
 
 /// All tools of our own, with whose they are.
 pub fn own_tools() -> Vec<(String, String)> {
-    let own = tools::all(&tools::Set::ALL, tools::Budgets::default());
+    let own = tools::all(&tools::Set::ALL, tools::Budgets::default(), &tools::SearchSettings::default());
     own.iter().map(|tool| (OURSELVES.to_owned(), tool.definition().name.to_string())).collect()
 }
 

@@ -85,6 +85,7 @@ impl Hands<'_> {
         let Reach { mut profile, mut hosts } = reach(&Wanted {
             effect: definition.effect,
             needs: definition.listing.needs(),
+            named: admitted.identity.offered.tool().hosts(),
             bounds: definition.listing.bounds(),
             scopes: admitted.identity.caller.scopes(),
             obligations: admitted.decision.as_ref().map(|decision| &*decision.obligations),

@@ -130,9 +130,9 @@ fn runs_its_examples(tool: &dyn AnyTool, about: &About) {
     }
 }
 
-/// Here are no programs. What starts some is tried with a sandbox, and through the whole gate.
+/// Here are no programs and no network. What needs them is tried with a sandbox, and through the whole gate.
 fn is_run_elsewhere(about: &About) -> bool {
-    about.needs.iter().any(|need| need.is_of_programs() || *need == Need::Tasks)
+    about.needs.iter().any(|need| need.is_of_programs() || need.hosts().is_some() || *need == Need::Tasks)
 }
 
 /// A call cancelled before it begins is over at once and has changed nothing.

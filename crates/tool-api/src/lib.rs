@@ -66,6 +66,8 @@ pub use tasks::{
 pub use sandbox::Change;
 pub use sandbox::Exit;
 pub use sandbox::confine::Limit;
+// `Context::net`.
+pub use sandbox::egress::HostRules;
 // And `Context::files`.
 pub use sandbox::{
     Access, Entry, Expect, FileError, FilePart, Folder, Inside, IsHeld, Kind, Root, Trashed, Written,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use sandbox::egress::HostRules;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
@@ -25,6 +26,11 @@ pub trait Tool: Send + Sync + 'static {
     /// What it gives.
     type Output: Output;
 
+    /// Hosts that a person's configuration names for it, beside those of `ABOUT`, if that has `Need::Net`.
+    fn hosts(&self) -> HostRules {
+        HostRules::none()
+    }
+
     /// Does the work. Stops early when the context is cancelled.
     fn run(
         &self,
@@ -40,6 +46,11 @@ pub trait AnyTool: Send + Sync {
 
     /// Does the work with arguments that have passed the input schema.
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>>;
+
+    /// Hosts that a person's configuration names for it, beside those that its needs do.
+    fn hosts(&self) -> HostRules {
+        HostRules::none()
+    }
 
     /// How the program that it lives in is confined right now, if that is weaker than it should be. What it runs by its
     /// hands is not meant.
@@ -75,6 +86,10 @@ struct Builtin<T> {
 impl<T: Tool> AnyTool for Builtin<T> {
     fn definition(&self) -> &Definition {
         &self.definition
+    }
+
+    fn hosts(&self) -> HostRules {
+        self.tool.hosts()
     }
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {

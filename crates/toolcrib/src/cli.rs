@@ -96,7 +96,11 @@ pub(crate) enum Command {
     Selftest,
     /// Try the sandbox for programs: is every layer of it there, and does it hold? Makes some sixty attempts to escape. Says how
     /// jobs stand, too.
-    Doctor,
+    Doctor {
+        /// Ask each service of the web search something, too. Nothing else here reaches the network.
+        #[arg(long)]
+        net: bool,
+    },
     /// Run programs confined.
     #[command(subcommand)]
     Sandbox(Sandbox),

@@ -53,7 +53,7 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Stop => stop::run(cli),
         Command::Service(command) => service::run(cli, command),
         Command::Selftest => selftest::run(cli),
-        Command::Doctor => doctor::run(cli),
+        Command::Doctor { net } => doctor::run(cli, net),
         Command::Sandbox(command) => sandboxed::run(cli, command),
         Command::Trust(asked) => trust::run(cli, &asked),
         Command::Tools(command) => tools::run(cli, command),

@@ -12,9 +12,14 @@ mod offer;
 mod plain_schema;
 mod shell;
 mod skill;
+mod web;
 mod workspace;
 
 pub use artifact::resource::features as artifact_features;
 pub use list::all;
 pub use offer::{Budgets, Config, Exposure, Set};
 pub use skill::skill_tools;
+pub use web::search::{
+    Config as SearchConfig, ServiceConfig as SearchServiceConfig, Settings as SearchSettings,
+    State as SearchState, Told as SearchTold, probe as probe_search,
+};

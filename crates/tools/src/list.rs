@@ -5,15 +5,16 @@ use std::sync::Arc;
 use tool_api::{AnyTool, builtin};
 
 use crate::offer::{Budgets, Set};
-use crate::{agent, artifact, catalogue, job, shell, skill, workspace};
+use crate::web::search::Settings as SearchSettings;
+use crate::{agent, artifact, catalogue, job, shell, skill, web, workspace};
 
-/// The tools of these sets, in the order in which they are listed.
-pub fn all(sets: &[Set], budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
-    sets.iter().flat_map(|&set| of(set, budgets)).collect()
+/// The tools of these sets, in the order in which they are listed. `search` is what a web search asks.
+pub fn all(sets: &[Set], budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
+    sets.iter().flat_map(|&set| of(set, budgets, search)).collect()
 }
 
 /// The tools of one set. A new tool is its file and a line here.
-fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
+fn of(set: Set, budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
     match set {
         Set::Workspace => vec![
             builtin(workspace::read::Read { text_bytes_max: budgets.text_bytes }),
@@ -35,6 +36,9 @@ fn of(set: Set, budgets: Budgets) -> Vec<Arc<dyn AnyTool>> {
             builtin(shell::list::List),
             builtin(shell::kill::Kill),
         ],
+        // Who has no service left has no search.
+        Set::Web if search.is_empty() => Vec::new(),
+        Set::Web => vec![builtin(web::search::WebSearch::new(search))],
         Set::Artifacts => vec![
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),
@@ -62,7 +66,7 @@ mod tests {
 
     #[test]
     fn the_catalogue_is_sound() {
-        let mut tools = all(&Set::ALL, Budgets::default());
+        let mut tools = all(&Set::ALL, Budgets::default(), &SearchSettings::default());
         // One stands for others, and runs nowhere; the other is checked where there are skills.
         let is_alone = |name: &str| [tool_api::TOOLS_CALL, tool_api::INVOKE_SKILL].contains(&name);
         tools.retain(|tool| !is_alone(tool.definition().name.as_str()));
@@ -71,7 +75,7 @@ mod tests {
 
     #[test]
     fn the_list_is_this() {
-        let tools = all(&Set::ALL, Budgets::default());
+        let tools = all(&Set::ALL, Budgets::default(), &SearchSettings::default());
         let names: Vec<_> = tools.iter().map(|tool| tool.definition().name.as_str()).collect();
         let workspace = [
             "workspace_read",
@@ -86,11 +90,12 @@ mod tests {
             "workspace_delete",
             "workspace_restore",
         ];
+        let web = ["WebSearch"];
         let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
         let others = ["InvokeSkill", "artifact_read", "artifact_search", "job_wait", "job_result"];
         let catalogue = ["tools_search", "tools_describe", "tools_call"];
-        assert_eq!(names, [&workspace[..], &shell, &agent, &others, &catalogue].concat());
-        assert!(all(&[], Budgets::default()).is_empty());
+        assert_eq!(names, [&workspace[..], &shell, &web, &agent, &others, &catalogue].concat());
+        assert!(all(&[], Budgets::default(), &SearchSettings::default()).is_empty());
     }
 }

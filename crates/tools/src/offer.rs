@@ -93,6 +93,8 @@ pub enum Set {
     Workspace,
     /// Commands for bash, sandboxed: one that is waited for, and those that go on in the background.
     Shell,
+    /// The web: searching it.
+    Web,
     /// An agent's own work: its tasks, planning before changing, asking its user, messages that come back.
     Agent,
     /// Skills of the project and of the user: instructions for a kind of task; there where there are any.
@@ -121,8 +123,16 @@ pub enum Exposure {
 
 impl Set {
     /// Every set, in the order in which their tools are listed.
-    pub const ALL: [Set; 7] =
-        [Set::Workspace, Set::Shell, Set::Agent, Set::Skills, Set::Artifacts, Set::Jobs, Set::Catalogue];
+    pub const ALL: [Set; 8] = [
+        Set::Workspace,
+        Set::Shell,
+        Set::Web,
+        Set::Agent,
+        Set::Skills,
+        Set::Artifacts,
+        Set::Jobs,
+        Set::Catalogue,
+    ];
 
     /// Whether some of its tools see files of the workspace.
     pub fn is_of_workspace(self) -> bool {
@@ -178,16 +188,16 @@ mod tests {
 
     #[test]
     fn sets_are_named() {
-        check("{}", Ok(&[Set::Workspace, Set::Shell, Set::Agent, Set::Skills, Set::Artifacts]));
+        check("{}", Ok(&[Set::Workspace, Set::Shell, Set::Web, Set::Agent, Set::Skills, Set::Artifacts]));
         check(r#"{"offer": []}"#, Ok(&[]));
         check(r#"{"offer": ["workspace", "workspace"]}"#, Ok(&[Set::Workspace]));
-        let all = r#"{"offer": ["jobs", "artifacts", "skills", "agent", "shell", "workspace"], "exposure": "search"}"#;
+        let all = r#"{"offer": ["jobs", "artifacts", "skills", "agent", "web", "shell", "workspace"], "exposure": "search"}"#;
         check(all, Ok(&Set::ALL));
         check(r#"{"offer": [], "exposure": "search"}"#, Ok(&[Set::Catalogue]));
         check(
             r#"{"offer": ["workspce"]}"#,
             Err(
-                "unknown variant `workspce`, expected one of `workspace`, `shell`, `agent`, `skills`, `artifacts`, `jobs` at line 1 column 21",
+                "unknown variant `workspce`, expected one of `workspace`, `shell`, `web`, `agent`, `skills`, `artifacts`, `jobs` at line 1 column 21",
             ),
         );
         check(

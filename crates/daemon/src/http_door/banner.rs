@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use config::Loaded;
 use serde_json::{Value, json};
-use tools::{Budgets, Set};
+use tools::{Budgets, SearchSettings, Set};
 
 /// The name under which agents know us.
 const NAME: &str = "toolcrib";
@@ -72,7 +72,7 @@ impl Banner {
             offer: {
                 let connecting = names(true);
                 let has_others = !connecting.is_empty() || !settings.manifests.tools.is_empty();
-                let built_in = built_in(&settings.tools, settings.budgets, has_others);
+                let built_in = built_in(&settings.tools, (settings.budgets, &settings.search), has_others);
                 offer(built_in, &connecting, &names(false))
             },
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
@@ -112,10 +112,10 @@ To connect an agent, run or paste:
 }
 
 /// How many tools of our own are listed. Those that read artifacts wait for tools of others, which make them.
-fn built_in(sets: &[Set], budgets: Budgets, has_others: bool) -> usize {
+fn built_in(sets: &[Set], (budgets, search): (Budgets, &SearchSettings), has_others: bool) -> usize {
     let are_kept = has_others || sets.contains(&Set::Shell);
     let sets = sets.iter().copied().filter(|set| are_kept || *set != Set::Artifacts);
-    tools::all(&sets.collect::<Vec<_>>(), budgets).len()
+    tools::all(&sets.collect::<Vec<_>>(), budgets, search).len()
 }
 
 fn offer(built_in: usize, connecting: &[String], disabled: &[String]) -> String {
@@ -248,11 +248,12 @@ mod tests {
 
     #[test]
     fn the_offer_in_a_few_words() {
+        let (budgets, search) = (Budgets::default(), SearchSettings::default());
         let shell = [Set::Shell, Set::Artifacts];
-        assert_eq!(built_in(&shell, Budgets::default(), false), 7);
+        assert_eq!(built_in(&shell, (budgets, &search), false), 7);
         let sets = [Set::Workspace, Set::Artifacts];
         for (has_others, expected) in [(false, 11), (true, 13)] {
-            assert_eq!(built_in(&sets, Budgets::default(), has_others), expected);
+            assert_eq!(built_in(&sets, (budgets, &search), has_others), expected);
         }
         assert_eq!(offer(3, &[], &[]), "3 built in");
         assert_eq!(offer(0, &[], &["a".into()]), "0 built in; disabled: a");

@@ -21,6 +21,8 @@ const NETWORK: &str = "network";
 pub(super) struct Wanted<'c> {
     pub(super) effect: Effect,
     pub(super) needs: &'c [Need],
+    /// The hosts that a person's configuration names for the tool.
+    pub(super) named: HostRules,
     /// Of its programs.
     pub(super) bounds: Bounds,
     /// The caller's.
@@ -106,7 +108,8 @@ fn access(wanted: &Wanted<'_>) -> WorkspaceAccess {
 fn hosts(wanted: &Wanted<'_>) -> Option<HostRules> {
     let named = wanted.needs.iter().find_map(Need::hosts)?;
     // Hosts that cannot be read are none; a tool with such is not even offered.
-    let rules = named.unwrap_or_default().or(wanted.settings.hosts.clone());
+    let named = named.unwrap_or_default().or(wanted.named.clone());
+    let rules = named.or(wanted.settings.hosts.clone());
     (wanted.scopes.contains(NETWORK) && (wanted.asks || !rules.is_none())).then_some(rules)
 }
 
@@ -131,7 +134,16 @@ mod tests {
         let obligations = Obligations { timeout_max: time_max, ..Obligations::default() };
         let (asks, bounds) = (settings.asks, Bounds::default());
         let obligations = Some(&obligations);
-        reach(&Wanted { effect, needs, bounds, scopes: &scopes, obligations, settings, asks })
+        reach(&Wanted {
+            effect,
+            needs,
+            named: HostRules::none(),
+            bounds,
+            scopes: &scopes,
+            obligations,
+            settings,
+            asks,
+        })
     }
 
     #[test]

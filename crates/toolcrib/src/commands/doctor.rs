@@ -1,6 +1,7 @@
 //! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions. And how jobs stand.
 
 mod jobs_report;
+mod search_report;
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +15,22 @@ use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
 
 use self::jobs_report::JobsReport;
+use self::search_report::SearchReport;
 use super::load::load_resting;
 use crate::cli::Cli;
 
-pub(super) fn run(cli: &Cli) -> Result<Ending, Trouble> {
+pub(super) fn run(cli: &Cli, asks_net: bool) -> Result<Ending, Trouble> {
     let loaded = load_resting(cli)?;
     super::start::begin_resting(&loaded)?;
     let (waived, store) = (&loaded.settings.sandbox.waived, loaded.settings.kept.store());
     let remembered = store::wait(recall(&**store)).map_err(Trouble::because)?;
     let report = runtime::run(async {
         let jobs = JobsReport::new(&loaded.settings).await;
-        Report::new(waived, remembered, jobs).await
+        let search = match asks_net {
+            true => Some(SearchReport::new(&loaded.settings).await),
+            false => None,
+        };
+        Ok::<_, Trouble>(Report { search, ..Report::new(waived, remembered, jobs).await? })
     })??;
     let is_good = report.is_good();
     if cli.json {
@@ -44,6 +50,8 @@ struct Report {
     /// The last test that was made because a program was confined, and whether another one is due.
     remembered: Option<(Remembered, bool)>,
     jobs: JobsReport,
+    /// Nothing if nobody was to be asked.
+    search: Option<SearchReport>,
 }
 
 struct Tried {
@@ -127,7 +135,7 @@ impl Report {
             let is_due = here.as_ref() != Some(&test.at);
             (test, is_due)
         });
-        Ok(Report { layers: layers.collect(), machine, tried, remembered, jobs })
+        Ok(Report { layers: layers.collect(), machine, tried, remembered, jobs, search: None })
     }
 
     fn escaped(&self) -> Vec<&'static str> {
@@ -172,6 +180,9 @@ impl Report {
             "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
             "jobs": self.jobs.to_json(),
         });
+        if let Some(search) = &self.search {
+            told["search"] = search.to_json();
+        }
         if let Some((launcher, which)) = self.launcher() {
             told["launcher"] = json!(launcher);
             if let Some(which) = which {
@@ -220,6 +231,10 @@ impl Report {
             lines.push(format!("{name:<11} {place}"));
         }
         lines.extend(self.jobs.lines());
+        if let Some(search) = &self.search {
+            lines.push(String::new());
+            lines.extend(search.lines());
+        }
         lines.push(String::new());
         for (layer, state, why) in &self.layers {
             lines.push(format!("{:<20} {}", layer.name(), state.name()));

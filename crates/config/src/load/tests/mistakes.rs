@@ -19,7 +19,7 @@ env = { A = { envv = "TOKEN" } }
 level = "inof"
 "#,
         expect![[r#"
-            toolcrib.toml:2:1: unknown key `colour` in the file; its keys are approvals, artifacts, audit, experimental, identity, jobs, limits, log, mcp, policy, redaction, rules, sandbox, secrets, server, state, telemetry, tools, workspace, workspaces
+            toolcrib.toml:2:1: unknown key `colour` in the file; its keys are approvals, artifacts, audit, experimental, identity, jobs, limits, log, mcp, policy, redaction, rules, sandbox, search, secrets, server, state, telemetry, tools, workspace, workspaces
             toolcrib.toml:4:1: unknown key `bnd` in [server]; did you mean `bind`?
             toolcrib.toml:7:3: unknown key `per_secnd` in [limits.rate]; did you mean `per_second`?
             toolcrib.toml:9:1: unknown key `comand` in [mcp.git]; did you mean `command`?
@@ -82,7 +82,7 @@ enabled = false
 url = "ftp://a.example"
 "#,
         expect![[r#"
-            toolcrib.toml:3:23: tools.offer[1] must be one of "workspace", "shell", "agent", "skills", "artifacts", "jobs"; did you mean "workspace"?
+            toolcrib.toml:3:23: tools.offer[1] must be one of "workspace", "shell", "web", "agent", "skills", "artifacts", "jobs"; did you mean "workspace"?
             toolcrib.toml:5:16: policy.allow: "git_[" cannot be used: unclosed character class; missing ']'
             toolcrib.toml:7:1: unknown key `mcp_timeot` in [experimental]; did you mean `mcp_timeout`?
             toolcrib.toml:8:1: mcp.git: has `command` and `url`; keep one

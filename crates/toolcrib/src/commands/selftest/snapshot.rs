@@ -52,8 +52,15 @@ mod tests {
     #[test]
     fn the_list_is_the_one_that_is_checked_in() {
         let catalog = gate::Catalog::new(tools::all(
-            &[tools::Set::Workspace, tools::Set::Shell, tools::Set::Agent, tools::Set::Artifacts],
+            &[
+                tools::Set::Workspace,
+                tools::Set::Shell,
+                tools::Set::Web,
+                tools::Set::Agent,
+                tools::Set::Artifacts,
+            ],
             tools::Budgets::default(),
+            &tools::SearchSettings::default(),
         ));
         expect_file!["../../../tool-list.snapshot"].assert_eq(&of(&catalog.offer().tools));
     }

@@ -8,7 +8,8 @@ use super::*;
 use crate::offer::{Budgets, Set};
 
 fn all() -> Vec<Definition> {
-    let tools: Vec<Arc<dyn AnyTool>> = crate::all(&Set::ALL, Budgets::default());
+    let tools: Vec<Arc<dyn AnyTool>> =
+        crate::all(&Set::ALL, Budgets::default(), &crate::SearchSettings::default());
     tools.iter().map(|tool| tool.definition().clone()).collect()
 }
 

@@ -1,0 +1,3 @@
+//! Tools that reach the web.
+
+pub(crate) mod search;
