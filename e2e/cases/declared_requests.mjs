@@ -148,6 +148,22 @@ await run({
     checkSame("what is given for nothing", null, await result("deletePlanet", "planetId=3"));
   },
 
+  "asking a named host for what it has needs no question, sending does": async () => {
+    const settings = path.join(own, "toolcrib.toml");
+    const before = readFileSync(settings, "utf8");
+    writeFileSync(settings, '[approvals]\nwait = "0s"\n[limits.rate]\nper_second = 0\n');
+    checkSame("a planet", "Mars", (await result("getPlanet", "planetId=3")).name);
+    const sent = asked.length;
+    const refused = await call("createPlanet", 'body={"name":"Pluto"}');
+    check(refused.code !== 0, "it to wait for a person", refused.stdout);
+    checkHolds("why", refused.stderr, "sends something off this machine (rule default.sends)");
+    checkSame("nothing was sent", sent, asked.length);
+    const explain = async (name) => (await expectExit(0, ["policy", "explain", name], options)).stdout;
+    checkHolds("asking, explained", await explain("getPlanet"), "allow", "default.reads");
+    checkHolds("sending, explained", await explain("createPlanet"), "ask", "default.sends");
+    writeFileSync(settings, before);
+  },
+
   "what goes wrong is told": async () => {
     const wrong = await call("getPlanet", "planetId=x");
     checkHolds("a wrong argument", wrong.stderr, "planetId: it must be of the type integer");
