@@ -90,6 +90,9 @@ await run({
     const before = asked.length;
     checkSame("the same again", pages, (await search(from, "rust web & more")).structuredContent.pages);
     checkSame("is remembered", before, asked.length);
+    const secret = await search(from, `what is ${KEY}`);
+    checkSame("a secret", [true, before], [secret.isError, asked.length]);
+    checkHolds("why", text(secret), "which no service is told");
     await from.close();
   },
 
