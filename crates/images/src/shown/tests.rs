@@ -101,6 +101,14 @@ fn what_is_too_large_as_png_becomes_jpeg() {
     let noise = RgbImage::from_fn(1500, 1000, |_, _| Rgb(std::array::from_fn(|_| random.next() as u8)));
     let noise = file(&DynamicImage::ImageRgb8(noise), ImageFormat::Bmp);
     assert_eq!(told(&noise, ImageFormat::Bmp, 1500), "image/jpeg (1500, 1000) as (1500, 1000)");
+    let holes = RgbaImage::from_fn(1500, 1000, |x, _| {
+        let colour = if x < 100 { 0 } else { random.next() as u8 };
+        Rgba([colour, colour.wrapping_mul(7), colour.wrapping_mul(31), if x < 100 { 0 } else { 255 }])
+    });
+    let holes = file(&DynamicImage::ImageRgba8(holes), ImageFormat::Png);
+    let shown = shown(&holes, ImageFormat::Png, 1500).expect("shown");
+    let again = image::load_from_memory(&shown.bytes).expect("a picture").to_rgb8();
+    assert_eq!((shown.mime, again.get_pixel(2, 2).0), ("image/jpeg", [255; 3]));
 }
 
 /// As a camera writes it: an orientation and nothing else.
