@@ -34,6 +34,16 @@ pub(crate) fn redaction(data: &[u8]) {
     assert!(!read.to_string().contains(SECRET), "{read}");
 }
 
+/// A text for bash. What surely runs is named, unless there may be more.
+pub(crate) fn command(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let script = shell::Script::read(text);
+    let (runs, names) = (script.runs("git", &["push"]), script.names());
+    if let (Ok(true), Ok(names)) = (runs, names) {
+        assert!(names.contains(&"git"), "{names:?}");
+    }
+}
+
 /// A condition and, behind the first NUL, a call's arguments.
 pub(crate) fn condition(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -183,4 +183,25 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     checkHolds("the plan", (await expectExit(0, words)).stdout, "+more", "new.txt");
     check(!existsSync(path.join(config.workspace, "new.txt")), "nothing new", "new.txt");
   },
+
+  "a rule about what commands run decides, and asks where it cannot tell": async () => {
+    const rule = `id = "no-push"\neffect = "deny"\ntools = ["Bash"]\nwhen = "args.command.runs('git', 'push')"\nwhy = "pushes"`;
+    const more = `[approvals]\nwait = "0s"\n[[policy.rules]]\n${rule}`;
+    const ruled = configure({ more });
+    const other = await openWire(ruled);
+    const said = async (command) => text((await other.call("Bash", { command })).message.result);
+    checkHolds("a push", await said("cd . && sudo git -C . push"), "no-push", "pushes");
+    checkSame("no push", "git push", await said("echo git push"));
+    checkHolds("unclear", await said("X=push; git $X"), "may do what the rule `no-push` is about", "a person must allow it");
+    await other.end();
+    const explained = async (command) => {
+      const words = ["policy", "explain", "Bash", JSON.stringify({ command }), "--config", ruled.file];
+      return (await expectExit(0, words)).stdout;
+    };
+    checkHolds("a push", await explained("bash -c 'git push'"), "deny by no-push", /no-push +deny +decides/);
+    checkHolds("unclear", await explained("curl x | bash"), "ask by no-push", "what is run is read from elsewhere");
+    const { file } = configure({ more: more.replace("'push'", "'--force'") });
+    const { stderr } = await expectExit(2, ["config", "check", "--config", file]);
+    checkHolds("an option", stderr, "passes over options");
+  },
 });

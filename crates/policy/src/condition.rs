@@ -7,6 +7,7 @@ mod check;
 mod error;
 mod given;
 mod hidden;
+mod scripts;
 mod shape;
 mod trial;
 mod variables;
@@ -143,8 +144,16 @@ impl Condition {
     ///
     /// # Errors
     /// Why it cannot be said, without any value of the call.
-    pub(crate) fn holds(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, String> {
-        self.outcome(evaluation).map_err(|fault| self.explained(fault, evaluation))
+    pub(crate) fn holds(&self, evaluation: &Evaluation<'_, '_>) -> Result<bool, NoAnswer> {
+        self.outcome(evaluation).map_err(|fault| {
+            let is_unclear = matches!(
+                &fault,
+                EvaluationFault::Evaluation(ExecutionError::FunctionError { function, .. })
+                    if scripts::FUNCTIONS.contains(&function.as_str())
+            );
+            let why = self.explained(fault, evaluation);
+            if is_unclear { NoAnswer::Unclear(why) } else { NoAnswer::Failed(why) }
+        })
     }
 
     fn explained(&self, fault: EvaluationFault, evaluation: &Evaluation<'_, '_>) -> String {
@@ -178,6 +187,14 @@ fn with_room<T: Send>(work: impl FnOnce() -> Result<T, String> + Send) -> Result
         // The parser is somebody else's, and made by a machine; a panic of it is no reason to end.
         thread.join().unwrap_or_else(|_| Err("it cannot be read".to_owned()))
     })
+}
+
+/// Why it cannot be said whether a condition holds.
+pub(crate) enum NoAnswer {
+    /// It does not fit the call: a mistake of whoever wrote the rule, or whoever calls.
+    Failed(String),
+    /// What a command runs cannot be told: a person can.
+    Unclear(String),
 }
 
 /// Why a condition gave no answer.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::cache::Cache;
 use crate::caller::Caller;
 use crate::case::Case;
-use crate::condition::{Condition, Conditions, Places};
+use crate::condition::{Condition, Conditions, NoAnswer, Places};
 use crate::config::Config;
 use crate::default_policy::{NOTHING, default_rules};
 use crate::engine::{Decision, Engine, Verdict};
@@ -266,7 +266,8 @@ impl Inner {
                 (Some(condition), Some(evaluation)) => match condition.holds(evaluation) {
                     Ok(true) => State::Fits,
                     Ok(false) => continue,
-                    Err(why) => State::Failed(failed(rule, &why)),
+                    // What is unclear about a text in the rule itself is a mistake in it.
+                    Err(NoAnswer::Failed(why) | NoAnswer::Unclear(why)) => State::Failed(failed(rule, &why)),
                 },
                 (Some(_), None) => State::Failed(failed(rule, "it cannot be evaluated")),
             };
@@ -297,50 +298,68 @@ impl Inner {
             (None, _) => Some(Ok(true)),
             (Some(condition), _) if arguments.is_none() && condition.uses.args => None,
             (Some(condition), Some(evaluation)) => Some(condition.holds(evaluation)),
-            (Some(_), None) => Some(Err("it cannot be evaluated".to_owned())),
+            (Some(_), None) => Some(Err(NoAnswer::Failed("it cannot be evaluated".to_owned()))),
         };
         self.walk(plan, facts, held)
     }
 
-    /// Goes through a plan. Nothing if a condition is needed that `held` says nothing of.
+    /// Goes through a plan. Nothing if a condition is needed that `held` says nothing of. Where it cannot be told what a command
+    /// runs, a person is asked, unless the call is refused whatever it runs.
     fn walk(
         &self,
         plan: &Plan,
         facts: &Facts<'_>,
-        held: impl Fn(&Rule) -> Option<Result<bool, String>>,
+        held: impl Fn(&Rule) -> Option<Result<bool, NoAnswer>>,
     ) -> Option<Decision> {
         let fits = |step: &Step| match &step.state {
             State::Fits => Some(Ok(true)),
             State::Failed(decision) => Some(Err(decision.clone())),
             State::Open => {
                 let rule = &self.rules[step.rule];
-                held(rule).map(|answer| answer.map_err(|why| failed(rule, &why)))
+                let no_answer = |no_answer| match no_answer {
+                    NoAnswer::Failed(why) => failed(rule, &why),
+                    NoAnswer::Unclear(why) => unclear(rule, &why),
+                };
+                held(rule).map(|answer| answer.map_err(no_answer))
             }
         };
+        let (mut asking, mut doubt) = (None, None);
         for step in &plan.denies {
             match fits(step)? {
                 Ok(true) => return Some(self.rules[step.rule].decision.clone()),
                 Ok(false) => {}
+                Err(question) if question.verdict == Verdict::Ask => doubt = doubt.or(Some(question)),
                 Err(refusal) => return Some(refusal),
             }
         }
-        let mut asking: Option<&Rule> = None;
         for step in &plan.permits {
-            match fits(step)? {
-                Err(refusal) => return Some(refusal),
-                Ok(false) => {}
-                Ok(true) if step.tightens => asking = asking.or(Some(&self.rules[step.rule])),
+            let rule = &self.rules[step.rule];
+            let decision = match fits(step)? {
+                Ok(false) => continue,
+                Ok(true) if step.tightens => {
+                    asking = asking.or(Some(rule.decision.clone()));
+                    continue;
+                }
+                Err(question) if step.tightens && question.verdict == Verdict::Ask => {
+                    asking = asking.or(Some(question));
+                    continue;
+                }
+                Err(refusal) if refusal.verdict == Verdict::Deny => return Some(refusal),
+                Err(question) => question,
                 Ok(true) => {
-                    let rule = &self.rules[step.rule];
                     let is_answered =
                         rule.is_default && rule.verdict == Verdict::Ask && self.allow.fits(facts);
-                    return Some(match asking {
-                        Some(asking) => asking.decision.clone(),
-                        None if is_answered => self.allowed.clone(),
-                        None => rule.decision.clone(),
-                    });
+                    if is_answered { self.allowed.clone() } else { rule.decision.clone() }
                 }
-            }
+            };
+            let decision = asking.unwrap_or(decision);
+            return Some(match doubt {
+                // A question that is asked anyway stays what it is.
+                Some(doubt) if decision.verdict == Verdict::Allow => {
+                    Decision { obligations: decision.obligations, ..doubt }
+                }
+                _ => decision,
+            });
         }
         Some(self.nothing.clone())
     }
@@ -355,6 +374,13 @@ fn is_open(condition: &Condition) -> bool {
 fn failed(rule: &Rule, why: &str) -> Decision {
     let why = format!("cannot be decided: the condition of the rule `{}` failed: {why}", rule.id);
     decision(Verdict::Deny, &rule.id, &why)
+}
+
+/// The question about what cannot be told of a command. A rule that denies has no obligations.
+fn unclear(rule: &Rule, why: &str) -> Decision {
+    let why = format!("may do what the rule `{}` is about: {why}", rule.id);
+    let obligations = rule.decision.obligations.clone();
+    Decision { obligations, ..decision(Verdict::Ask, &rule.id, &why) }
 }
 
 fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::caller::CallerKind;
+use crate::condition::NoAnswer;
 use crate::decide::{Listed, Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
@@ -59,6 +60,8 @@ pub enum Finding {
     DependsOnArguments,
     /// Its condition cannot be evaluated, for this reason.
     Failed(String),
+    /// It cannot be told what a command runs, for this reason, and so whether its condition holds.
+    Unclear(String),
 }
 
 /// Something that would change a decision.
@@ -124,7 +127,8 @@ impl Policy {
                 (Some(condition), Some(evaluation)) => match condition.holds(evaluation) {
                     Ok(true) => Finding::Fits,
                     Ok(false) => Finding::DoesNotHold,
-                    Err(why) => Finding::Failed(why),
+                    Err(NoAnswer::Failed(why)) => Finding::Failed(why),
+                    Err(NoAnswer::Unclear(why)) => Finding::Unclear(why),
                 },
                 _ => Finding::Fits,
             }

@@ -62,7 +62,8 @@ pub struct RuleConfig {
     /// A condition in CEL over `caller`, `tool`, `args` and `now`, for example
     /// `has(args.path) && args.path.isUnder("docs")`. If it cannot be evaluated the call is refused. For our own tools
     /// `isUnder` knows every spelling of the workspace and follows links; for those of servers it compares words, and a
-    /// path from the root on with another one not at all.
+    /// path from the root on with another one not at all. `args.command.runs("git", "push")` and `args.command.commands()` know
+    /// what a command runs; where that cannot be told, a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
     /// The reason that callers read; completes "the tool …".

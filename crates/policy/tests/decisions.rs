@@ -79,6 +79,11 @@ fn conditions_decide() {
 }
 
 #[test]
+fn what_commands_run_decides() {
+    assert!(check("commands.toml") >= 25);
+}
+
+#[test]
 fn what_cannot_be_used_is_refused() {
     let file: Refusals = toml::from_str(&read("refused.toml")).unwrap();
     let mut wrong = Vec::new();

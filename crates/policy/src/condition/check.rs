@@ -6,7 +6,8 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, Expr, IdedExpr, LiteralValue
 
 use super::error;
 use super::hidden::Hidden;
-use super::variables::{BASE, Field, PATTERN, STEP, Sort, fields_of};
+use super::scripts::{WORDS_MAX, odd_word};
+use super::variables::{BASE, Field, PATTERN, SCRIPTS, STEP, Sort, fields_of};
 use crate::near::{did_you_mean, nearest};
 
 /// Loops within loops. More of them would be a program.
@@ -17,7 +18,7 @@ const LEVELS_MAX: usize = 40;
 
 /// The functions a condition may call.
 const FUNCTIONS: &str =
-    "size contains startsWith endsWith matches isUnder string int uint double bool type dyn";
+    "size contains startsWith endsWith matches isUnder runs commands string int uint double bool type dyn";
 
 /// The names of types, for `type(x) == string`.
 const TYPES: [&str; 8] = ["string", "int", "uint", "double", "bool", "list", "map", "null_type"];
@@ -148,16 +149,22 @@ impl Reading<'_> {
         if let Some(what) = odd_function(call).or_else(|| odd_comparison(call)) {
             return Err((id, what));
         }
-        let (is_matches, is_under) = (call.func_name == "matches", call.func_name == "isUnder");
+        if call.func_name == "runs" {
+            words(call, id)?;
+        }
+        let is_matches = call.func_name == "matches";
         if is_matches {
             self.pattern(call, id)?;
         }
         call.target.iter_mut().try_for_each(|target| self.expression(target))?;
         let written = call.args.len() - usize::from(is_matches);
         call.args[..written].iter_mut().try_for_each(|node| self.expression(node))?;
-        if is_under {
-            call.args.push(IdedExpr { id, expr: Expr::Ident(BASE.to_owned()) });
-        }
+        let hidden = match call.func_name.as_str() {
+            "isUnder" => BASE,
+            "runs" | "commands" => SCRIPTS,
+            _ => return Ok(()),
+        };
+        call.args.push(IdedExpr { id, expr: Expr::Ident(hidden.to_owned()) });
         Ok(())
     }
 
@@ -199,6 +206,20 @@ impl Reading<'_> {
         count_steps(comprehension);
         Ok(())
     }
+}
+
+/// Words that came with the arguments could ask for anything, so they must stand in the rule.
+fn words(call: &CallExpr, id: u64) -> Result<(), Fault> {
+    if !(1..=WORDS_MAX).contains(&call.args.len()) {
+        let what = format!("`runs` takes a program and at most {} sub-commands", WORDS_MAX - 1);
+        return Err((id, what));
+    }
+    call.args.iter().try_for_each(|arg| {
+        let Expr::Literal(LiteralValue::String(word)) = &arg.expr else {
+            return Err((arg.id, "the words of `runs` must be texts written in the rule".to_owned()));
+        };
+        odd_word(word.inner()).map_or(Ok(()), |why| Err((arg.id, why.to_owned())))
+    })
 }
 
 /// Puts the request for a step where an error ends the loop at once.
@@ -332,6 +353,11 @@ fn odd_function(call: &CallExpr) -> Option<String> {
         });
         return Some(format!("unknown function `{name}`; {more}"));
     }
-    (name == "isUnder" && call.target.is_none())
-        .then(|| "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`".to_owned())
+    let how = match name {
+        "isUnder" => "`isUnder` is asked of a path, as in `args.path.isUnder('docs')`",
+        "runs" => "`runs` is asked of a command, as in `args.command.runs('git', 'push')`",
+        "commands" => "`commands` is asked of a command, as in `args.command.commands()`",
+        _ => return None,
+    };
+    call.target.is_none().then(|| how.to_owned())
 }

@@ -6,6 +6,7 @@ use cel::ExecutionError;
 
 use super::given::{Limit, STEPS_MAX, VALUES_MAX};
 use super::hidden::TYPE_NAME;
+use super::scripts;
 
 /// The first thing that the parser says, with its place.
 pub(super) fn of_parser(source: &str, errors: &cel::ParseErrors) -> String {
@@ -57,7 +58,11 @@ pub(super) fn of_evaluation(error: &ExecutionError, source: &str, reached: Optio
         }
         ExecutionError::Overflow(..) => "a number gets too large".to_owned(),
         // What is ours says why, without a value.
-        ExecutionError::FunctionError { function, message } if function == "isUnder" => message.clone(),
+        ExecutionError::FunctionError { function, message }
+            if function == "isUnder" || scripts::FUNCTIONS.contains(&function.as_str()) =>
+        {
+            message.clone()
+        }
         ExecutionError::FunctionError { function, .. } => {
             format!("`{function}` cannot be applied to this value")
         }

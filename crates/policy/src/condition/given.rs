@@ -13,7 +13,7 @@ use cel::context::VariableResolver;
 use serde_json::Value;
 
 use super::hidden::{Hidden, Places};
-use super::variables::{BASE, PATTERN, STEP, fields_of};
+use super::variables::{BASE, PATTERN, SCRIPTS, STEP, fields_of};
 use crate::facts::Facts;
 use crate::names::BUILT_IN;
 use crate::role::Role;
@@ -51,6 +51,7 @@ pub(crate) struct Given<'a> {
     now: i64,
     patterns: &'a [Hidden],
     base: Hidden,
+    scripts: Hidden,
     /// Negative until the first step.
     steps: AtomicI64,
     reached: OnceLock<Limit>,
@@ -74,6 +75,7 @@ impl<'a> Given<'a> {
             now,
             patterns,
             base: Hidden::Base(places.cloned()),
+            scripts: Hidden::Scripts(Arc::default()),
             steps: AtomicI64::new(-1),
             reached: OnceLock::new(),
             whole: OnceLock::new(),
@@ -161,6 +163,7 @@ impl VariableResolver for Given<'_> {
             "args" => return self.all_arguments(),
             STEP => return self.step(),
             BASE => return Some(CowVal::Borrowed(&self.base)),
+            SCRIPTS => return Some(CowVal::Borrowed(&self.scripts)),
             _ => {}
         }
         if let Some((root, field)) = variable.split_once('.') {

@@ -6,10 +6,13 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use cel::common::types::{CelBool, CelString, STRING_TYPE, Type};
+use cel::common::types::{CelBool, CelList, CelString, STRING_TYPE, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 use cel::{Env, ExecutionError};
 use regex::Regex;
+use shell::Unclear;
+
+use super::scripts::{Scripts, WORDS_MAX};
 
 /// The name of their type, which nobody has written.
 pub(super) const TYPE_NAME: &str = "hidden";
@@ -35,6 +38,8 @@ pub(crate) enum Hidden {
     /// What relative paths begin at, for `isUnder`: the workspace for our own tools, and nothing that is known for those
     /// of servers.
     Base(Option<Arc<Places>>),
+    /// What commands run, for `runs` and `commands`.
+    Scripts(Arc<Scripts>),
 }
 
 impl Hidden {
@@ -91,6 +96,13 @@ pub(super) fn environment() -> Env {
         .expect(unique);
     let given = vec![STRING_TYPE, hidden_type()];
     env.add_member_overload("isUnder", "string_is_under_string", STRING_TYPE, given, is_under).expect(unique);
+    for words in 1..=WORDS_MAX {
+        let given = (0..words).map(|_| STRING_TYPE).chain([hidden_type()]).collect();
+        let id = format!("string_runs_{words}_words");
+        env.add_member_overload("runs", &id, STRING_TYPE, given, runs).expect(unique);
+    }
+    env.add_member_overload("commands", "string_commands", STRING_TYPE, vec![hidden_type()], commands)
+        .expect(unique);
     env
 }
 
@@ -108,6 +120,33 @@ fn is_under<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, Execut
             .map_err(|why| ExecutionError::function_error("isUnder", why)),
         _ => Err(ExecutionError::missing_argument_or_target()),
     }
+}
+
+fn runs<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let missing = ExecutionError::missing_argument_or_target;
+    let (Some(command), Some(Hidden::Scripts(scripts)), Some(name)) =
+        (text(&given, 0), hidden(&given, given.len().saturating_sub(1)), text(&given, 1))
+    else {
+        return Err(missing());
+    };
+    let words: Option<Vec<&str>> = (2..given.len() - 1).map(|nth| text(&given, nth)).collect();
+    let words = words.ok_or_else(missing)?;
+    let answer_of = scripts.of(command).and_then(|script| script.runs(name, &words));
+    answer_of.map(answer).map_err(|why| unclear("runs", why))
+}
+
+fn commands<'b, 'v>(given: Vec<CowVal<'b, 'v>>) -> Result<CowVal<'b, 'v>, ExecutionError> {
+    let (Some(command), Some(Hidden::Scripts(scripts))) = (text(&given, 0), hidden(&given, 1)) else {
+        return Err(ExecutionError::missing_argument_or_target());
+    };
+    let script = scripts.of(command).map_err(|why| unclear("commands", why))?;
+    let names = script.names().map_err(|why| unclear("commands", why))?;
+    let names = names.into_iter().map(|name| -> Box<dyn Val> { Box::new(CelString::from(name.to_owned())) });
+    Ok(CowVal::owned(CelList::from(names.collect::<Vec<_>>())))
+}
+
+fn unclear(function: &str, why: Unclear) -> ExecutionError {
+    ExecutionError::function_error(function, format!("it cannot be told which programs are run: {why}"))
 }
 
 fn text<'g>(given: &'g [CowVal<'_, '_>], nth: usize) -> Option<&'g str> {

@@ -16,6 +16,9 @@ pub(super) const PATTERN: &str = "@pattern";
 /// The name under which `isUnder` asks where relative paths begin.
 pub(super) const BASE: &str = "@base";
 
+/// The name under which `runs` and `commands` ask for what commands run.
+pub(super) const SCRIPTS: &str = "@scripts";
+
 /// One field of a variable.
 pub(super) struct Field {
     pub(super) root: &'static str,

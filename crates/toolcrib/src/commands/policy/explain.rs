@@ -83,6 +83,7 @@ fn found(finding: &Finding, is_decided: bool) -> String {
         Finding::Misfit(key) => format!("does not fit: {key}"),
         Finding::DoesNotHold => "its condition does not hold".to_owned(),
         Finding::DependsOnArguments => "its condition depends on the arguments".to_owned(),
+        Finding::Unclear(why) => format!("unclear: {why}"),
         Finding::Failed(why) => format!("its condition failed: {why}"),
     }
 }

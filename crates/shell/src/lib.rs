@@ -1,0 +1,12 @@
+//! Says which programs a text for bash starts, or that it cannot tell. Runs nothing and looks at no file: what a program, a
+//! script or a name that was given another meaning elsewhere does in turn is not seen.
+
+mod git;
+mod matching;
+mod parse;
+mod script;
+mod through;
+mod word;
+mod wrapper;
+
+pub use script::{Script, Unclear};

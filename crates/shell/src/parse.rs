@@ -1,0 +1,121 @@
+//! From a text to its commands, by tree-sitter's grammar of bash. What that leaves out or takes otherwise than bash makes all
+//! of it unclear.
+
+use std::ops::ControlFlow;
+
+use tree_sitter::{Node, ParseOptions, ParseState, Parser};
+
+use crate::script::{BYTES_MAX, CALLS_MAX, DEPTH_MAX, Script, Unclear, computed};
+use crate::through::{changes_names, run};
+use crate::word::{Word, word};
+
+/// Reads a text into `script`; `depth` is how many texts it stands in.
+pub(crate) fn read(text: &str, depth: usize, script: &mut Script) {
+    if text.len() > BYTES_MAX {
+        return script.doubt(Unclear::Long);
+    }
+    if depth > DEPTH_MAX {
+        return script.doubt(Unclear::Much);
+    }
+    if text.contains(['\0', '\r']) || joins_words(text) {
+        return script.doubt(Unclear::Syntax);
+    }
+    let mut parser = Parser::new();
+    if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
+        return script.doubt(Unclear::Syntax);
+    }
+    let (until, mut has_error) = (script.until, false);
+    // Guessing on behind a mistake is what takes long, and what comes of it is not believed.
+    let mut goes_on = |state: &ParseState| {
+        has_error |= state.has_error();
+        if has_error || computed() > until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut goes_on);
+    let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let Some(tree) = parser.parse_with_options(&mut rest, None, Some(options)) else {
+        return script.doubt(if has_error { Unclear::Syntax } else { Unclear::Slow });
+    };
+    if tree.root_node().has_error() {
+        return script.doubt(Unclear::Syntax);
+    }
+    let mut cursor = tree.walk();
+    loop {
+        node(cursor.node(), text, depth, script);
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return;
+            }
+        }
+    }
+}
+
+/// Bash takes a backslash and the end of a line away and so makes one word of two, where the grammar sees two.
+fn joins_words(text: &str) -> bool {
+    text.match_indices("\\\n").any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + 2..].chars().next();
+        let is_apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
+        !is_apart(before) && !is_apart(after) || before == Some('\\')
+    })
+}
+
+fn node(node: Node<'_>, text: &str, depth: usize, script: &mut Script) {
+    match node.kind() {
+        "command" => command(node, text, depth, script),
+        "variable_assignment" => {
+            let name = node.child_by_field_name("name").and_then(|name| text.get(name.byte_range()));
+            if name.is_none_or(changes_names) {
+                script.doubt(Unclear::Names);
+            }
+        }
+        // What stands behind the file is an argument of the command.
+        "file_redirect" if many(node, "destination") => script.doubt(Unclear::Syntax),
+        "heredoc_redirect" if is_odd_heredoc(node, text) => script.doubt(Unclear::Syntax),
+        _ => {}
+    }
+}
+
+fn many(node: Node<'_>, field: &str) -> bool {
+    let mut cursor = node.walk();
+    node.children_by_field_name(field, &mut cursor).nth(1).is_some()
+}
+
+/// One whose text starts programs, which the grammar does not always see, or that has arguments of its command behind it.
+fn is_odd_heredoc(node: Node<'_>, text: &str) -> bool {
+    let mut cursor = node.walk();
+    let of_kind = |kind: &str| {
+        node.children(&mut node.walk()).find(|child| child.kind() == kind).map(|child| child.byte_range())
+    };
+    let start = of_kind("heredoc_start").and_then(|range| text.get(range)).unwrap_or_default();
+    let body = of_kind("heredoc_body").map_or(0, |range| range.start);
+    let rest = text.get(body..node.end_byte()).unwrap_or_default();
+    let is_live = !start.contains(['\'', '"', '\\']) && (rest.contains("$(") || rest.contains('`'));
+    let has_arguments = node.children_by_field_name("argument", &mut cursor).next().is_some();
+    is_live || has_arguments
+}
+
+fn command(node: Node<'_>, text: &str, depth: usize, script: &mut Script) {
+    if script.calls.len() >= CALLS_MAX {
+        return script.doubt(Unclear::Much);
+    }
+    let (mut words, mut at) = (Vec::new(), node.start_byte());
+    let mut cursor = node.walk();
+    for (nth, child) in node.children(&mut cursor).enumerate() {
+        // What is between its parts is nothing to bash, too.
+        let between = text.get(at..child.start_byte()).unwrap_or("?");
+        if !between.chars().all(|c| c.is_whitespace() || c == '\\') {
+            return script.doubt(Unclear::Syntax);
+        }
+        at = child.end_byte();
+        let field = node.field_name_for_child(u32::try_from(nth).unwrap_or(u32::MAX));
+        match field {
+            Some("name" | "argument") => words.push(word(child, text)),
+            _ if matches!(child.kind(), "variable_assignment" | "file_redirect" | "herestring_redirect") => {}
+            _ => words.push(Word::Unknown),
+        }
+    }
+    run(words, false, depth, script);
+}
