@@ -1,8 +1,9 @@
 //! Whether a program is the one that is asked about, with the words that are. Options are passed over; where it is not known
 //! whether the word behind one is its value, both are tried.
 
+use crate::found::Call;
 use crate::git;
-use crate::script::{Call, Unclear};
+use crate::unclear::Unclear;
 use crate::word::Word;
 
 /// Options before the last word that matters; each doubles the ways to read them.

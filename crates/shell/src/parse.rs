@@ -5,42 +5,41 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
-use crate::script::{BYTES_MAX, CALLS_MAX, DEPTH_MAX, Script, Unclear, computed};
-use crate::through::{changes_names, run};
+use crate::found::Found;
+use crate::names::changes_names;
+use crate::through::run;
+use crate::unclear::{BYTES_MAX, Unclear};
 use crate::word::{Word, word};
 
-/// Reads a text into `script`; `depth` is how many texts it stands in.
-pub(crate) fn read(text: &str, depth: usize, script: &mut Script) {
+/// Reads a text into `found`; `depth` is how many texts it stands in.
+pub(crate) fn read(text: &str, depth: usize, found: &mut Found) {
     if text.len() > BYTES_MAX {
-        return script.doubt(Unclear::Long);
-    }
-    if depth > DEPTH_MAX {
-        return script.doubt(Unclear::Much);
+        return found.doubt(Unclear::Long);
     }
     if text.contains(['\0', '\r']) || joins_words(text) {
-        return script.doubt(Unclear::Syntax);
+        return found.doubt(Unclear::Syntax);
     }
     let mut parser = Parser::new();
     if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-        return script.doubt(Unclear::Syntax);
+        return found.doubt(Unclear::Syntax);
     }
-    let (until, mut has_error) = (script.until, false);
+    let mut has_error = false;
     // Guessing on behind a mistake is what takes long, and what comes of it is not believed.
     let mut goes_on = |state: &ParseState| {
         has_error |= state.has_error();
-        if has_error || computed() > until { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if has_error || found.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let options = ParseOptions::new().progress_callback(&mut goes_on);
     let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
     let Some(tree) = parser.parse_with_options(&mut rest, None, Some(options)) else {
-        return script.doubt(if has_error { Unclear::Syntax } else { Unclear::Slow });
+        return found.doubt(if has_error { Unclear::Syntax } else { Unclear::Slow });
     };
     if tree.root_node().has_error() {
-        return script.doubt(Unclear::Syntax);
+        return found.doubt(Unclear::Syntax);
     }
     let mut cursor = tree.walk();
     loop {
-        node(cursor.node(), text, depth, script);
+        node(cursor.node(), text, depth, found);
         if cursor.goto_first_child() {
             continue;
         }
@@ -62,18 +61,18 @@ fn joins_words(text: &str) -> bool {
     })
 }
 
-fn node(node: Node<'_>, text: &str, depth: usize, script: &mut Script) {
+fn node(node: Node<'_>, text: &str, depth: usize, found: &mut Found) {
     match node.kind() {
-        "command" => command(node, text, depth, script),
+        "command" => command(node, text, depth, found),
         "variable_assignment" => {
             let name = node.child_by_field_name("name").and_then(|name| text.get(name.byte_range()));
             if name.is_none_or(changes_names) {
-                script.doubt(Unclear::Names);
+                found.doubt(Unclear::Names);
             }
         }
         // What stands behind the file is an argument of the command.
-        "file_redirect" if many(node, "destination") => script.doubt(Unclear::Syntax),
-        "heredoc_redirect" if is_odd_heredoc(node, text) => script.doubt(Unclear::Syntax),
+        "file_redirect" if many(node, "destination") => found.doubt(Unclear::Syntax),
+        "heredoc_redirect" if is_odd_heredoc(node, text) => found.doubt(Unclear::Syntax),
         _ => {}
     }
 }
@@ -97,17 +96,14 @@ fn is_odd_heredoc(node: Node<'_>, text: &str) -> bool {
     is_live || has_arguments
 }
 
-fn command(node: Node<'_>, text: &str, depth: usize, script: &mut Script) {
-    if script.calls.len() >= CALLS_MAX {
-        return script.doubt(Unclear::Much);
-    }
+fn command(node: Node<'_>, text: &str, depth: usize, found: &mut Found) {
     let (mut words, mut at) = (Vec::new(), node.start_byte());
     let mut cursor = node.walk();
     for (nth, child) in node.children(&mut cursor).enumerate() {
         // What is between its parts is nothing to bash, too.
         let between = text.get(at..child.start_byte()).unwrap_or("?");
         if !between.chars().all(|c| c.is_whitespace() || c == '\\') {
-            return script.doubt(Unclear::Syntax);
+            return found.doubt(Unclear::Syntax);
         }
         at = child.end_byte();
         let field = node.field_name_for_child(u32::try_from(nth).unwrap_or(u32::MAX));
@@ -117,5 +113,5 @@ fn command(node: Node<'_>, text: &str, depth: usize, script: &mut Script) {
             _ => words.push(Word::Unknown),
         }
     }
-    run(words, false, depth, script);
+    run(words, false, depth, found);
 }

@@ -1,7 +1,7 @@
 //! Through programs that start others, to those.
 
-use crate::parse;
-use crate::script::{CALLS_MAX, Call, Script, Unclear};
+use crate::found::{Call, Found};
+use crate::unclear::Unclear;
 use crate::word::Word;
 use crate::wrapper::{Wrapped, wrapper};
 
@@ -46,53 +46,41 @@ const OPAQUE: [&str; 34] = [
     "unalias",
 ];
 
-/// Variables by which names lead elsewhere, and words are cut otherwise.
-const NAMES: [&str; 7] = ["PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "CDPATH"];
-
-/// What the names of others begin with: libraries, functions, and settings of git that are commands or aliases.
-const NAME_BEGINS: [&str; 5] = ["LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG", "BASH_ALIASES"];
-
 /// What ends a command of `find`.
 const FIND_ENDS: [&str; 2] = [";", "+"];
 
 /// What begins one.
 const FIND_BEGINS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Whether a variable of this name changes what is run.
-pub(crate) fn changes_names(name: &str) -> bool {
-    NAMES.contains(&name) || NAME_BEGINS.iter().any(|begins| name.starts_with(begins))
-}
-
 /// Notes a command, and those that it starts. `is_open`: more words follow than are known.
-pub(crate) fn run(mut words: Vec<Word>, is_open: bool, depth: usize, script: &mut Script) {
+pub(crate) fn run(mut words: Vec<Word>, is_open: bool, depth: usize, found: &mut Found) {
     while let Some(first) = words.first() {
-        let Some(name) = first.known() else { return script.doubt(Unclear::Name) };
-        let Some(call) = call(name, &words[1..], is_open) else { return script.doubt(Unclear::Name) };
-        if script.calls.len() >= CALLS_MAX {
-            return script.doubt(Unclear::Much);
+        let Some(name) = first.known() else { return found.doubt(Unclear::Name) };
+        let Some(call) = call(name, &words[1..], is_open) else { return found.doubt(Unclear::Name) };
+        if !found.note(call.clone()) {
+            return;
         }
-        script.calls.push(call.clone());
         let Call { name, args, .. } = call;
         words = match &*name {
-            name if SHELLS.contains(&name) => return shell(&args, is_open, depth, script),
-            name if OPAQUE.contains(&name) => return script.doubt(Unclear::Names),
-            "eval" => return evaluated(&args, is_open, depth, script),
-            "find" => return found(&args, depth, script),
+            name if SHELLS.contains(&name) => return shell(&args, is_open, depth, found),
+            name if OPAQUE.contains(&name) => return found.doubt(Unclear::Names),
+            "eval" => return evaluated(&args, is_open, depth, found),
+            "find" => return of_find(&args, depth, found),
             "xargs" => match wrapper("xargs").map(|wrapper| wrapper.wrapped(&args)) {
-                Some(Wrapped::Words(words)) => return run(words, true, depth, script),
-                Some(Wrapped::Unclear(why)) => return script.doubt(why),
+                Some(Wrapped::Words(words)) => return run(words, true, depth, found),
+                Some(Wrapped::Unclear(why)) => return found.doubt(why),
                 None => return,
             },
             name => match wrapper(name).map(|wrapper| wrapper.wrapped(&args)) {
                 Some(Wrapped::Words(words)) => words,
-                Some(Wrapped::Unclear(why)) => return script.doubt(why),
+                Some(Wrapped::Unclear(why)) => return found.doubt(why),
                 None => return,
             },
         };
     }
     if is_open {
         // All of it is read from elsewhere.
-        script.doubt(Unclear::Elsewhere);
+        found.doubt(Unclear::Elsewhere);
     }
 }
 
@@ -111,55 +99,55 @@ fn call(name: &str, args: &[Word], is_open: bool) -> Option<Call> {
 }
 
 /// A shell: a text, a script, or what it reads.
-fn shell(args: &[Word], is_open: bool, depth: usize, script: &mut Script) {
+fn shell(args: &[Word], is_open: bool, depth: usize, found: &mut Found) {
     let (mut is_text, mut rest) = (false, args.iter());
     while let Some(arg) = rest.next() {
-        let Some(arg) = arg.known() else { return script.doubt(Unclear::Word) };
+        let Some(arg) = arg.known() else { return found.doubt(Unclear::Word) };
         match arg {
             // `-s` and `-i` read what they run, and `-O` has a value.
-            "-" => return script.doubt(Unclear::Elsewhere),
+            "-" => return found.doubt(Unclear::Elsewhere),
             "-o" | "+o" | "-O" | "+O" => _ = rest.next(),
-            "--rcfile" | "--init-file" => return script.doubt(Unclear::Elsewhere),
+            "--rcfile" | "--init-file" => return found.doubt(Unclear::Elsewhere),
             "--" => {}
             arg if arg.starts_with("--") => {}
             arg if arg.starts_with(['-', '+']) => {
                 if arg.contains(['s', 'i', 'o', 'O']) {
-                    return script.doubt(Unclear::Option);
+                    return found.doubt(Unclear::Option);
                 }
                 is_text |= arg.contains('c');
             }
-            text if is_text => return parse::read(text, depth + 1, script),
+            text if is_text => return found.text(text.to_owned(), depth),
             // A script is a program like others, unless it is what comes in.
             file if file.starts_with("/dev/") || file.starts_with("/proc/") => {
-                return script.doubt(Unclear::Elsewhere);
+                return found.doubt(Unclear::Elsewhere);
             }
             _ => return,
         }
     }
-    script.doubt(if is_text && !is_open { Unclear::Syntax } else { Unclear::Elsewhere });
+    found.doubt(if is_text && !is_open { Unclear::Syntax } else { Unclear::Elsewhere });
 }
 
-fn evaluated(args: &[Word], is_open: bool, depth: usize, script: &mut Script) {
+fn evaluated(args: &[Word], is_open: bool, depth: usize, found: &mut Found) {
     let words: Option<Vec<&str>> = args.iter().map(Word::known).collect();
     match words.filter(|_| !is_open) {
-        Some(words) => parse::read(&words.join(" "), depth + 1, script),
-        None => script.doubt(Unclear::Elsewhere),
+        Some(words) => found.text(words.join(" "), depth),
+        None => found.doubt(Unclear::Elsewhere),
     }
 }
 
 /// The commands of `find`. What is not written between them may begin one.
-fn found(args: &[Word], depth: usize, script: &mut Script) {
+fn of_find(args: &[Word], depth: usize, found: &mut Found) {
     let is_of = |word: &Word, words: &[&str]| word.known().is_some_and(|word| words.contains(&word));
     let mut rest = args;
     loop {
         let begin = rest.iter().position(|word| is_of(word, &FIND_BEGINS));
         let (before, from) = rest.split_at(begin.unwrap_or(rest.len()));
         if before.contains(&Word::Unknown) {
-            script.doubt(Unclear::Word);
+            found.doubt(Unclear::Word);
         }
         let Some((_, behind)) = from.split_first() else { return };
         let end = behind.iter().position(|word| is_of(word, &FIND_ENDS)).unwrap_or(behind.len());
-        run(behind[..end].to_vec(), false, depth, script);
+        run(behind[..end].to_vec(), false, depth, found);
         rest = &behind[end..];
     }
 }

@@ -1,7 +1,7 @@
 //! Programs whose arguments are another program with its own: which options of theirs stand before it.
 
-use crate::script::Unclear;
-use crate::through::changes_names;
+use crate::names::changes_names;
+use crate::unclear::Unclear;
 use crate::word::Word;
 
 /// One of them.
