@@ -35,7 +35,7 @@ fn written(node: Node<'_>, text: &str) -> Option<String> {
     match node.kind() {
         "word" | "number" | "variable_name" => plain(own),
         "raw_string" => Some(own.strip_prefix('\'')?.strip_suffix('\'')?.to_owned()),
-        "string" if all_of(node, "string_content") => quoted(own.strip_prefix('"')?.strip_suffix('"')?),
+        "string" => quoted(own.strip_prefix('"')?.strip_suffix('"')?),
         "concatenation" | "command_name" => {
             let (mut whole, mut at) = (String::new(), node.start_byte());
             for nth in 0..u32::try_from(node.child_count()).ok()? {
@@ -50,11 +50,6 @@ fn written(node: Node<'_>, text: &str) -> Option<String> {
         }
         _ => None,
     }
-}
-
-fn all_of(node: Node<'_>, kind: &str) -> bool {
-    let mut cursor = node.walk();
-    node.named_children(&mut cursor).all(|child| child.kind() == kind)
 }
 
 fn plain(text: &str) -> Option<String> {

@@ -232,6 +232,7 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "gi\\\nt push",
             "git pu\\\nsh",
             "git>out push",
+            "git <<'EOF' push\nx\nEOF",
             "exec 3>&1 git push",
             "{git,push}",
             "if git push",
