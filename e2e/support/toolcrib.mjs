@@ -72,11 +72,14 @@ export const FILE_TOOLS = [
   "workspace_restore",
 ];
 
+/** Those for the web. */
+export const WEB_TOOLS = ["ReadDocs"];
+
 /** Those for commands. */
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
 /** Those for the web. */
-const WEB_TOOLS = ["WebSearch"];
+const WEB_TOOLS = ["WebSearch", "ReadDocs"];
 
 /** Those for an agent's own work. */
 const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];

@@ -29,6 +29,8 @@ pub(crate) struct Config {
     /// beyond what it sees: once for each, with an answer for the call, for the session or for good. Without an answer in time
     /// it is refused, as it is with `false`. A folder's file may say `false`.
     pub(crate) ask: bool,
+    /// The Chromium or Chrome in which `ReadDocs` opens pages, where it is not found by itself; relative to this file.
+    pub(crate) browser: Option<PathBuf>,
     /// The HTTP proxy through which alone this network lets anybody out: what programs reach is asked of it. As
     /// `"http://proxy.example:3128"`, or with a user and a password, best as a reference: `{ store = "PROXY" }`.
     pub(crate) proxy: Option<upstream::Value>,
@@ -86,6 +88,8 @@ pub struct Confinement {
     pub hosts: HostRules,
     /// Whether a person is asked about others.
     pub asks: bool,
+    /// The browser in which pages are opened, if one is named, as an absolute path.
+    pub browser: Option<PathBuf>,
     /// The proxy through which they are reached, if this network has one.
     pub proxy: Option<CompanyProxy>,
     /// How much they may use.
@@ -101,6 +105,7 @@ impl Default for Config {
             write: Vec::new(),
             hosts: Vec::new(),
             ask: true,
+            browser: None,
             proxy: None,
             timeout: Span(limits.time),
             cpu: Span(limits.cpu),

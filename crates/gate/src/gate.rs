@@ -133,7 +133,8 @@ impl Gate {
     /// The same gate, whose tools run programs and ask servers by these. Without them none does.
     #[must_use]
     pub fn with_sandbox(self, confiner: Arc<Confiner>, client: Client) -> Gate {
-        Gate { sandbox: Some(Sandbox { confiner, client }), ..self }
+        let browsers = browser::Browsers::new(confiner.clone());
+        Gate { sandbox: Some(Sandbox { confiner, client, browsers }), ..self }
     }
 
     /// The same gate, whose callers are listed no tools but those by which they find the others.

@@ -1,6 +1,7 @@
 //! The hands that a tool gets beside its files: those that its `ABOUT` says it needs, and no others.
 
 mod artifacts;
+mod browser;
 mod hosts;
 mod notes;
 mod path_rules;
@@ -11,15 +12,17 @@ mod wishes;
 
 use std::sync::Arc;
 
+use ::browser::Browsers;
 use redact::Redactor;
 use rules::Rules;
 use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, Definition, DryRun, Need, Net, PathRules, Permit, Processes, State};
+use tool_api::{Artifacts, Browser, Definition, DryRun, Need, Net, PathRules, Permit, Processes, State};
 
 pub(crate) use artifacts::{Keeper, own, refused};
+use browser::Pages;
 use hosts::Hosts;
 pub(crate) use notes::Notes;
 pub use notes::reached;
@@ -35,6 +38,7 @@ use crate::states::{OfCaller, States};
 pub(crate) struct Sandbox {
     pub(crate) confiner: Arc<Confiner>,
     pub(crate) client: Client,
+    pub(crate) browsers: Arc<Browsers>,
 }
 
 /// What the hands of one call are made of.
@@ -65,6 +69,7 @@ pub(crate) struct Hands<'g> {
 pub(crate) struct Given {
     pub(crate) processes: Option<Box<dyn Processes>>,
     pub(crate) net: Option<Box<dyn Net>>,
+    pub(crate) browser: Option<Box<dyn Browser>>,
     pub(crate) artifacts: Option<Box<dyn Artifacts>>,
     pub(crate) state: Option<Box<dyn State>>,
     pub(crate) path_rules: Option<Arc<dyn PathRules>>,
@@ -96,6 +101,7 @@ impl Hands<'_> {
             // What is sent cannot be taken back.
             (profile, hosts) = (profile.map(|profile| profile.with_network(false)), None);
         }
+        let reads_pages = definition.listing.needs().contains(&Need::Browser);
         let judge = self.wishes.as_ref().map(|wishes| Arc::new(wishes.clone()) as Arc<dyn Judge>);
         let programs = profile.map(|profile| Programs {
             confiner: sandbox.confiner.clone(),
@@ -110,6 +116,16 @@ impl Hands<'_> {
             telemetry: self.telemetry.clone(),
             notes: notes.clone(),
         });
+        let browser = profile.zip(hosts.clone()).filter(|_| reads_pages).map(|(profile, hosts)| Pages {
+            browsers: sandbox.browsers.clone(),
+            caller: admitted.identity.caller.id().clone(),
+            profile,
+            hosts,
+            judge: judge.clone(),
+            settings: self.settings.clone(),
+            telemetry: self.telemetry.clone(),
+            notes: notes.clone(),
+        });
         let hosts = hosts.map(|rules| {
             let way = WayOut { rules, company: self.settings.proxy.clone(), judge };
             let journal = Arc::new(Journal::new());
@@ -119,6 +135,7 @@ impl Hands<'_> {
         Given {
             processes: programs.map(|programs| Box::new(programs) as Box<dyn Processes>),
             net: hosts.map(|hosts| Box::new(hosts) as Box<dyn Net>),
+            browser: browser.map(|browser| Box::new(browser) as Box<dyn Browser>),
             artifacts,
             state,
             path_rules,

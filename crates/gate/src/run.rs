@@ -84,6 +84,7 @@ pub(crate) async fn run(
         tasks,
         processes: given.processes,
         net: given.net,
+        browser: given.browser,
         artifacts: given.artifacts,
         state: given.state,
         catalogue: hands.catalogue.clone(),

@@ -11,6 +11,7 @@ pub mod egress;
 mod files;
 mod folder_watch;
 pub mod guard;
+mod headless;
 mod lineage;
 mod memory;
 mod net;
@@ -28,6 +29,7 @@ pub use files::{
     spellings,
 };
 pub use folder_watch::FolderWatch;
+pub use headless::headless_browser;
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
 pub use memory::give_back_large_buffers;
 pub use net::{

@@ -41,7 +41,7 @@ pub enum Need {
     Process,
     /// Programs that compute with what they are sent, and see no workspace: `Context::process`.
     Worker,
-    /// A browser, which sees no workspace: `Context::process`.
+    /// A browser, which sees no workspace: `Context::browser`, and programs that see as little: `Context::process`.
     Browser,
     /// These hosts, written as in `sandbox.hosts`, beside those that an operator names: `Context::net`, and the network of
     /// its programs.

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use sandbox::Root;
 
 use crate::artifact::{Artifact, Artifacts};
+use crate::browser::Browser;
 use crate::cancel::Cancel;
 use crate::client::{Client, Input};
 use crate::definition::Definition;
@@ -85,6 +86,8 @@ pub struct Context {
     pub processes: Option<Box<dyn Processes>>,
     /// What asks servers over HTTP; for tools that say that they need it, of callers who may reach the network.
     pub net: Option<Box<dyn Net>>,
+    /// What reads pages; for tools that say that they need a browser, of callers who may reach the network.
+    pub browser: Option<Box<dyn Browser>>,
     /// What keeps results that are too large to be said; for tools that say that they need it alone.
     pub artifacts: Option<Box<dyn Artifacts>>,
     /// The tools that the caller may use; for tools that say that they need to know alone.
@@ -113,6 +116,7 @@ impl Context {
             tasks: None,
             processes: None,
             net: None,
+            browser: None,
             artifacts: None,
             catalogue: None,
             state: None,
@@ -157,6 +161,21 @@ impl Context {
             )
         };
         self.net.as_deref().ok_or_else(without)
+    }
+
+    /// What reads pages of the web.
+    ///
+    /// # Errors
+    /// The tool has not said that it needs it, or its caller may not reach the network.
+    pub fn browser(&self) -> Result<&dyn Browser, ToolError> {
+        let without = || {
+            ToolError::new(
+                "no_hand",
+                "this call reads no pages: its tool does not say that it needs a browser, or its caller lacks the scope \
+                 `network`",
+            )
+        };
+        self.browser.as_deref().ok_or_else(without)
     }
 
     /// What keeps results that are too large to be said.

@@ -5,6 +5,7 @@
 mod about;
 mod arguments;
 mod artifact;
+mod browser;
 mod cancel;
 mod catalogue;
 mod client;
@@ -36,6 +37,7 @@ pub use artifact::{
     ARTIFACT_READ, ARTIFACT_SCHEME, ARTIFACT_SEARCH, Artifact, ArtifactReader, ArtifactWriter, Artifacts,
     JSON, TEXT, is_text,
 };
+pub use browser::{Browser, NO_BROWSER, Page};
 pub use cancel::Cancel;
 pub use catalogue::{TOOLS_CALL, TOOLS_DESCRIBE, TOOLS_SEARCH, is_of_catalogue};
 pub use client::{Client, Input, shows_forms};

@@ -13,6 +13,12 @@ pub fn all(sets: &[Set], budgets: Budgets, search: &SearchSettings) -> Vec<Arc<d
     sets.iter().flat_map(|&set| of(set, budgets, search)).collect()
 }
 
+/// Who has no service left has no search.
+fn web(search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
+    let find = (!search.is_empty()).then(|| builtin(web::search::WebSearch::new(search)));
+    find.into_iter().chain([builtin(web::read_docs::ReadDocs)]).collect()
+}
+
 /// The tools of one set. A new tool is its file and a line here.
 fn of(set: Set, budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
     match set {
@@ -36,9 +42,7 @@ fn of(set: Set, budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyToo
             builtin(shell::list::List),
             builtin(shell::kill::Kill),
         ],
-        // Who has no service left has no search.
-        Set::Web if search.is_empty() => Vec::new(),
-        Set::Web => vec![builtin(web::search::WebSearch::new(search))],
+        Set::Web => web(search),
         Set::Artifacts => vec![
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),
@@ -90,7 +94,7 @@ mod tests {
             "workspace_delete",
             "workspace_restore",
         ];
-        let web = ["WebSearch"];
+        let web = ["WebSearch", "ReadDocs"];
         let shell = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
         let agent = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
         let others = ["InvokeSkill", "artifact_read", "artifact_search", "job_wait", "job_result"];

@@ -93,7 +93,7 @@ pub enum Set {
     Workspace,
     /// Commands for bash, sandboxed: one that is waited for, and those that go on in the background.
     Shell,
-    /// The web: searching it.
+    /// The web: searching it, and reading its pages.
     Web,
     /// An agent's own work: its tasks, planning before changing, asking its user, messages that come back.
     Agent,

@@ -25,6 +25,7 @@ impl Settling<'_> {
     pub(super) fn sandbox(&mut self, config: &Config, kept: Option<&Kept>) -> (Confinement, Option<Known>) {
         let read = self.absolute_paths(&[SECTION, "read"], &config.read);
         let write = self.absolute_paths(&[SECTION, "write"], &config.write);
+        let browser = config.browser.as_ref().map(|path| self.path(&[SECTION, "browser"], path));
         for (nth, _) in write.iter().enumerate().filter(|(_, path)| path.parent().is_none()) {
             let why = "is everything on this machine; name the folders that programs write";
             self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
@@ -39,7 +40,7 @@ impl Settling<'_> {
             }
         });
         let secret = address.as_deref().and_then(password).map(|password| known("sandbox.proxy", password));
-        (Confinement { read, write, hosts, proxy, ..config.settled() }, secret)
+        (Confinement { read, write, hosts, browser, proxy, ..config.settled() }, secret)
     }
 
     /// A text of the user's file that may be kept elsewhere; nothing if it is not there, which is told if it matters.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
-use sandbox::egress::{HostClient, Journal, NoAnswer, WayOut};
+use sandbox::egress::{Destination, HostClient, Journal, NoAnswer, Reason, WayOut};
 use sandbox::{Body, Client};
 use serde_json::json;
 use tokio::sync::OnceCell;
@@ -38,14 +38,17 @@ impl Net for Hosts {
 
 fn told(no_answer: NoAnswer) -> ToolError {
     match no_answer {
-        NoAnswer::Blocked { to, reason } => {
-            let message = format!(
-                "{to} may not be reached: {reason}; go on without it, or ask a person to name it in `sandbox.hosts`"
-            );
-            let details = json!({ "host": to.to_string(), "why": reason.to_string() });
-            ToolError::new("host_blocked", message).with_details(details)
-        }
+        NoAnswer::Blocked { to, reason } => blocked(&to, reason),
         NoAnswer::Unreadable => ToolError::new("host_blocked", no_answer.to_string()),
         NoAnswer::Net(error) => ToolError::new("no_answer", error.to_string()).with_source(error),
     }
+}
+
+/// What a call is told that may not reach a host.
+pub(super) fn blocked(to: &Destination, reason: Reason) -> ToolError {
+    let message = format!(
+        "{to} may not be reached: {reason}; go on without it, or ask a person to name it in `sandbox.hosts`"
+    );
+    let details = json!({ "host": to.to_string(), "why": reason.to_string() });
+    ToolError::new("host_blocked", message).with_details(details)
 }

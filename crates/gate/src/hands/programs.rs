@@ -70,7 +70,8 @@ impl Processes for Programs {
             let beyond = self.beyond(&command).await?;
             let (program, input) = self.confined(command, beyond);
             let program = Confined { aside: self.aside(&program).await?, ..program };
-            let running = self.confiner.start(&program).await.map_err(|error| self.not_run(error))?;
+            let running =
+                self.confiner.start(&program).await.map_err(|error| not_run(&self.telemetry, error))?;
             let degraded = degraded(&running);
             self.notes.ran(program.profile.name, running.started_by().name(), &degraded);
             self.notes.reaches(running.journal().clone());
@@ -192,27 +193,27 @@ impl Programs {
         };
         (confined, input)
     }
+}
 
-    /// Never without confinement: whatever is missing is said with what to do.
-    fn not_run(&self, error: ConfineError) -> ToolError {
-        let message = error.to_string();
-        match error {
-            ConfineError::Unavailable(Unavailable { layer, why }) => {
-                self.telemetry.metrics.confinement_missing(layer.name());
-                let details = json!({ "layer": layer.name(), "why": why, "fix": layer.fix() });
-                ToolError::new(Unavailable::CODE, message).with_details(details)
-            }
-            ConfineError::Workspace(_) => ToolError::new("workspace_refused", message),
-            ConfineError::NotRun { code, .. } => {
-                ToolError::new("program_not_run", message).with_details(json!({ "exit_code": code }))
-            }
-            ConfineError::Io(_) => ToolError::new("program_not_run", message),
+/// Never without confinement: whatever is missing is said with what to do.
+pub(super) fn not_run(telemetry: &Telemetry, error: ConfineError) -> ToolError {
+    let message = error.to_string();
+    match error {
+        ConfineError::Unavailable(Unavailable { layer, why }) => {
+            telemetry.metrics.confinement_missing(layer.name());
+            let details = json!({ "layer": layer.name(), "why": why, "fix": layer.fix() });
+            ToolError::new(Unavailable::CODE, message).with_details(details)
         }
+        ConfineError::Workspace(_) => ToolError::new("workspace_refused", message),
+        ConfineError::NotRun { code, .. } => {
+            ToolError::new("program_not_run", message).with_details(json!({ "exit_code": code }))
+        }
+        ConfineError::Io(_) => ToolError::new("program_not_run", message),
     }
 }
 
 /// The layers that a program runs without, and that of memory where init only looks at it now and then.
-fn degraded(running: &Running) -> Vec<&'static str> {
+pub(super) fn degraded(running: &Running) -> Vec<&'static str> {
     let is_watched = running.memory_keeper() == MemoryKeeper::Watchdog;
     let memory = is_watched.then_some(Layer::Memory);
     running.without().iter().copied().chain(memory).map(Layer::name).collect()

@@ -24,6 +24,8 @@ pub struct ProgramSettings {
     pub hosts: HostRules,
     /// The folder of ours where what dry runs write lies for as long as they take.
     pub asides: PathBuf,
+    /// The browser that shows pages, if a person has named one.
+    pub browser: Option<PathBuf>,
     /// Whether a person is asked about hosts that neither names.
     pub asks: bool,
     /// The proxy that leads there, if this network has one.

@@ -117,6 +117,15 @@ impl Journal {
         all.filter_map(|row| row.news()).collect()
     }
 
+    /// Takes all that the other has, in place of what is here; the other is empty then. Connections that are open count on.
+    pub fn take(&self, other: &Journal) {
+        let taken = std::mem::take(&mut *other.rows());
+        other.blocked.send_replace(0);
+        let count = taken.blocked.len() + usize::from(taken.others[1].is_some());
+        *self.rows() = taken;
+        self.blocked.send_replace(count);
+    }
+
     /// What was blocked, in the order in which it was first tried.
     pub fn blocked(&self) -> Vec<Entry> {
         let rows = self.rows();

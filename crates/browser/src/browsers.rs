@@ -1,0 +1,136 @@
+//! `Browsers`: those that run. One that has read a page waits a moment for the next, if nothing speaks against it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use sandbox::confine::{Confined, Confiner, Limits, Profile, Running};
+use sandbox::egress::{Journal, Judge};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::{Instant, sleep};
+
+use crate::error::BrowserError;
+use crate::page::{Page, Visit, Visited};
+use crate::program::program;
+use crate::running::Browser;
+use crate::turn::Turn;
+
+/// Browsers that work at once; each takes some hundred MiB. Further calls wait.
+const WORKING_MAX: usize = 3;
+
+/// How long one waits for the next call of its caller.
+const WAITS_MAX: Duration = Duration::from_secs(30);
+
+/// How long one is used: what a page has done to it is over then.
+const USED_MAX: Duration = Duration::from_secs(300);
+
+/// How long one lasts at most: as long as it is used, and the longest call.
+const LASTS_MAX: Duration = Duration::from_secs(600);
+
+/// For whom a browser is: it works for no other, since a page may have taken it over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// The caller.
+    pub caller: Arc<str>,
+    /// What it may touch.
+    pub profile: Profile,
+    /// What it may reach.
+    pub hosts: sandbox::egress::HostRules,
+}
+
+/// A browser that a call wants.
+pub struct Wanted<'c> {
+    /// For whom.
+    pub key: Key,
+    /// The program that a person has named.
+    pub program: Option<PathBuf>,
+    /// The rest of how it is confined: `surroundings`, `company`, `waived`.
+    pub confined: Confined,
+    /// Who decides about hosts of pages that no rule names.
+    pub judge: Option<Arc<dyn Judge>>,
+    /// Takes what the call reaches.
+    pub journal: &'c Journal,
+    /// Hears what the call is given.
+    pub given: &'c (dyn Fn(&Running) + Sync),
+}
+
+/// All that run. Dropping it ends the one that waits.
+pub struct Browsers {
+    confiner: Arc<Confiner>,
+    working: Semaphore,
+    waiting: Mutex<Option<Browser>>,
+}
+
+impl Browsers {
+    /// Starts none yet.
+    pub fn new(confiner: Arc<Confiner>) -> Arc<Browsers> {
+        Arc::new(Browsers { confiner, working: Semaphore::new(WORKING_MAX), waiting: Mutex::new(None) })
+    }
+
+    /// Opens an address in a browser, with nothing of earlier calls, and reads what it becomes.
+    ///
+    /// # Errors
+    /// There is no browser, or it does not come to a page.
+    pub async fn visit(self: &Arc<Self>, wanted: &Wanted<'_>, visit: &Visit) -> Result<Page, BrowserError> {
+        // Nobody closes it.
+        let _working = self.working.acquire().await;
+        if let Some(browser) = self.take(&wanted.key) {
+            let visited = self.visit_by(browser, wanted, visit).await;
+            // One that has ended while it waited: the call is made by another.
+            if visited.is_begun {
+                return visited.result;
+            }
+        }
+        let browser = self.start(wanted).await?;
+        self.visit_by(browser, wanted, visit).await.result
+    }
+
+    async fn visit_by(self: &Arc<Self>, mut browser: Browser, wanted: &Wanted<'_>, visit: &Visit) -> Visited {
+        (wanted.given)(&browser.running);
+        let visited = browser.visit(visit, wanted.judge.clone(), wanted.journal).await;
+        self.give_back(browser, visited.is_good);
+        visited
+    }
+
+    async fn start(&self, wanted: &Wanted<'_>) -> Result<Browser, BrowserError> {
+        let limits = wanted.key.profile.limits;
+        let limits = Limits { time: LASTS_MAX, output_bytes: u64::MAX, ..limits };
+        let profile = Profile { limits, ..wanted.key.profile };
+        let turn = Arc::new(Turn::default());
+        let Confined { surroundings, company, waived, .. } = wanted.confined.clone();
+        let (hosts, named) = (wanted.key.hosts.clone(), wanted.program.clone());
+        // It looks at the disk.
+        let program = spawn_blocking(move || program(named.as_deref(), profile)).await;
+        let program = program.map_err(|_| BrowserError::Unreadable("it was not looked for"))??;
+        let program = Confined { surroundings, company, waived, hosts, judge: Some(turn.clone()), ..program };
+        let running = self.confiner.start(&program).await?;
+        let browser = Browser::new(wanted.key.clone(), running, turn);
+        Ok(browser.expect("it has just been started, and nobody has taken its streams"))
+    }
+
+    /// The one that waits, if it is for this. Another makes room.
+    fn take(&self, key: &Key) -> Option<Browser> {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        waiting.filter(|browser| browser.key == *key)
+    }
+
+    fn give_back(self: &Arc<Self>, mut browser: Browser, is_good: bool) {
+        if !is_good || browser.started.elapsed() > USED_MAX {
+            return;
+        }
+        let started = browser.started;
+        browser.waits_since = Instant::now();
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(browser);
+        tokio::spawn(end_later(Arc::downgrade(self), started));
+    }
+}
+
+/// Ends the browser that was started then, if it still waits after a while.
+async fn end_later(browsers: Weak<Browsers>, started: Instant) {
+    sleep(WAITS_MAX).await;
+    if let Some(browsers) = browsers.upgrade() {
+        let mut waiting = browsers.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        waiting.take_if(|browser| browser.started == started && browser.waits_since.elapsed() >= WAITS_MAX);
+    }
+}

@@ -1,0 +1,94 @@
+//! `Browser`: a browser that runs, and works for one call at a time.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sandbox::confine::{Output, Running, RunningIo};
+use sandbox::egress::{Journal, Judge};
+use tokio::io::AsyncReadExt as _;
+use tokio::time::Instant;
+
+use crate::browsers::Key;
+use crate::connection::Connection;
+use crate::error::BrowserError;
+use crate::page::{Visit, Visited, visit};
+use crate::turn::Turn;
+
+/// The end of what it says on stderr, in bytes: enough to tell why it did not start.
+const STDERR_BYTES: usize = 600;
+
+/// A browser that runs. Dropping it ends it with all that it has started.
+pub(crate) struct Browser {
+    pub(crate) key: Key,
+    pub(crate) running: Running,
+    pub(crate) started: Instant,
+    /// When it began to wait for another call.
+    pub(crate) waits_since: Instant,
+    connection: Connection,
+    turn: Arc<Turn>,
+    stderr: Arc<Mutex<VecDeque<u8>>>,
+}
+
+impl Browser {
+    /// Nothing if its streams have been taken.
+    pub(crate) fn new(key: Key, mut running: Running, turn: Arc<Turn>) -> Option<Browser> {
+        let RunningIo { stdin, stdout: _, stderr, told } = running.take_io()?;
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        // Ends with the stream, which ends with the browser.
+        tokio::spawn(keep_end(stderr, kept.clone()));
+        let connection = Connection::new(told?, stdin);
+        let started = Instant::now();
+        Some(Browser { key, running, started, waits_since: started, connection, turn, stderr: kept })
+    }
+}
+
+async fn keep_end(mut stderr: Output, kept: Arc<Mutex<VecDeque<u8>>>) {
+    let mut piece = [0; STDERR_BYTES];
+    while let Ok(count @ 1..) = stderr.read(&mut piece).await {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(piece.iter().take(count));
+        let more = kept.len().saturating_sub(STDERR_BYTES);
+        kept.drain(..more);
+    }
+}
+
+impl Browser {
+    /// Reads a page. The browser is not good for another call if more was granted to this one than its
+    /// rules name, since connections may have stayed open.
+    pub(crate) async fn visit(
+        &mut self,
+        asked: &Visit,
+        judge: Option<Arc<dyn Judge>>,
+        journal: &Journal,
+    ) -> Visited {
+        self.turn.begin(judge);
+        let turn = self.turn.clone();
+        let _noting = Noting { from: self.running.journal().clone(), to: journal };
+        let visited = visit(&mut self.connection, &turn, asked).await;
+        let has_granted = turn.end();
+        let result = visited.result.map_err(|error| match error {
+            BrowserError::Gone(_) => BrowserError::Gone(self.said()),
+            other => other,
+        });
+        Visited { result, is_good: visited.is_good && !has_granted, ..visited }
+    }
+
+    /// The end of what it said.
+    fn said(&self) -> String {
+        let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = kept.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+}
+
+/// What a browser reached during a call is in the journal of the call afterwards, however the call ends.
+struct Noting<'c> {
+    from: Arc<Journal>,
+    to: &'c Journal,
+}
+
+impl Drop for Noting<'_> {
+    fn drop(&mut self) {
+        self.to.take(&self.from);
+    }
+}

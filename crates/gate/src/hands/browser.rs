@@ -1,0 +1,116 @@
+//! `Pages`: reads pages for one call in a browser that is confined as the call's programs would be.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use browser::{BrowserError, Browsers, Key, Visit, Wanted};
+use futures_util::future::BoxFuture;
+use sandbox::confine::{Confined, Profile, Running};
+use sandbox::egress::{Attempt, HostRules, Journal, Judge, Outcome};
+use telemetry::Telemetry;
+use tool_api::{Browser, NO_BROWSER, Page, ToolError};
+
+use super::hosts::blocked;
+use super::notes::Notes;
+use super::programs::{degraded, not_run};
+use super::settings::ProgramSettings;
+
+/// Most hosts that are named which a page may not reach.
+const BLOCKED_TOLD_MAX: usize = 8;
+
+/// The hand of one call.
+pub(super) struct Pages {
+    pub(super) browsers: Arc<Browsers>,
+    pub(super) caller: Arc<str>,
+    pub(super) profile: Profile,
+    pub(super) hosts: HostRules,
+    pub(super) judge: Option<Arc<dyn Judge>>,
+    pub(super) settings: Arc<ProgramSettings>,
+    pub(super) telemetry: Arc<Telemetry>,
+    pub(super) notes: Arc<Notes>,
+}
+
+impl Browser for Pages {
+    fn visit<'a>(&'a self, url: &'a str, wait: Duration) -> BoxFuture<'a, Result<Page, ToolError>> {
+        Box::pin(async move {
+            let journal = Arc::new(Journal::new());
+            self.notes.reaches(journal.clone());
+            let given = |running: &Running| {
+                self.notes.ran(self.profile.name, running.started_by().name(), &degraded(running));
+                self.telemetry.metrics.confined(self.profile.name);
+            };
+            let wanted = self.wanted(&journal, &given);
+            let visited = self.browsers.visit(&wanted, &Visit { url: url.to_owned(), wait }).await;
+            let page = visited.map_err(|error| self.told(error, &journal))?;
+            if let Some(error) = refused(&page.url, &journal) {
+                return Err(error);
+            }
+            let browser::Page { url, base, title, status, media_type, html, is_cut, is_unfinished } = page;
+            let blocked = blocked_hosts(&journal);
+            Ok(Page { url, base, title, status, media_type, html, is_cut, is_unfinished, blocked })
+        })
+    }
+}
+
+impl Pages {
+    fn wanted<'c>(&self, journal: &'c Journal, given: &'c (dyn Fn(&Running) + Sync)) -> Wanted<'c> {
+        let confined = Confined {
+            surroundings: self.settings.surroundings.iter().cloned().collect(),
+            company: self.settings.proxy.clone(),
+            waived: self.settings.waived.clone(),
+            ..Confined::new(self.profile, "", "/")
+        };
+        Wanted {
+            key: Key { caller: self.caller.clone(), profile: self.profile, hosts: self.hosts.clone() },
+            program: self.settings.browser.clone(),
+            confined,
+            judge: self.judge.clone(),
+            journal,
+            given,
+        }
+    }
+
+    /// What was blocked says more than the browser, which only sees that nothing came.
+    fn told(&self, error: BrowserError, journal: &Journal) -> ToolError {
+        let message = error.to_string();
+        match error {
+            BrowserError::None(_) => ToolError::new(NO_BROWSER, message),
+            BrowserError::NotStarted(error) => not_run(&self.telemetry, error),
+            BrowserError::NotLoaded { url, .. } => {
+                refused(&url, journal).unwrap_or_else(|| ToolError::new("no_answer", message))
+            }
+            BrowserError::TooSlow(_) | BrowserError::LedOn(_) => ToolError::new("no_answer", message),
+            BrowserError::Download | BrowserError::Pdf => ToolError::new("not_a_page", message),
+            error @ (BrowserError::Gone(_)
+            | BrowserError::Silent(_)
+            | BrowserError::Unreadable(_)
+            | BrowserError::Refused { .. }
+            | BrowserError::Crashed) => ToolError::new("browser_failed", message).with_source(error),
+        }
+    }
+}
+
+/// Why there is no page, if its host was never reached: what a browser shows then is what our own proxy says.
+fn refused(url: &str, journal: &Journal) -> Option<ToolError> {
+    let to = browser::destination(url)?;
+    let entries = journal.entries().into_iter().filter(|entry| entry.attempt == Attempt::Connect(to.clone()));
+    let outcomes: Vec<Outcome> = entries.map(|entry| entry.outcome).collect();
+    if outcomes.contains(&Outcome::Allowed) {
+        return None;
+    }
+    let reason = outcomes.into_iter().find_map(|outcome| match outcome {
+        Outcome::Blocked(reason) => Some(reason),
+        Outcome::Allowed => None,
+    });
+    let unreached = || ToolError::new("no_answer", format!("{to} cannot be reached; is the address right?"));
+    Some(reason.map_or_else(unreached, |reason| blocked(&to, reason)))
+}
+
+/// Hosts that a page wanted something of and may not reach.
+fn blocked_hosts(journal: &Journal) -> Vec<String> {
+    let hosts = journal.blocked().into_iter().filter_map(|entry| match entry.attempt {
+        Attempt::Connect(to) => Some(to.to_string()),
+        Attempt::LookUp(_) | Attempt::Unreadable(_) | Attempt::Unheard | Attempt::Others => None,
+    });
+    hosts.take(BLOCKED_TOLD_MAX).collect()
+}

@@ -1,0 +1,272 @@
+//! The main content of HTML as text or Markdown: without what leads elsewhere on the site, and with whole addresses.
+//!
+//! It is somebody else's, so it may be anything: the parser keeps all of it in order in a tree, and what goes on from there,
+//! step by step down the tree, gets one that is neither deep nor large.
+
+mod depth;
+
+use std::rc::Rc;
+
+use htmd::{HtmlToMarkdown, Node};
+use markup5ever_rcdom::NodeData;
+use tool_api::ToolError;
+use url::Url;
+
+/// What of a document is looked at, in bytes.
+const HTML_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// Elements that may be open at once while it is parsed: a parser looks through all of them again and again.
+const OPEN_MAX: usize = 1_000;
+
+/// How deep elements may lie in each other. A browser makes none deeper than 512.
+const DEPTH_MAX: usize = 128;
+
+/// Elements and pieces of text that are looked at.
+const NODES_MAX: usize = 50_000;
+
+/// What has less text than this, in bytes, is not the content of a page, whatever it is called.
+const MAIN_BYTES_MIN: usize = 200;
+
+/// Elements that are no content.
+const LEFT_OUT: [&str; 20] = [
+    "script", "style", "template", "svg", "canvas", "iframe", "object", "embed", "video", "audio", "link",
+    "meta", "head", "nav", "footer", "button", "input", "select", "textarea", "dialog",
+];
+
+/// The same by their roles.
+const ROLES_LEFT_OUT: [&str; 4] = ["navigation", "banner", "contentinfo", "search"];
+
+/// Elements that begin a line of their own.
+const BLOCKS: [&str; 29] = [
+    "address",
+    "article",
+    "aside",
+    "blockquote",
+    "body",
+    "dd",
+    "details",
+    "div",
+    "dl",
+    "dt",
+    "figcaption",
+    "figure",
+    "form",
+    "h1",
+    "h2",
+    "h3",
+    "h4",
+    "h5",
+    "h6",
+    "header",
+    "hr",
+    "li",
+    "main",
+    "ol",
+    "p",
+    "pre",
+    "section",
+    "table",
+    "ul",
+];
+
+/// Whether a document of this media type is HTML.
+pub(super) fn is_html(media_type: &str) -> bool {
+    matches!(media_type, "text/html" | "application/xhtml+xml")
+}
+
+/// Text as HTML that shows it.
+pub(super) fn as_html(text: &str) -> String {
+    format!("<pre>{}</pre>", text.replace('&', "&amp;").replace('<', "&lt;"))
+}
+
+/// The main content, with headings, links, lists, tables and code.
+pub(super) fn markdown(html: &str, base: &str) -> Result<String, ToolError> {
+    let converter = converter();
+    let (_tree, main) = main_content(&converter, html, base)?;
+    Ok(converter.tree_to_markdown(&main))
+}
+
+/// The main content, without all that.
+pub(super) fn text(html: &str, base: &str) -> Result<String, ToolError> {
+    let mut text = String::new();
+    let (_tree, main) = main_content(&converter(), html, base)?;
+    write_text(&main, false, &mut text);
+    Ok(text.trim().to_owned())
+}
+
+/// The title of a document.
+pub(super) fn title(html: &str) -> String {
+    let Ok(tree) = parse(&converter(), html) else { return String::new() };
+    let mut text = String::new();
+    if let Some(title) = find(&tree, &|node| name(node) == "title") {
+        title.children.borrow().iter().for_each(|child| write_text(child, false, &mut text));
+    }
+    text.trim().to_owned()
+}
+
+fn converter() -> HtmlToMarkdown {
+    // What is there for those without scripts is there for us.
+    HtmlToMarkdown::builder().scripting_enabled(false).build()
+}
+
+/// The whole and its main part, which is only there as long as the whole is.
+fn main_content(
+    converter: &HtmlToMarkdown,
+    html: &str,
+    base: &str,
+) -> Result<(Rc<Node>, Rc<Node>), ToolError> {
+    let tree = parse(converter, html)?;
+    prune(&tree, Url::parse(base).ok().as_ref());
+    let is_main = |node: &Node| name(node) == "main" || attribute(node, "role").as_deref() == Some("main");
+    let main = find(&tree, &is_main).or_else(|| find(&tree, &|node| name(node) == "article"));
+    let main = main.filter(|main| text_bytes(main) >= MAIN_BYTES_MIN).unwrap_or_else(|| tree.clone());
+    Ok((tree, main))
+}
+
+/// # Errors
+/// It is not one that can be parsed in a short time.
+fn parse(converter: &HtmlToMarkdown, html: &str) -> Result<Rc<Node>, ToolError> {
+    let html = &html[..html.floor_char_boundary(HTML_BYTES_MAX)];
+    let too_deep = || {
+        let why =
+            format!("the elements of the page lie more than {OPEN_MAX} deep in each other; read it as html");
+        ToolError::new("not_a_page", why)
+    };
+    match depth::is_within(html, OPEN_MAX) {
+        true => converter.html_to_tree(html).map_err(|_| too_deep()),
+        false => Err(too_deep()),
+    }
+}
+
+/// Takes out what is no content, what lies too deep, and what is too much.
+fn prune(tree: &Rc<Node>, base: Option<&Url>) {
+    let (mut left, mut nodes) = (vec![(tree.clone(), 0)], 0);
+    while let Some((node, depth)) = left.pop() {
+        let mut children = node.children.borrow_mut();
+        children.retain(|child| {
+            nodes += 1;
+            nodes <= NODES_MAX && depth < DEPTH_MAX && is_content(child)
+        });
+        for child in children.iter().rev() {
+            whole_addresses(child, base);
+            left.push((child.clone(), depth + 1));
+        }
+    }
+}
+
+fn is_content(node: &Node) -> bool {
+    match &node.data {
+        NodeData::Document | NodeData::Text { .. } => true,
+        NodeData::Doctype { .. } | NodeData::Comment { .. } | NodeData::ProcessingInstruction { .. } => false,
+        NodeData::Element { name, .. } => {
+            let is_role = |role: String| ROLES_LEFT_OUT.contains(&&*role);
+            !LEFT_OUT.contains(&&*name.local)
+                && attribute(node, "hidden").is_none()
+                && attribute(node, "aria-hidden").as_deref() != Some("true")
+                && !attribute(node, "role").is_some_and(is_role)
+        }
+    }
+}
+
+/// Makes the addresses of links and pictures whole; what leads to no page has none.
+fn whole_addresses(node: &Node, base: Option<&Url>) {
+    let NodeData::Element { attrs, .. } = &node.data else { return };
+    attrs.borrow_mut().retain_mut(|attr| {
+        if !matches!(&*attr.name.local, "href" | "src") {
+            return true;
+        }
+        let whole = match base {
+            Some(base) => base.join(&attr.value).ok(),
+            None => Url::parse(&attr.value).ok(),
+        };
+        let whole = whole.filter(|url| matches!(url.scheme(), "http" | "https" | "mailto"));
+        let is_there = whole.is_some();
+        attr.value = whole.map(String::from).unwrap_or_default().into();
+        is_there
+    });
+}
+
+fn name(node: &Node) -> &str {
+    match &node.data {
+        NodeData::Element { name, .. } => &name.local,
+        _ => "",
+    }
+}
+
+fn attribute(node: &Node, wanted: &str) -> Option<String> {
+    let NodeData::Element { attrs, .. } = &node.data else { return None };
+    attrs.borrow().iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
+}
+
+/// The first that is wanted, in the order of the document.
+fn find(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> Option<Rc<Node>> {
+    let mut left = vec![tree.clone()];
+    while let Some(node) = left.pop() {
+        if is_wanted(&node) {
+            return Some(node);
+        }
+        left.extend(node.children.borrow().iter().rev().cloned());
+    }
+    None
+}
+
+fn text_bytes(tree: &Rc<Node>) -> usize {
+    let (mut left, mut bytes) = (vec![tree.clone()], 0);
+    while let Some(node) = left.pop() {
+        if let NodeData::Text { contents } = &node.data {
+            bytes += contents.borrow().trim().len();
+        }
+        left.extend(node.children.borrow().iter().cloned());
+    }
+    bytes
+}
+
+/// What a reader sees: a tree that has been pruned is not deep.
+fn write_text(node: &Rc<Node>, is_pre: bool, text: &mut String) {
+    if let NodeData::Text { contents } = &node.data {
+        push_text(&contents.borrow(), is_pre, text);
+        return;
+    }
+    let name = name(node);
+    let is_block = BLOCKS.contains(&name);
+    if is_block || matches!(name, "br" | "tr") {
+        end_line(text);
+    }
+    for child in node.children.borrow().iter() {
+        write_text(child, is_pre || name == "pre", text);
+    }
+    match name {
+        "td" | "th" => text.push('\t'),
+        "p" | "pre" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
+            end_line(text);
+            text.push('\n');
+        }
+        _ if is_block => end_line(text),
+        _ => {}
+    }
+}
+
+fn push_text(piece: &str, is_pre: bool, text: &mut String) {
+    if is_pre {
+        text.push_str(piece);
+        return;
+    }
+    for part in piece.split_inclusive(char::is_whitespace) {
+        let word = part.trim();
+        text.push_str(word);
+        let is_between = part.len() > word.len() && !text.ends_with(char::is_whitespace) && !text.is_empty();
+        if is_between {
+            text.push(' ');
+        }
+    }
+}
+
+fn end_line(text: &mut String) {
+    text.truncate(text.trim_end_matches([' ', '\t']).len());
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What becomes of HTML, honest and other.
+
+use super::*;
+
+const BASE: &str = "https://a.test/docs/page";
+
+#[track_caller]
+fn check(html: &str, as_markdown: &str, as_text: &str) {
+    let read = (markdown(html, BASE).expect("read"), text(html, BASE).expect("read"));
+    assert_eq!((read.0.as_str(), read.1.as_str()), (as_markdown, as_text), "{html}");
+}
+
+#[test]
+fn what_documents_are_made_of() {
+    check(
+        "<h1>Title</h1><p>One <b>two</b>\n  <i>three</i></p>",
+        "# Title\n\nOne **two** *three*",
+        "Title\n\nOne two three",
+    );
+    check(
+        "<a href='../x?y=1#z'>to</a> <a href=javascript:alert(1)>not</a>",
+        "[to](https://a.test/x?y=1#z) not",
+        "to not",
+    );
+    check(
+        "<pre><code class='language-rust'>fn a() {\n    1 &lt; 2\n}</code></pre>",
+        "```rust\nfn a() {\n    1 < 2\n}\n```",
+        "fn a() {\n    1 < 2\n}",
+    );
+    check("<ul><li>a<li>b<ol><li>c</ol></ul>", "*   a\n*   b\n    1.  c", "a\nb\nc");
+    check(
+        "<table><tr><th>A<th>B</tr><tr><td>1<td><a href=x>2</a></tr></table>",
+        "| A | B                          |\n| - | -------------------------- |\n| 1 | [2](https://a.test/docs/x) |",
+        "A\tB\n1\t2",
+    );
+    check(
+        "<img src=p.png alt=Picture><img src='data:image/png;base64,AA' alt=Inline>",
+        "![Picture](https://a.test/docs/p.png)",
+        "",
+    );
+}
+
+#[test]
+fn what_is_no_content_is_left_out() {
+    let long = ["word"; 50].join(" ");
+    let html = format!(
+        "<head><title>T</title><style>s</style></head><body><nav>menu</nav><div role=banner>bar</div><main><h1>M</h1>\
+         <p>{long}</p><p hidden>secretly</p><p aria-hidden=true>not read</p><script>x()</script><!-- said aside -->\
+         <button>Copy</button></main><footer>foot</footer></body>"
+    );
+    check(&html, &format!("# M\n\n{}", long.trim()), &format!("M\n\n{}", long.trim()));
+    assert_eq!(title(&html), "T");
+    // Too little to be the content.
+    check("<p>before</p><main>short</main>", "before\n\nshort", "before\n\nshort");
+    check("<noscript>for those without</noscript>", "for those without", "for those without");
+    check(
+        &as_html("{\"a\": \"<b>&amp;\"}\n  x"),
+        "```\n{\"a\": \"<b>&amp;\"}\n  x\n```",
+        "{\"a\": \"<b>&amp;\"}\n  x",
+    );
+    check("", "", "");
+}
+
+#[test]
+fn no_document_costs_more_than_it_may() {
+    let deep = "<div>".repeat(OPEN_MAX) + "end";
+    let (wide, many) = ("<b>x</b>".repeat(NODES_MAX), "<p>x</p>".repeat(2 * NODES_MAX));
+    let unclosed = "<table><tr><td>".repeat(OPEN_MAX);
+    let nested = "<b><i>".repeat(OPEN_MAX / 2) + &"x<p>".repeat(1000);
+    for html in [&deep, &wide, &many, &unclosed, &nested, &"<?xml x?>".repeat(1000), &"<".repeat(100_000)] {
+        let begun = std::time::Instant::now();
+        let (markdown, text) = (markdown(html, BASE).expect("read"), text(html, BASE).expect("read"));
+        println!("{:?} {html:.20}", begun.elapsed());
+        assert!(begun.elapsed().as_secs() < 20, "{html:.20}");
+        assert!(markdown.len() <= html.len() * 4 && text.len() <= html.len(), "{html:.20}");
+    }
+    for html in ["<div>".repeat(OPEN_MAX + 1), "<ul><li>".repeat(100_000), "<blockquote>".repeat(100_000)] {
+        let refused = markdown(&html, BASE).expect_err("too deep");
+        assert_eq!((refused.code().as_ref(), title(&html).as_str()), ("not_a_page", ""));
+    }
+}

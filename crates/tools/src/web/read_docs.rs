@@ -1,0 +1,150 @@
+//! `ReadDocs`: a page of the web as a browser shows it, or as its server sends it where there is no browser.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tool_api::{
+    About, ArgumentRoles, Block, Context, Document, Effect, Example, NO_BROWSER, Need, Page, Tool, ToolError,
+};
+use url::Url;
+
+use super::{document, plain, shown};
+use crate::plain_schema::plain;
+
+/// The longest address, in bytes: browsers and servers take none that is much longer.
+const URL_BYTES_MAX: usize = 8 * 1024;
+
+/// How long a page is waited for that does not say how long, in milliseconds.
+const WAIT_MS: u64 = 3_000;
+
+/// The longest, in milliseconds.
+const WAIT_MS_MAX: u64 = 30_000;
+
+/// The slowest page, and a person who is asked about its host.
+const CALL: Duration = Duration::from_secs(180);
+
+/// Reads a page.
+#[derive(Debug)]
+pub(crate) struct ReadDocs;
+
+/// The arguments of `ReadDocs`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(transform = plain)]
+pub(crate) struct Input {
+    /// A whole http or https address.
+    url: String,
+    /// Default: markdown.
+    #[serde(default)]
+    format: Format,
+    /// The longest to wait until the loaded page is quiet, in milliseconds. Default: 3000.
+    #[schemars(range(max = WAIT_MS_MAX))]
+    wait_ms: Option<u64>,
+}
+
+/// What a page is shown as.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Format {
+    Text,
+    Html,
+    #[default]
+    Markdown,
+}
+
+impl Tool for ReadDocs {
+    const ABOUT: About = About {
+        name: "ReadDocs",
+        title: "Read a page",
+        summary: "Read a page of the web in a headless browser, scripts executed: its title, its final address, and its main \
+                  content with links and tables. No PDFs and downloads. What is too long is cut and kept.",
+        effect: Effect::Reads,
+        arguments: ArgumentRoles::NONE,
+        scopes: &["network"],
+        needs: &[Need::Browser, Need::Net(&[]), Need::Artifacts],
+        idempotent: true,
+        open_world: true,
+        timeout: CALL,
+        examples: &[Example { title: "A page", arguments: r#"{"url": "https://doc.rust-lang.org/book/"}"# }],
+    };
+    type Input = Input;
+    type Output = Document;
+
+    async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
+        let url = address(&input.url)?;
+        let wait = Duration::from_millis(input.wait_ms.unwrap_or(WAIT_MS));
+        let (page, without) = match cx.browser()?.visit(url.as_str(), wait).await {
+            Ok(page) => (page, None),
+            Err(error) if error.code() == NO_BROWSER => {
+                (plain::page(url, cx).await?, Some(error.to_string()))
+            }
+            Err(error) => return Err(error),
+        };
+        let format = input.format;
+        let (page, content) = cx.blocking(move || content(page, format)).await?;
+        let text = shown::shown(&page, without.as_deref(), content, cx).await?;
+        Ok(Document(vec![Block::Text(text)]))
+    }
+}
+
+fn content(page: Page, format: Format) -> Result<(Page, String), ToolError> {
+    let rendered = match format {
+        Format::Html => page.html.clone(),
+        Format::Text => document::text(&page.html, &page.base)?,
+        Format::Markdown if document::is_html(&page.media_type) => {
+            document::markdown(&page.html, &page.base)?
+        }
+        // It is shown as the server has sent it.
+        Format::Markdown => document::text(&page.html, &page.base)?,
+    };
+    Ok((page, rendered))
+}
+
+/// An address that can be a page's.
+fn address(text: &str) -> Result<Url, ToolError> {
+    let wrong = |why: &str| ToolError::new("invalid_arguments", format!("`url` {why}"));
+    if text.len() > URL_BYTES_MAX {
+        return Err(wrong("has more than 8 KiB"));
+    }
+    let url = Url::parse(text.trim()).map_err(|why| {
+        wrong(&format!("is no whole address ({why}); write it as https://example.com/page"))
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(wrong(&format!("begins with `{}:`, and only http and https are read", url.scheme())));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong("names a user, and pages are read without one"));
+    }
+    Ok(url)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_addresses_of_the_web_are_read() {
+        let read = |text: &str| address(text).map(|url| url.to_string()).map_err(|error| error.to_string());
+        assert_eq!(read(" HTTPS://Example.com/a b "), Ok("https://example.com/a%20b".to_owned()));
+        // Odd spellings are read as a browser reads them, so that what is judged is what is opened.
+        assert_eq!(read("http://0x7f000001"), Ok("http://127.0.0.1/".to_owned()));
+        for (text, why) in [
+            ("", "is no whole address"),
+            ("example.com", "is no whole address"),
+            ("/etc/passwd", "is no whole address"),
+            ("http://", "is no whole address"),
+            ("javascript:alert(1)", "begins with `javascript:`, and only http and https are read"),
+            ("file:///etc/passwd", "begins with `file:`"),
+            ("data:text/html,x", "begins with `data:`"),
+            ("chrome://crash", "begins with `chrome:`"),
+            ("view-source:http://a.test", "begins with `view-source:`"),
+            ("https://me:secret@example.com/", "names a user"),
+            (&format!("http://a.test/{}", "x".repeat(URL_BYTES_MAX)), "has more than 8 KiB"),
+        ] {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(why) && !error.contains("secret"), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+// `ReadDocs`: pages as a real browser shows them, and what pages try: to lead elsewhere, never to end, to be too large, to be a
+// download, to ask something, to crash the browser. And what is left where there is no browser.
+
+import { createServer } from "node:http";
+import { readdirSync, readFileSync } from "node:fs";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { parentOf } from "../support/processes.mjs";
+import { configure } from "../support/toolcrib.mjs";
+import { openWire } from "../support/wire_stdio.mjs";
+
+const MIB = 1024 * 1024;
+const MADE = `<title>Made</title><nav>menu</nav><main></main><script>
+  document.querySelector("main").innerHTML = "<h1>Made " + 6 * 7 + "</h1><p>" + "word ".repeat(50) +
+    "</p><p><a href='/else'>to</a></p><table><tr><th>A<th>B<tr><td>1<td>2</table><p style='display:none'>unseen</p>";
+</script>`;
+const LATE = `<title>Late</title><p id=p>early</p><img src=/never><script>
+  fetch("/slow").then((answer) => answer.text()).then((text) => (p.textContent = text));
+</script>`;
+
+const listen = async (answer) => {
+  const server = createServer(answer);
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => server.close());
+  atEnd(() => server.closeAllConnections());
+  return server.address().port;
+};
+
+let [strangers, waiting] = [0, 0];
+const other = await listen((_, response) => {
+  strangers += 1;
+  response.end("private");
+});
+const html = (text) => (response) => response.setHeader("content-type", "text/html; charset=utf-8").end(text);
+const to = (location) => (response) => response.writeHead(302, { location }).end();
+const pages = {
+  "/made": html(MADE),
+  "/moved": to("/made"),
+  "/private": to(`http://localhost:${other}/`),
+  "/loop": to("/loop"),
+  "/late": html(LATE),
+  "/slow": (response) => setTimeout(() => response.end("late"), 600),
+  "/never": () => (waiting += 1),
+  "/asks": html(`<title>Asks</title><script>alert("a"); p = prompt("b"); ok = confirm("c");
+    document.write("<p>answered " + p + " " + ok + "</p>"); window.open("/made")</script>`),
+  "/forever": html(`<title>Forever</title><p>round</p><script>location.href = "/forever?" + Math.random()</script>`),
+  "/busy": html(`<p>busy</p><script>addEventListener("load", () => setTimeout(() => { for (;;); }))</script>`),
+  "/reaches": html(`<title>R</title><p>here</p><script>fetch("http://localhost:${other}/").then(
+    () => document.body.append("reached"), () => document.body.append("refused"))</script>`),
+  "/download": (response) => response.writeHead(200, { "content-disposition": "attachment" }).end("file"),
+  "/pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.4"),
+  "/json": (response) => response.writeHead(200, { "content-type": "application/json" }).end('{"a": "<b>"}'),
+  "/gone": (response) => response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>"),
+  "/long": html(`<title>Long</title>${"<p>0123456789</p>\n".repeat(12_000)}`),
+  "/large": (response) => {
+    response.setHeader("content-type", "text/html");
+    response.write("<title>Large</title><p>begins</p>");
+    let left = 50;
+    const more = () => {
+      while (left > 0 && response.write(`<!--${"x".repeat(MIB)}-->`)) left -= 1;
+      if (left <= 0) response.end("<p>ends</p>");
+    };
+    response.on("drain", more);
+    more();
+  },
+  "/cookie": (response, request) =>
+    response
+      .writeHead(200, { "content-type": "text/html", "set-cookie": "known=yes" })
+      .end(`<p>cookies: ${request.headers.cookie ?? "none"}</p>`),
+};
+const port = await listen((request, response) => {
+  const page = pages[new URL(request.url, "http://x").pathname];
+  if (page) page(response, request);
+  else response.writeHead(404).end();
+});
+const at = (page) => `http://localhost:${port}${page}`;
+
+const config = configure({ more: `[sandbox]\nhosts = ["localhost:${port}"]\nask = false` });
+const wire = await openWire(config);
+const read = async (page, args = {}, by = wire) => {
+  const { message } = await by.call("ReadDocs", { url: page.startsWith("/") ? at(page) : page, ...args });
+  const { content, isError } = message.result;
+  return { isError: isError === true, text: content.map(({ text }) => text).join("\n") };
+};
+const says = async (page, args, ...pieces) => {
+  const { isError, text } = await read(page, args);
+  check(!isError, `${page} to be read`, text);
+  checkHolds(page, text, ...pieces);
+  return text;
+};
+const refuses = async (page, ...pieces) => {
+  const { isError, text } = await read(page);
+  check(isError, `${page} to be refused`, text);
+  checkHolds(page, text, ...pieces);
+};
+
+/** The browsers that this case's Toolcrib runs. */
+const browsers = () =>
+  readdirSync("/proc").filter((pid) => {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      if (!words.includes("--remote-debugging-pipe") || words.includes("--type=") || words.startsWith("sh\0")) return false;
+      for (let above = Number(pid); above > 1; above = parentOf(above)) if (above === wire.child.pid) return true;
+      return false;
+    } catch {
+      return false; // It has ended meanwhile.
+    }
+  });
+
+await run({
+  "a page is what its scripts make of it, as Markdown, text or HTML": async () => {
+    const markdown = await says("/made", {}, `[to](${at("/else")})`, "| A | B |", "| 1 | 2 |");
+    check(markdown.startsWith(`Made\n${at("/made")}\n\n# Made 42\n`), "title, address and content", markdown);
+    check(!/menu|unseen/.test(markdown), "nothing but the content", markdown);
+    await says("/made", { format: "text" }, /\nMade 42\n/, "A\tB\n1\t2");
+    await says("/made", { format: "html" }, "<h1>Made 42</h1>");
+    await says("/json", {}, '{"a": "<b>"}');
+  },
+
+  "the same browser reads the next page, which knows nothing of the last": async () => {
+    const [first] = browsers();
+    await says("/cookie", {}, "cookies: none");
+    await says("/cookie", {}, "cookies: none");
+    checkSame("the browsers", [first], browsers());
+  },
+
+  "it goes where a page leads, and no further than the rules": async () => {
+    checkSame("the last address", at("/made"), (await says("/moved", {}, "Made 42")).split("\n")[1]);
+    await refuses("/private", `localhost:${other} may not be reached: no rule allows it`);
+    await refuses("/loop", "leads on to others more than 10 times");
+    await says("/reaches", {}, "here", "refused", `nobody has allowed these hosts: localhost:${other}]`);
+    await says("/forever", { wait_ms: 1000 }, "Forever\n", "round");
+    await says("/gone", {}, "[the server answered with status 404]", "Not here");
+    for (const url of [`http://127.0.0.1:${other}/`, "http://169.254.169.254/latest", "http://[::1]:80/", "http://0x7f.1/"])
+      await refuses(url, "may not be reached");
+    checkSame("who came to the other server", 0, strangers);
+  },
+
+  "it waits until the page is quiet, and not for ever": async () => {
+    await says("/late", { wait_ms: 2000 }, "late", "[the page was still loading");
+    await says("/late", { wait_ms: 0 }, "early");
+  },
+
+  "what is no page is refused, and the next one is read": async () => {
+    await refuses("/download", "a file to download");
+    await refuses("/pdf", "PDF");
+    for (const [url, why] of [
+      ["javascript:alert(1)", "only http and https"],
+      ["file:///etc/passwd", "only http and https"],
+      ["data:text/html,x", "only http and https"],
+      ["nowhere", "no whole address"],
+    ])
+      await refuses(url, why);
+    const { message } = await wire.call("ReadDocs", { url: at("/made"), wait_ms: 30_001 });
+    check(message.result.isError, "a wait that is too long to be refused", message);
+    await says("/asks", {}, "answered null false");
+  },
+
+  "too much is cut: what is loaded, and what is said": async () => {
+    const large = await says("/large", {}, "begins", "[the page is too large; this is its beginning]");
+    check(!large.includes("ends"), "no end", large);
+    const long = await says("/long", {}, "Long\n", "bytes are shown. To read on, call artifact_read with id:");
+    check(long.length < 101_000, "no more than is shown", long.length);
+  },
+
+  "a browser that hangs or is killed costs one call": async () => {
+    const before = waiting;
+    const hanging = read("/never");
+    await eventually("it to ask", () => waiting > before);
+    process.kill(Number(browsers()[0]), "SIGKILL");
+    const { isError, text } = await hanging;
+    check(isError, "an error", text);
+    checkHolds("why", text, "the browser has ended");
+    await says("/made", {}, "Made 42");
+    await refuses("/busy", /did not answer within|no page came within/);
+    await eventually("the one that hung to be gone", () => browsers().length === 0);
+    await says("/made", {}, "Made 42");
+  },
+
+  "without a browser the page is read as its server sends it": async () => {
+    const more = `[sandbox]\nhosts = ["localhost:${port}"]\nask = false\nbrowser = "/no/such/browser"`;
+    const bare = await openWire(configure({ more }));
+    const page = await read("/late", {}, bare);
+    checkHolds("the page", page.text, /^Late\n/, "[read without a browser, so no script has run: ", "early");
+    checkHolds("where it leads", (await read("/moved", {}, bare)).text, at("/made"));
+    checkHolds("elsewhere", (await read("/private", {}, bare)).text, "may not be reached");
+    checkHolds("round and round", (await read("/loop", {}, bare)).text, "more than 10 times");
+    checkHolds("a PDF", (await read("/pdf", {}, bare)).text, "the address is no page, but application/pdf");
+  },
+});
