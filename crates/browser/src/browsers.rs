@@ -11,6 +11,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
 use crate::error::BrowserError;
+use crate::key::Key;
 use crate::page::{Page, Visit, Visited};
 use crate::program::program;
 use crate::running::Browser;
@@ -27,17 +28,6 @@ const USED_MAX: Duration = Duration::from_secs(300);
 
 /// How long one lasts at most: as long as it is used, and the longest call.
 const LASTS_MAX: Duration = Duration::from_secs(600);
-
-/// For whom a browser is: it works for no other, since a page may have taken it over.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// The caller.
-    pub caller: Arc<str>,
-    /// What it may touch.
-    pub profile: Profile,
-    /// What it may reach.
-    pub hosts: sandbox::egress::HostRules,
-}
 
 /// A browser that a call wants.
 pub struct Wanted<'c> {

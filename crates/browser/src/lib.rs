@@ -8,6 +8,7 @@ mod browsers;
 mod connection;
 mod error;
 mod frame;
+mod key;
 mod message;
 mod page;
 mod program;
@@ -17,7 +18,8 @@ mod seen;
 mod tab;
 mod turn;
 
-pub use browsers::{Browsers, Key, Wanted};
+pub use browsers::{Browsers, Wanted};
 pub use error::BrowserError;
+pub use key::Key;
 pub use page::{Page, Visit};
 pub use turn::destination;

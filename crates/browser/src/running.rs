@@ -8,9 +8,9 @@ use sandbox::egress::{Journal, Judge};
 use tokio::io::AsyncReadExt as _;
 use tokio::time::Instant;
 
-use crate::browsers::Key;
 use crate::connection::Connection;
 use crate::error::BrowserError;
+use crate::key::Key;
 use crate::page::{Visit, Visited, visit};
 use crate::turn::Turn;
 
