@@ -73,13 +73,11 @@ export const FILE_TOOLS = [
 ];
 
 /** Those for the web. */
-export const WEB_TOOLS = ["ReadDocs"];
+export const WEB_TOOLS = ["WebSearch", "ReadDocs"];
 
 /** Those for commands. */
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
-/** Those for the web. */
-const WEB_TOOLS = ["WebSearch", "ReadDocs"];
 
 /** Those for an agent's own work. */
 const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
