@@ -128,7 +128,7 @@ await run({
   "a wrong one is told, and the set can be left out": async () => {
     skill(".claude/skills", "Wrong", "x");
     const { stderr } = await expectExit(0, ["config", "check"], options);
-    checkHolds("what is said", stderr, "Wrong/SKILL.md: name: must be 1 to 64", "this skill is left out");
+    checkHolds("what is said", stderr, '"Wrong" can be no skill: its name must have 1 to 64', "this skill is left out");
     writeFileSync(path.join(home, ".config/toolcrib/toolcrib.toml"), '[tools]\noffer = ["workspace"]\n');
     const client = await connect("v1", { ...clientApart(), ...options });
     check(!(await names(client)).includes("InvokeSkill"), "no tool");

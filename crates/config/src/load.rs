@@ -53,7 +53,8 @@ pub fn load(
 ) -> Result<Loaded, Problems> {
     let found = find::find(named, surroundings)?;
     let loaded = loaded(found.sources, surroundings, unfollowed)?;
-    let manifests = Manifests::read(named, surroundings, &loaded.settings);
+    let Settings { upstreams, skills, kept, .. } = &loaded.settings;
+    let manifests = Manifests::read(named, surroundings, upstreams, skills, kept);
     let held = loaded.held.into_iter().chain(manifests.held.iter().cloned()).collect();
     let mut folders = loaded.folders;
     for folder in manifests.declaring_folders() {

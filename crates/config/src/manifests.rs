@@ -18,7 +18,6 @@ use upstream::NotFollowed;
 
 use crate::find;
 use crate::kept::Kept;
-use crate::settings::Settings;
 use crate::skills::SkillFolders;
 use crate::surroundings::Surroundings;
 use project::{Judged, Project};
@@ -55,6 +54,8 @@ pub struct Manifests {
     /// Where secrets are kept that requests send.
     secrets: Option<Arc<dyn KeptSecrets>>,
     skill_folders: SkillFolders,
+    /// Those of them that were there at the last look.
+    watched_skills: Vec<PathBuf>,
     /// The skills.
     pub skills: Library,
     /// Those of sound manifests, in the order of their files.
@@ -84,15 +85,22 @@ impl KeptSecrets for ForHosts {
 }
 
 impl Manifests {
-    /// Where they lie; none has been read.
-    pub(crate) fn unread(surroundings: &Surroundings) -> Manifests {
+    /// Where they lie, with these folders of skills besides; none has been read.
+    pub(crate) fn unread(surroundings: &Surroundings, skills: &[PathBuf]) -> Manifests {
         let folder = surroundings.config_folder().map(|folder| folder.join(FOLDER));
-        Manifests { folder, ..Manifests::default() }
+        let skill_folders = SkillFolders::of_user(surroundings, skills);
+        Manifests { folder, skill_folders, ..Manifests::default() }
     }
 
-    /// Those of a user who has these settings, and those of the project.
-    pub(crate) fn read(named: Option<&Path>, surroundings: &Surroundings, settings: &Settings) -> Manifests {
-        let Settings { upstreams, kept, skills, .. } = settings;
+    /// Those of a user who has these servers and folders of `skills`, and whose agreements and secrets are `kept`, and those of the
+    /// project.
+    pub(crate) fn read(
+        named: Option<&Path>,
+        surroundings: &Surroundings,
+        upstreams: &[upstream::Settings],
+        skills: &[PathBuf],
+        kept: &Kept,
+    ) -> Manifests {
         let is_passed_over = find::named(named, surroundings).is_some();
         let servers = upstreams.iter().filter(|upstream| !upstream.prefix().is_empty());
         let prefixes = servers.map(|upstream| (upstream.prefix().to_owned(), upstream.name().to_owned()));
@@ -103,7 +111,7 @@ impl Manifests {
             true => SkillFolders::default(),
             false => SkillFolders::found(surroundings, skills, kept.state()),
         };
-        let unread = Manifests::unread(surroundings);
+        let unread = Manifests::unread(surroundings, skills);
         Manifests { is_passed_over, prefixes, project, secrets, skill_folders, ..unread }.again()
     }
 
@@ -126,7 +134,7 @@ impl Manifests {
     pub fn watched(&self) -> Vec<PathBuf> {
         let project = self.project.as_ref().map(|project| project.tools.as_path());
         let of_tools = self.own_folder().into_iter().chain(project).map(Path::to_owned);
-        of_tools.chain(self.skill_folders.watched()).collect()
+        of_tools.chain(self.watched_skills.iter().cloned()).collect()
     }
 
     /// The folders, without links, of which a person agrees to what their files describe.
@@ -140,7 +148,8 @@ impl Manifests {
     pub fn again(&self) -> Manifests {
         let (skills, held) = self.skill_folders.library();
         let (tools, problems) = Default::default();
-        let mut manifests = Manifests { tools, problems, held, skills, ..self.clone() };
+        let watched_skills = self.skill_folders.watched().collect();
+        let mut manifests = Manifests { tools, problems, held, skills, watched_skills, ..self.clone() };
         let mut names = BTreeMap::new();
         let own = self.own_folder().map(|folder| manifests.of_folder(folder, &mut names));
         manifests.tools.extend(own.into_iter().flatten().map(|(_, tool)| tool));
@@ -339,8 +348,7 @@ mod tests {
             let current_dir = self.0.path().join("project");
             let surroundings = Surroundings { current_dir, variables, flags, ..Surroundings::default() };
             let kept = Kept::new(&self.0.path().join("state"), store::KeySource::State);
-            let settings = Settings { kept, ..Settings::for_selftest(self.0.path()) };
-            Manifests::read(named, &surroundings, &settings)
+            Manifests::read(named, &surroundings, &[], &[], &kept)
         }
 
         /// The names of its tools, and what is wrong with the other files, by the name of each.

@@ -178,7 +178,7 @@ pub(crate) fn settle(mut file: File, mut settling: Settling<'_>) -> Result<Setti
                 tools,
                 budgets: file.tools.budgets(),
                 search,
-                manifests: crate::manifests::Manifests::unread(surroundings),
+                manifests: crate::manifests::Manifests::unread(surroundings, &skills),
                 rates,
                 result: file.limits.result,
                 artifacts: file.artifacts.limits(),

@@ -40,11 +40,17 @@ struct OfProject {
 }
 
 impl SkillFolders {
-    /// Those of whoever starts here, with `more` that their settings name, for a user whose agreements are in `state`.
-    pub(crate) fn found(surroundings: &Surroundings, more: &[PathBuf], state: &Path) -> SkillFolders {
+    /// Those of the user alone, with `more` that their settings name.
+    pub(crate) fn of_user(surroundings: &Surroundings, more: &[PathBuf]) -> SkillFolders {
         let of_config = surroundings.config_folder().map(|folder| folder.join(FOLDER));
         let of_home = surroundings.home().into_iter().flat_map(|home| OF_HOME.map(|name| home.join(name)));
-        let own: Vec<PathBuf> = of_config.into_iter().chain(of_home).chain(more.iter().cloned()).collect();
+        let own = of_config.into_iter().chain(of_home).chain(more.iter().cloned()).collect();
+        SkillFolders { projects: Vec::new(), own }
+    }
+
+    /// Those of whoever starts here, with `more` that their settings name, for a user whose agreements are in `state`.
+    pub(crate) fn found(surroundings: &Surroundings, more: &[PathBuf], state: &Path) -> SkillFolders {
+        let SkillFolders { own, .. } = SkillFolders::of_user(surroundings, more);
         let consent = match surroundings.flags.trust_folder {
             true => Consent::ForThisRun,
             false => Consent::KeptIn(Some(state.to_owned())),

@@ -125,7 +125,7 @@ impl OfferedManifests {
                 tracing::warn!(tool = %collision.name, "a declared tool is left out: another tool has its name");
             }
         }
-        if self.has_skills && before.skills.list() != manifests.skills.list() {
+        if self.has_skills && !before.skills.is_like(&manifests.skills) {
             self.offer_skills(&manifests);
         }
         *before = manifests;
@@ -134,7 +134,11 @@ impl OfferedManifests {
     fn offer_skills(&self, manifests: &Manifests) {
         let skills: Arc<dyn Skills> = Arc::new(manifests.skills.clone());
         match tools::skill_tools(&skills) {
-            Some((tools, features)) => drop(self.catalog.replace(SKILLS, tools, features)),
+            Some((tools, features)) => {
+                for one in self.catalog.replace(SKILLS, tools, features) {
+                    tracing::warn!(tool = %one.name, source = %one.source, "left out: another has its name");
+                }
+            }
             None => self.catalog.remove(SKILLS),
         }
     }

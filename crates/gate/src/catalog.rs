@@ -288,5 +288,10 @@ fn read_alike(before: &[Arc<Offered>], now: &[Arc<Offered>]) -> bool {
         tools.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
         tools
     };
-    sorted(before).iter().map(|tool| tool.listed()).eq(sorted(now).iter().map(|tool| tool.listed()))
+    // A tool of ours may describe what there is just now.
+    let shown = |tools: &[Arc<Offered>]| {
+        let of = |tool: &Arc<Offered>| (tool.listed().to_vec(), tool.definition().description.clone());
+        tools.iter().map(of).collect::<Vec<_>>()
+    };
+    shown(&sorted(before)) == shown(&sorted(now))
 }

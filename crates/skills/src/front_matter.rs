@@ -8,23 +8,29 @@ const NAME_CHARS_MAX: usize = 64;
 /// Longest description, in characters.
 const DESCRIPTION_CHARS_MAX: usize = 1024;
 
+/// What a name is.
+pub(crate) const NAME_RULE: &str = "1 to 64 lower-case letters, digits and single hyphens between them";
+
+/// Fields that say yes or no.
+const SWITCHES: [&str; 2] = ["disable-model-invocation", "user-invocable"];
+
 /// The line before the head and behind it.
 const FENCE: &str = "---";
 
 /// What the head of a skill says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct FrontMatter {
+pub(crate) struct FrontMatter {
     /// What it is called for by.
-    pub name: String,
-    /// What it is for, in one line.
-    pub description: String,
+    pub(crate) name: String,
+    /// What it is for, in one line without characters that nobody sees.
+    pub(crate) description: String,
     /// All that its author wrote.
-    pub fields: Map<String, Value>,
+    pub(crate) fields: Map<String, Value>,
 }
 
 impl FrontMatter {
     /// Whether this field says so; nothing if it is not there, or says something else.
-    pub fn says(&self, field: &str) -> Option<bool> {
+    pub(crate) fn says(&self, field: &str) -> Option<bool> {
         self.fields.get(field)?.as_bool()
     }
 }
@@ -33,7 +39,7 @@ impl FrontMatter {
 ///
 /// # Errors
 /// What is wrong with it, for whoever wrote it.
-pub fn front_matter(text: &str) -> Result<(FrontMatter, &str), String> {
+pub(crate) fn front_matter(text: &str) -> Result<(FrontMatter, &str), String> {
     let missing = || {
         format!(
             "it must begin with a line `{FENCE}`, the skill's name and description in YAML, and `{FENCE}`"
@@ -53,10 +59,15 @@ pub fn front_matter(text: &str) -> Result<(FrontMatter, &str), String> {
     };
     let (name, description) = (word("name")?, word("description")?);
     if !is_name(&name) {
-        return Err(format!(
-            "name: must be 1 to {NAME_CHARS_MAX} lower-case letters, digits and single hyphens between them"
-        ));
+        return Err(format!("name: must have {NAME_RULE}"));
     }
+    if let Some(field) =
+        SWITCHES.iter().find(|field| fields.get(**field).is_some_and(|value| !value.is_boolean()))
+    {
+        return Err(format!("{field}: must be true or false"));
+    }
+    let seen: String = description.chars().filter(|c| c.is_whitespace() || !sandbox::is_hidden(*c)).collect();
+    let description = seen.split_whitespace().collect::<Vec<_>>().join(" ");
     if !(1..=DESCRIPTION_CHARS_MAX).contains(&description.chars().count()) {
         return Err(format!("description: must have 1 to {DESCRIPTION_CHARS_MAX} characters"));
     }
@@ -91,7 +102,7 @@ fn quoted(line: &str) -> String {
         value.contains(": ") && !value.starts_with(['"', '\'', '[', '{', '|', '>', '&', '*', '#', '!'])
     };
     match line.split_once(": ") {
-        Some((field, value)) if !field.starts_with([' ', '#', '-']) && plain(value.trim()) => {
+        Some((field, value)) if ["name", "description"].contains(&field) && plain(value.trim()) => {
             format!("{field}: {}\n", Value::from(value.trim()))
         }
         _ => line.to_owned(),
@@ -124,6 +135,8 @@ mod tests {
         check("---\nname: a\ndescription: b\n---", Ok(("a", "b", "")));
         check("---\nname: a\ndescription: >\n  two\n  lines\n---\n---\n", Ok(("a", "two lines", "---\n")));
         check("---\nname: a\ndescription: \"b\"\nmetadata:\n  version: \"1\"\n---\n", Ok(("a", "b", "")));
+        check("---\nname: a\ndescription: |\n  b\n    files: 1\x1b[2J\n---\n", Err(""));
+        check("---\nname: a\ndescription: |\n  b\n    files:\t1\u{202e}\n---\n", Ok(("a", "b files: 1", "")));
         // No YAML, and yet what many write.
         check(
             "---\nname: a\ndescription: Use when: \"x\" is y\n---\n",
@@ -148,12 +161,19 @@ mod tests {
         check("---\nname: a\n---\n", Err("description: is missing"));
         check("---\nname: 1\ndescription: b\n---\n", Err("name: must be a text"));
         for name in ["A", "a_b", "-a", "a-", "a--b", "..", "a/b", "\"\"", "é"] {
-            check(&format!("---\nname: {name}\ndescription: b\n---\n"), Err("name: must be 1 to 64"));
+            check(&format!("---\nname: {name}\ndescription: b\n---\n"), Err("name: must have 1 to 64"));
         }
-        check(&format!("---\nname: {}\ndescription: b\n---\n", "a".repeat(65)), Err("name: must be 1 to 64"));
+        check(
+            &format!("---\nname: {}\ndescription: b\n---\n", "a".repeat(65)),
+            Err("name: must have 1 to 64"),
+        );
         let long = "é".repeat(1025);
         check(&format!("---\nname: a\ndescription: {long}\n---\n"), Err("description: must have 1 to 1024"));
         check("---\nname: a\ndescription: \"\"\n---\n", Err("description: must have 1 to 1024"));
+        check(
+            "---\nname: a\ndescription: b\nuser-invocable: \"no\"\n---\n",
+            Err("user-invocable: must be true or false"),
+        );
         check("---\n- a\n---\n", Err("its head must be fields"));
         check("---\nname: a\nname: b\ndescription: c\n---\n", Err(""));
     }

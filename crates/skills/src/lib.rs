@@ -5,6 +5,4 @@ mod front_matter;
 mod library;
 mod skill_folder;
 
-pub use front_matter::{FrontMatter, front_matter};
 pub use library::{Agreed, Library, Place};
-pub use skill_folder::{SKILL_FILE, read};

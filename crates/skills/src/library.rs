@@ -5,13 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sandbox::{Access, Inside, Kind, Root, text_file};
-use tool_api::{Skill, SkillSummary, Skills, ToolError};
+use serde_json::Map;
+use tool_api::{SKILL_FILE, Skill, SkillSummary, Skills, ToolError};
 
-use crate::front_matter::is_name;
-use crate::skill_folder::{self, SKILL_FILE};
+use crate::front_matter::{NAME_RULE, is_name};
+use crate::skill_folder;
 
 /// Most skills of one folder: their names and descriptions are read by every agent.
 const SKILLS_MAX: usize = 128;
+
+/// The same of a project's: all their files are read at each start, before anybody has agreed to them.
+const PROJECTS_MAX: usize = 32;
+
+/// Bytes of all a project's skills together.
+const PROJECTS_BYTES_MAX: u64 = 32 * 1024 * 1024;
 
 /// How many are named to whoever asked for one that is not there.
 const NAMED_MAX: usize = 20;
@@ -44,10 +51,11 @@ impl Library {
     pub fn read(places: &[Place]) -> Library {
         let mut library = Library::default();
         let (mut found, mut list) = (BTreeMap::new(), BTreeMap::new());
+        let mut left = PROJECTS_BYTES_MAX;
         for place in places {
-            let folders = folders(&place.folder, &mut library.problems);
+            let folders = folders(place, &mut library.problems);
             for folder in folders {
-                match library.judged(place, &folder) {
+                match library.judged(place, &folder, &mut left) {
                     Err(why) => {
                         library.problems.push(format!("{}: {why}", folder.join(SKILL_FILE).display()));
                     }
@@ -64,8 +72,13 @@ impl Library {
         library
     }
 
-    /// What is listed of the skill in a folder; nothing if it waits.
-    fn judged(&mut self, place: &Place, folder: &Path) -> Result<Option<SkillSummary>, String> {
+    /// What is listed of the skill in a folder; nothing if it waits. `left` bytes may be read before anybody agrees.
+    fn judged(
+        &mut self,
+        place: &Place,
+        folder: &Path,
+        left: &mut u64,
+    ) -> Result<Option<SkillSummary>, String> {
         let Some(agreed) = &place.agreed else {
             let head = skill_folder::head(folder)?;
             let (models, people) = (head.says("disable-model-invocation"), head.says("user-invocable"));
@@ -77,13 +90,25 @@ impl Library {
             }));
         };
         within(place, folder)?;
-        let (skill, _) = skill_folder::read(folder, None)?;
+        let (skill, _) = skill_folder::read(folder, None, *left)?;
+        *left -= skill.files.iter().map(|file| file.bytes).sum::<u64>();
         if agreed(&skill).is_err() {
-            self.held.push(skill);
+            self.held.push(Skill { body: String::new(), fields: Map::new(), ..skill });
             return Ok(None);
         }
         let Skill { name, description, is_for_models, is_for_people, .. } = skill;
         Ok(Some(SkillSummary { name, description, is_for_models, is_for_people }))
+    }
+
+    /// Whether both have the same skills from the same folders.
+    pub fn is_like(&self, other: &Library) -> bool {
+        let places = |library: &Library| {
+            let of = |(name, (place, folder)): (&String, &(Place, PathBuf))| {
+                (name.clone(), folder.clone(), place.agreed.is_some())
+            };
+            library.places.iter().map(of).collect::<Vec<_>>()
+        };
+        self.list == other.list && places(self) == places(other)
     }
 
     fn unknown(&self, name: &str) -> ToolError {
@@ -113,7 +138,7 @@ impl Skills for Library {
         if place.agreed.is_some() {
             within(place, folder).map_err(unusable)?;
         }
-        let (skill, file) = skill_folder::read(folder, wanted).map_err(unusable)?;
+        let (skill, file) = skill_folder::read(folder, wanted, u64::MAX).map_err(unusable)?;
         if let Some(agreed) = &place.agreed {
             agreed(&skill).map_err(unusable)?;
         }
@@ -129,8 +154,9 @@ fn within(place: &Place, folder: &Path) -> Result<(), String> {
     }
 }
 
-/// The folders in it that have a skill, in the order of their names.
-fn folders(folder: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
+/// The folders in it that have a skill, in the order of their names. In a project no link is followed.
+fn folders(place: &Place, problems: &mut Vec<String>) -> Vec<PathBuf> {
+    let folder = &place.folder;
     if !text_file::exists(folder) {
         return Vec::new();
     }
@@ -145,16 +171,25 @@ fn folders(folder: &Path, problems: &mut Vec<String>) -> Vec<PathBuf> {
             return Vec::new();
         }
     };
-    let is_folder = |kind| matches!(kind, Kind::Folder | Kind::Link);
-    let named = entries.into_iter().filter(|entry| is_folder(entry.kind) && !entry.name.starts_with('.'));
-    let mut found: Vec<_> = named
-        .map(|entry| folder.join(entry.name))
-        .filter(|folder| text_file::is_file(&folder.join(SKILL_FILE)))
-        .collect();
-    if let Some(first) = found.get(SKILLS_MAX) {
+    let is_meant = |kind| kind == Kind::Folder || (kind == Kind::Link && place.agreed.is_none());
+    let has_skill = |name: &str| text_file::is_file(&folder.join(name).join(SKILL_FILE));
+    let named = entries.iter().filter(|entry| is_meant(entry.kind) && !entry.name.starts_with('.'));
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+    for entry in named.filter(|entry| has_skill(&entry.name)) {
+        match is_name(&entry.name) {
+            true => found.push(folder.join(&entry.name)),
+            false => wrong.push(&entry.name),
+        }
+    }
+    if let Some(first) = wrong.first() {
+        let folder = folder.display();
+        problems.push(format!("{folder}: {first:?} can be no skill: its name must have {NAME_RULE}"));
+    }
+    let most = if place.agreed.is_some() { PROJECTS_MAX } else { SKILLS_MAX };
+    if let Some(first) = found.get(most) {
         let first = first.display();
-        problems.push(format!("{first}: more than {SKILLS_MAX} skills; it and those behind it are left out"));
-        found.truncate(SKILLS_MAX);
+        problems.push(format!("{first}: more than {most} skills; it and those behind it are left out"));
+        found.truncate(most);
     }
     found
 }

@@ -5,12 +5,9 @@ use std::path::Path;
 use data_encoding::HEXLOWER;
 use sandbox::{Access, Folder, Inside, Kind, Root};
 use sha2::{Digest as _, Sha256};
-use tool_api::{Skill, SkillFile};
+use tool_api::{SKILL_FILE, Skill, SkillFile};
 
 use crate::front_matter::{FrontMatter, front_matter};
-
-/// The file that makes a folder a skill.
-pub const SKILL_FILE: &str = "SKILL.md";
 
 /// Most bytes of a `SKILL.md`: some 32,000 tokens. Its authors are asked for a tenth of that.
 const TEXT_BYTES_MAX: usize = 128 * 1024;
@@ -20,6 +17,9 @@ const FILES_MAX: usize = 512;
 
 /// Most bytes of all of them together (the same).
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
+
+/// Most entries of all its folders, of whatever kind.
+const ENTRIES_MAX: usize = 4_096;
 
 /// Folders below one another.
 const DEPTH_MAX: usize = 16;
@@ -39,16 +39,23 @@ pub(crate) fn head(folder: &Path) -> Result<FrontMatter, String> {
     Ok(front_matter(&text)?.0)
 }
 
-/// The skill in a folder, and the bytes of one file beside it if one is `wanted`. Blocks on the disk.
+/// The skill in a folder, if all its files together have at most so many bytes, and the bytes of one file beside it if one is
+/// `wanted`. Each file is read once: what is said of the skill is what its digest is of. Blocks on the disk.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn read(folder: &Path, wanted: Option<&str>) -> Result<(Skill, Option<Vec<u8>>), String> {
-    let opened = opened(folder)?;
-    let text = text(&opened, folder)?;
+pub(crate) fn read(
+    folder: &Path,
+    wanted: Option<&str>,
+    bytes_max: u64,
+) -> Result<(Skill, Option<Vec<u8>>), String> {
+    let bytes_max = bytes_max.min(BYTES_MAX);
+    let mut walk =
+        Walk { files: Vec::new(), entries: 0, bytes: 0, bytes_max, text: None, wanted, found: None };
+    walk.below(&opened(folder)?, "", 0)?;
+    let text = walk.text.take().ok_or_else(|| format!("it has no {SKILL_FILE} that is a regular file"))?;
+    let text = checked(text, folder)?;
     let (front_matter, body) = front_matter(&text)?;
-    let mut walk = Walk { files: Vec::new(), bytes: 0, wanted, found: None };
-    walk.below(&opened, "", 0)?;
     let FrontMatter { name, description, fields } = front_matter.clone();
     let digest = digest(&walk.files);
     let skill = Skill {
@@ -72,14 +79,20 @@ fn opened(folder: &Path) -> Result<Folder, String> {
 
 /// The text of the skill, whose name is the folder's.
 fn text(opened: &Folder, folder: &Path) -> Result<String, String> {
-    let part = opened.read(SKILL_FILE, TEXT_BYTES_MAX).map_err(|error| error.to_string())?;
-    if part.total_bytes > TEXT_BYTES_MAX as u64 {
+    // One more tells that it is too large.
+    let part = opened.read(SKILL_FILE, TEXT_BYTES_MAX + 1).map_err(|error| error.to_string())?;
+    checked(part.bytes, folder)
+}
+
+/// The same text, if it is one.
+fn checked(bytes: Vec<u8>, folder: &Path) -> Result<String, String> {
+    if bytes.len() > TEXT_BYTES_MAX {
         return Err(format!(
             "it is larger than {} KiB; put details into files beside it",
             TEXT_BYTES_MAX / 1024
         ));
     }
-    let text = String::from_utf8(part.bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
+    let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
     let (head, _) = front_matter(&text)?;
     match folder.file_name().is_some_and(|name| *name == *head.name) {
         true => Ok(text),
@@ -102,7 +115,11 @@ fn digest(files: &[SkillFile]) -> String {
 /// A walk through the files of a skill, in the order of their names.
 struct Walk<'w> {
     files: Vec<SkillFile>,
+    entries: usize,
     bytes: u64,
+    bytes_max: u64,
+    /// Of the skill's own file.
+    text: Option<Vec<u8>>,
     wanted: Option<&'w str>,
     found: Option<Vec<u8>>,
 }
@@ -112,7 +129,12 @@ impl Walk<'_> {
         if depth > DEPTH_MAX {
             return Err(format!("its folders are more than {DEPTH_MAX} deep"));
         }
-        for entry in folder.entries().map_err(|error| error.to_string())? {
+        let entries = folder.entries().map_err(|error| error.to_string())?;
+        self.entries += entries.len();
+        if self.entries > ENTRIES_MAX {
+            return Err(format!("its folders have more than {ENTRIES_MAX} entries"));
+        }
+        for entry in entries {
             let path = format!("{above}{}", entry.name);
             // A link may lead anywhere, and what has no name in UTF-8 cannot be asked for.
             match entry.kind {
@@ -129,16 +151,20 @@ impl Walk<'_> {
     }
 
     fn take(&mut self, folder: &Folder, name: &str, path: String) -> Result<(), String> {
-        let left = BYTES_MAX.saturating_sub(self.bytes);
+        let left = self.bytes_max.saturating_sub(self.bytes);
         let part = folder.read(name, left as usize).map_err(|error| format!("{path}: {error}"))?;
         if self.files.len() == FILES_MAX || part.total_bytes > left {
-            return Err(format!("it has more than {FILES_MAX} files or {} MiB", BYTES_MAX / (1024 * 1024)));
+            let mib = self.bytes_max / (1024 * 1024);
+            return Err(format!("it has more than {FILES_MAX} files or {mib} MiB"));
         }
         let bytes = part.bytes.len() as u64;
         self.bytes += bytes;
         let sha256 = HEXLOWER.encode(&Sha256::digest(&part.bytes));
         if self.wanted == Some(&*path) {
-            self.found = Some(part.bytes);
+            self.found = Some(part.bytes.clone());
+        }
+        if path == SKILL_FILE {
+            self.text = Some(part.bytes);
         }
         self.files.push(SkillFile { path, bytes, sha256 });
         Ok(())

@@ -10,6 +10,9 @@ use crate::failure::ToolError;
 /// The tool that loads one.
 pub const INVOKE_SKILL: &str = "InvokeSkill";
 
+/// The file that makes a folder a skill.
+pub const SKILL_FILE: &str = "SKILL.md";
+
 /// How the URI of a skill's file begins (MCP extension `io.modelcontextprotocol/skills`).
 pub const SKILL_SCHEME: &str = "skill://";
 

@@ -23,7 +23,7 @@ const IMAGE_EDGE: u16 = 1_568;
 
 /// What can be set: below, nothing can be made out; above, model providers refuse it.
 const IMAGE_EDGE_MIN: u16 = 64;
-const IMAGE_EDGE_MAX: u16 = 8_000;
+const IMAGE_EDGE_MAX: u16 = 4_000;
 
 /// Which built-in tools are offered to agents, and how much they say at once.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]

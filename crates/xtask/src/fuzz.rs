@@ -148,7 +148,7 @@ mod tests {
         let checkout = Checkout::locate().expect("cargo knows the checkout");
         let error = run(&checkout, &["frames".to_owned()]).expect_err("no such target");
         assert!(
-            error.to_string().starts_with("there is no target `frames`; the targets are: condition "),
+            error.to_string().starts_with("there is no target `frames`; the targets are: command condition "),
             "{error}"
         );
     }

@@ -1,3 +1,5 @@
+//! Where skills are found, and which of them wait.
+
 use std::fs;
 
 use tool_api::Skills as _;

@@ -1,3 +1,5 @@
+//! Folders of skills as people make them, and as others would like them to be.
+
 use std::fs;
 use std::os::unix::fs::symlink;
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, SKILL_SCHEME, Skill, Skills,
-    ToolError,
+    AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, SKILL_FILE, SKILL_SCHEME, Skill,
+    Skills, ToolError,
 };
 
-use super::invoke::{SKILL_FILE, definition, uri};
+use super::invoke::{definition, uri};
 
 /// What the extension is called.
 pub(super) const SKILLS: &str = "io.modelcontextprotocol/skills";

@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_api::{
     Abilities, Action, AnyTool, Arguments, Block, Context, Definition, Features, Item, Outcome, Payload,
-    SKILL_SCHEME, SkillSummary, Skills, ToolError,
+    SKILL_FILE, SKILL_SCHEME, SkillSummary, Skills, ToolError,
 };
 
 use super::extension::{SKILLS, method};
-use super::invoke::{SKILL_FILE, definition, invoke, uri};
+use super::invoke::{definition, invoke, uri};
 use super::prompt::{GetPrompt, prompts};
 
 /// The tool and the features of these skills; nothing where there are none.

@@ -16,9 +16,6 @@ use tool_api::{
 use super::said::said;
 use crate::plain_schema::plain;
 
-/// The file that has the instructions.
-pub(super) const SKILL_FILE: &str = "SKILL.md";
-
 /// Most bytes of a file beside a skill in one answer.
 const FILE_BYTES_MAX: usize = 256 * 1024;
 
@@ -30,6 +27,9 @@ const DESCRIPTION_CHARS_SHOWN: usize = 160;
 
 /// Bytes of all of them there. Skills beyond that are only named.
 const SKILLS_BYTES_SHOWN: usize = 4 * 1024;
+
+/// Names of those that are only named.
+const NAMES_SHOWN: usize = 40;
 
 /// Loads a skill.
 pub(crate) struct InvokeSkill {
@@ -88,7 +88,7 @@ impl Tool for InvokeSkill {
             );
             return Err(ToolError::new("skill_unusable", why));
         }
-        let Some(path) = file else { return Ok(Document(vec![Block::Text(said(&skill, &arguments))])) };
+        let Some(path) = file else { return Ok(Document(vec![Block::Text(said(&skill, &arguments)?)])) };
         let bytes = bytes.ok_or_else(|| no_file(&skill, &path))?;
         if bytes.len() > FILE_BYTES_MAX {
             let why =
@@ -160,13 +160,18 @@ fn description(skills: &[SkillSummary]) -> String {
         }
         match text.len() + shown.len() <= SKILLS_BYTES_SHOWN {
             true => {
-                let _ = write!(text, "\n- {name}: {}", shown.replace(char::is_whitespace, " "));
+                let _ = write!(text, "\n- {name}: {shown}");
             }
             false => unsaid.push(&**name),
         }
     }
     if !unsaid.is_empty() {
+        let more = unsaid.len().saturating_sub(NAMES_SHOWN);
+        unsaid.truncate(NAMES_SHOWN);
         let _ = write!(text, "\n- and {}", unsaid.join(", "));
+        if more > 0 {
+            let _ = write!(text, " and {more} more");
+        }
     }
     text
 }

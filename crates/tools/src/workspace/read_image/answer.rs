@@ -3,6 +3,8 @@
 
 use tool_api::{Block, Document, Exit, Inside, Limit, Printed, ToolError};
 
+use super::super::listing::OnOneLine;
+
 /// The longest line that is looked for.
 const LINE_BYTES_MAX: usize = 1024;
 
@@ -58,6 +60,8 @@ impl Answer {
             true => String::new(),
             false => format!(", shown as {} × {}", shown.0, shown.1),
         };
+        let path = path.to_string();
+        let path = OnOneLine(&path);
         let text = format!("[{path}: {from}, {width} × {height} pixels{smaller}.]");
         Ok(Document(vec![Block::Image { mime: mime.into(), bytes }, Block::Text(text)]))
     }
