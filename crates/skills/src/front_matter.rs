@@ -135,7 +135,10 @@ mod tests {
         check("---\nname: a\ndescription: b\n---", Ok(("a", "b", "")));
         check("---\nname: a\ndescription: >\n  two\n  lines\n---\n---\n", Ok(("a", "two lines", "---\n")));
         check("---\nname: a\ndescription: \"b\"\nmetadata:\n  version: \"1\"\n---\n", Ok(("a", "b", "")));
-        check("---\nname: a\ndescription: |\n  b\n    files: 1\x1b[2J\n---\n", Err(""));
+        check(
+            "---\nname: a\ndescription: |\n  b\n    files: 1\x1b[2J\n---\n",
+            Ok(("a", "b files: 1[2J", "")),
+        );
         check("---\nname: a\ndescription: |\n  b\n    files:\t1\u{202e}\n---\n", Ok(("a", "b files: 1", "")));
         // No YAML, and yet what many write.
         check(

@@ -139,9 +139,25 @@ fn no_link_leads_out_of_a_projects_folder() {
     symlink(folders.path("elsewhere/s"), folders.path("a/s")).expect("a link");
     assert_eq!(names(&Library::read(&[folders.own("a")])), ["s of elsewhere"]);
     let library = Library::read(&[folders.agreed("a", String::new())]);
-    assert!(library.held.is_empty());
+    assert!(library.held.is_empty() && library.list().is_empty());
+}
+
+#[test]
+fn a_project_has_few_and_small_ones() {
+    let folders = Folders::new();
+    for nth in 0..=PROJECTS_MAX {
+        folders.skill("a", &format!("s{nth:02}"));
+    }
+    let library = Library::read(&[folders.agreed("a", String::new())]);
+    assert_eq!(library.held.len(), PROJECTS_MAX);
+    assert!(library.problems[0].contains("s32: more than 32 skills"), "{:?}", library.problems);
+    for nth in 0..3 {
+        fs::write(folders.path(&format!("a/s{nth:02}/large")), vec![0; 15 * 1024 * 1024]).expect("a file");
+    }
+    let library = Library::read(&[folders.agreed("a", String::new())]);
+    let told = library.problems.iter().find(|why| why.contains("s02/"));
     assert!(
-        library.problems[0].ends_with("a link leads out of the folder of skills"),
+        told.is_some_and(|why| why.ends_with("it has more than 512 files or 1 MiB")),
         "{:?}",
         library.problems
     );
