@@ -150,7 +150,7 @@ await run({
     await other.end();
     const { file } = configure({ more: "[tools]\nimage_edge = 10\n" });
     const { stderr } = await expectExit(2, ["config", "check", "--config", file]);
-    checkHolds("too small", stderr, "tools.image_edge", "between 64 and 8000");
+    checkHolds("too small", stderr, "tools.image_edge", "between 64 and 4000");
   },
 
   "the record says that a worker was confined": async () => {

@@ -289,9 +289,8 @@ fn read_alike(before: &[Arc<Offered>], now: &[Arc<Offered>]) -> bool {
         tools
     };
     // A tool of ours may describe what there is just now.
-    let shown = |tools: &[Arc<Offered>]| {
-        let of = |tool: &Arc<Offered>| (tool.listed().to_vec(), tool.definition().description.clone());
-        tools.iter().map(of).collect::<Vec<_>>()
-    };
-    shown(&sorted(before)) == shown(&sorted(now))
+    fn shown(tool: &Arc<Offered>) -> (&[u8], &str) {
+        (tool.listed(), &tool.definition().description)
+    }
+    sorted(before).iter().map(shown).eq(sorted(now).iter().map(shown))
 }
