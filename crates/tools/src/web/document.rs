@@ -3,17 +3,26 @@
 //! It is somebody else's, so it may be anything: the parser keeps all of it in order in a tree, and what goes on from there,
 //! step by step down the tree, gets one that is neither deep nor large.
 
+mod addresses;
 mod depth;
+mod tables;
 
 use std::rc::Rc;
 
 use htmd::{HtmlToMarkdown, Node};
 use markup5ever_rcdom::NodeData;
 use tool_api::ToolError;
-use url::Url;
+
+use addresses::Addresses;
 
 /// What of a document is looked at, in bytes.
-const HTML_BYTES_MAX: usize = 2 * 1024 * 1024;
+const HTML_BYTES_MAX: usize = 1024 * 1024;
+
+/// Where in it its title is, in bytes.
+const TITLE_WITHIN_BYTES: usize = 64 * 1024;
+
+/// Tags of a document that are looked at.
+const TAGS_MAX: usize = 50_000;
 
 /// Elements that may be open at once while it is parsed: a parser looks through all of them again and again.
 const OPEN_MAX: usize = 1_000;
@@ -82,20 +91,22 @@ pub(super) fn as_html(text: &str) -> String {
 /// The main content, with headings, links, lists, tables and code.
 pub(super) fn markdown(html: &str, base: &str) -> Result<String, ToolError> {
     let converter = converter();
-    let (_tree, main) = main_content(&converter, html, base)?;
-    Ok(converter.tree_to_markdown(&main))
+    let tree = content(&converter, html, base)?;
+    tables::flatten(&tree);
+    Ok(converter.tree_to_markdown(&main(&tree)))
 }
 
 /// The main content, without all that.
 pub(super) fn text(html: &str, base: &str) -> Result<String, ToolError> {
     let mut text = String::new();
-    let (_tree, main) = main_content(&converter(), html, base)?;
-    write_text(&main, false, &mut text);
+    let tree = content(&converter(), html, base)?;
+    write_text(&main(&tree), false, &mut text);
     Ok(text.trim().to_owned())
 }
 
-/// The title of a document.
+/// The title of a document, which stands at its beginning.
 pub(super) fn title(html: &str) -> String {
+    let html = &html[..html.floor_char_boundary(TITLE_WITHIN_BYTES)];
     let Ok(tree) = parse(&converter(), html) else { return String::new() };
     let mut text = String::new();
     if let Some(title) = find(&tree, &|node| name(node) == "title") {
@@ -109,37 +120,53 @@ fn converter() -> HtmlToMarkdown {
     HtmlToMarkdown::builder().scripting_enabled(false).build()
 }
 
-/// The whole and its main part, which is only there as long as the whole is.
-fn main_content(
-    converter: &HtmlToMarkdown,
-    html: &str,
-    base: &str,
-) -> Result<(Rc<Node>, Rc<Node>), ToolError> {
+/// All that is content.
+fn content(converter: &HtmlToMarkdown, html: &str, base: &str) -> Result<Rc<Node>, ToolError> {
     let tree = parse(converter, html)?;
-    prune(&tree, Url::parse(base).ok().as_ref());
+    prune(&tree, &mut Addresses::new(base));
+    Ok(tree)
+}
+
+/// Its main part, which is only there as long as the whole is.
+fn main(tree: &Rc<Node>) -> Rc<Node> {
     let is_main = |node: &Node| name(node) == "main" || attribute(node, "role").as_deref() == Some("main");
-    let main = find(&tree, &is_main).or_else(|| find(&tree, &|node| name(node) == "article"));
-    let main = main.filter(|main| text_bytes(main) >= MAIN_BYTES_MIN).unwrap_or_else(|| tree.clone());
-    Ok((tree, main))
+    let main = find(tree, &is_main).or_else(|| find(tree, &|node| name(node) == "article"));
+    main.filter(|main| text_bytes(main) >= MAIN_BYTES_MIN).unwrap_or_else(|| tree.clone())
+}
+
+/// What of a document is looked at.
+fn beginning(html: &str) -> &str {
+    let html = &html[..html.floor_char_boundary(HTML_BYTES_MAX)];
+    let is_tag = |at: &usize| html[at + 1..].starts_with(|next: char| next.is_ascii_alphabetic());
+    let mut tags = html.match_indices('<').map(|(at, _)| at).filter(is_tag);
+    tags.nth(TAGS_MAX).map_or(html, |end| &html[..end])
+}
+
+/// Whether only the beginning of a document is looked at.
+pub(super) fn is_cut(html: &str) -> bool {
+    beginning(html).len() < html.len()
 }
 
 /// # Errors
 /// It is not one that can be parsed in a short time.
 fn parse(converter: &HtmlToMarkdown, html: &str) -> Result<Rc<Node>, ToolError> {
-    let html = &html[..html.floor_char_boundary(HTML_BYTES_MAX)];
+    let html = beginning(html);
     let too_deep = || {
-        let why =
-            format!("the elements of the page lie more than {OPEN_MAX} deep in each other; read it as html");
+        let why = format!(
+            "the elements of the page lie more than {OPEN_MAX} deep in each other or never end; read it as html"
+        );
         ToolError::new("not_a_page", why)
     };
-    match depth::is_within(html, OPEN_MAX) {
+    // Where that is text, and where a tag, depends on what lies around it.
+    let is_plain = !html.contains("<![CDATA[");
+    match is_plain && depth::is_within(html, OPEN_MAX) {
         true => converter.html_to_tree(html).map_err(|_| too_deep()),
         false => Err(too_deep()),
     }
 }
 
 /// Takes out what is no content, what lies too deep, and what is too much.
-fn prune(tree: &Rc<Node>, base: Option<&Url>) {
+fn prune(tree: &Rc<Node>, addresses: &mut Addresses) {
     let (mut left, mut nodes) = (vec![(tree.clone(), 0)], 0);
     while let Some((node, depth)) = left.pop() {
         let mut children = node.children.borrow_mut();
@@ -148,7 +175,7 @@ fn prune(tree: &Rc<Node>, base: Option<&Url>) {
             nodes <= NODES_MAX && depth < DEPTH_MAX && is_content(child)
         });
         for child in children.iter().rev() {
-            whole_addresses(child, base);
+            whole_addresses(child, addresses);
             left.push((child.clone(), depth + 1));
         }
     }
@@ -169,19 +196,15 @@ fn is_content(node: &Node) -> bool {
 }
 
 /// Makes the addresses of links and pictures whole; what leads to no page has none.
-fn whole_addresses(node: &Node, base: Option<&Url>) {
+fn whole_addresses(node: &Node, addresses: &mut Addresses) {
     let NodeData::Element { attrs, .. } = &node.data else { return };
     attrs.borrow_mut().retain_mut(|attr| {
         if !matches!(&*attr.name.local, "href" | "src") {
             return true;
         }
-        let whole = match base {
-            Some(base) => base.join(&attr.value).ok(),
-            None => Url::parse(&attr.value).ok(),
-        };
-        let whole = whole.filter(|url| matches!(url.scheme(), "http" | "https" | "mailto"));
+        let whole = addresses.whole(&attr.value);
         let is_there = whole.is_some();
-        attr.value = whole.map(String::from).unwrap_or_default().into();
+        attr.value = whole.unwrap_or_default().into();
         is_there
     });
 }

@@ -1,60 +1,84 @@
 //! What a page looks like in an answer: its title, where it is, what to know about it, and as much of it as suits one answer.
+//! All of it is others' text, and so is made plain first, and then is without secrets: of what has been cut, nobody knows any
+//! more that it was one.
 
-use tool_api::{ARTIFACT_READ, ARTIFACT_SEARCH, Artifact, Context, Page, TEXT, ToolError};
+use tool_api::{
+    ARTIFACT_READ, ARTIFACT_SEARCH, Artifact, Context, Page, PlainText, Secrets, TEXT, ToolError,
+};
+use url::Url;
 
-/// The most that is shown of a page, in characters: some 25,000 tokens.
-const SHOWN_CHARS_MAX: usize = 100_000;
+/// The most that is shown of a page, in bytes: some 15,000 tokens.
+const SHOWN_BYTES_MAX: usize = 60 * 1024;
 
-/// The longest title, in characters.
-const TITLE_CHARS_MAX: usize = 300;
+/// The longest title, and the longest reason for something, in characters.
+const LINE_CHARS_MAX: usize = 300;
+
+/// The longest address, in characters.
+const ADDRESS_CHARS_MAX: usize = 2 * 1024;
 
 /// What the whole of a long page is called.
 const NAME: &str = "page.txt";
 
-/// The answer.
-pub(super) async fn shown(
+/// A page as it is shown, whole.
+pub(super) struct Shown {
+    head: String,
+    content: String,
+}
+
+/// Makes a page fit to be shown. It takes a while for a long one.
+pub(super) fn shown(
     page: &Page,
     without_browser: Option<&str>,
-    content: String,
-    cx: &Context,
-) -> Result<String, ToolError> {
-    let mut text = head(page, without_browser);
-    text.push('\n');
-    // Before it is cut: half a secret is not known as one any more.
-    let content = match cx.secrets.as_ref().map(|secrets| secrets.striking()) {
-        Some(mut striking) => {
-            let mut clean = striking.push(content.as_bytes());
-            clean.extend(striking.finish());
-            String::from_utf8_lossy(&clean).into_owned()
-        }
-        None => content,
-    };
-    let shown = content.char_indices().nth(SHOWN_CHARS_MAX).map_or(&*content, |(end, _)| &content[..end]);
+    content: &str,
+    secrets: Option<&dyn Secrets>,
+) -> Shown {
+    Shown { head: head(page, without_browser, secrets), content: clean(content, secrets) }
+}
+
+/// The answer.
+pub(super) async fn answer(Shown { head, content }: Shown, cx: &Context) -> String {
+    let shown = &content[..content.floor_char_boundary(SHOWN_BYTES_MAX)];
+    let mut text = head + "\n";
     text.push_str(if content.trim().is_empty() { "[the page shows no text]" } else { shown });
     if shown.len() < content.len() {
         text.push_str(&rest(&content, shown.len(), cx).await);
     }
-    Ok(text)
+    text
+}
+
+fn clean(text: &str, secrets: Option<&dyn Secrets>) -> String {
+    let plain = PlainText::of(text.as_bytes());
+    let Some(mut striking) = secrets.map(Secrets::striking) else { return plain };
+    let mut clean = striking.push(plain.as_bytes());
+    clean.extend(striking.finish());
+    String::from_utf8_lossy(&clean).into_owned()
 }
 
 /// The lines above the content.
-fn head(page: &Page, without_browser: Option<&str>) -> String {
-    let title: String =
-        page.title.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(TITLE_CHARS_MAX).collect();
+fn head(page: &Page, without_browser: Option<&str>, secrets: Option<&dyn Secrets>) -> String {
+    let line = |text: &str, chars_max: usize| -> String {
+        let words = clean(text, secrets);
+        words.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(chars_max).collect()
+    };
+    let title = line(&page.title, LINE_CHARS_MAX);
     let title = if title.is_empty() { "[no title]".to_owned() } else { title };
+    // Once parsed, it has nothing in it that is not part of an address.
+    let address = Url::parse(&page.url).map_or_else(|_| page.url.clone(), String::from);
     let status = page.status.filter(|status| !(200..300).contains(status));
     let blocked = (!page.blocked.is_empty())
         .then(|| format!("[not loaded, since nobody has allowed these hosts: {}]", page.blocked.join(", ")));
     let notes = [
         status.map(|status| format!("[the server answered with status {status}]")),
-        without_browser.map(|why| format!("[read without a browser, so no script has run: {why}]")),
+        without_browser.map(|why| {
+            format!("[read without a browser, so no script has run: {}]", line(why, LINE_CHARS_MAX))
+        }),
         page.is_cut.then(|| "[the page is too large; this is its beginning]".to_owned()),
         page.is_unfinished.then(|| {
             "[the page was still loading when it was read; a larger wait_ms may show more]".to_owned()
         }),
         blocked,
     ];
-    let lines = [title, page.url.clone()].into_iter().chain(notes.into_iter().flatten());
+    let lines = [title, line(&address, ADDRESS_CHARS_MAX)].into_iter().chain(notes.into_iter().flatten());
     lines.map(|line| line + "\n").collect()
 }
 
@@ -82,6 +106,7 @@ mod tests {
 
     #[test]
     fn title_and_address_come_first_and_what_to_know_follows() {
+        let head = |page: &Page, why: Option<&str>| head(page, why, None);
         let page = Page {
             url: "http://a.test/".to_owned(),
             title: " A\n title ".to_owned(),
@@ -99,7 +124,7 @@ mod tests {
         };
         let told = head(&page, Some("there is none"));
         let expected = [
-            &*"x".repeat(TITLE_CHARS_MAX),
+            &*"x".repeat(LINE_CHARS_MAX),
             "http://a.test/",
             "[the server answered with status 404]",
             "[read without a browser, so no script has run: there is none]",
@@ -109,5 +134,20 @@ mod tests {
         ];
         assert_eq!(told.lines().collect::<Vec<_>>(), expected);
         assert_eq!(head(&Page::default(), None), "[no title]\n\n");
+    }
+
+    #[test]
+    fn what_drives_a_terminal_or_goes_on_and_on_is_left_out() {
+        let page = Page {
+            url: format!("http://a.test/\n{}", "x".repeat(5000)),
+            title: "\u{1b}[2JA\u{1b}]0;b\u{7}".to_owned(),
+            ..Page::default()
+        };
+        let shown =
+            shown(&page, Some(&format!("a\nb {}", "c".repeat(1000))), "\u{1b}[31mred\u{202e}\n", None);
+        let lines: Vec<_> = shown.head.lines().collect();
+        assert_eq!((lines.len(), lines[0], lines[1].len()), (3, "A", ADDRESS_CHARS_MAX));
+        assert!(lines[2].contains("a b c") && lines[2].len() < LINE_CHARS_MAX + 60, "{}", lines[2]);
+        assert_eq!(shown.content, "red\n");
     }
 }

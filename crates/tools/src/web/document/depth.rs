@@ -1,66 +1,122 @@
 //! How deep the elements of HTML lie in each other, found out in one pass, before it is parsed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
+use html5ever::LocalName;
 use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-/// Elements that are never open for long: they hold nothing, or end where the next of their kind begins.
-const SHORT: [&str; 31] = [
+/// Elements that are never open for long: they hold nothing, or end where the next of their kind begins. Each may be left
+/// open on purpose, so these are only counted in drawings and formulas, where none ends by itself.
+const SHORT: [&str; 28] = [
     "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
-    "input", "li", "link", "meta", "optgroup", "option", "p", "param", "rp", "rt", "source", "tbody", "td",
-    "tfoot", "th", "thead", "tr", "wbr",
+    "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead",
+    "tr", "wbr",
 ];
+
+/// Elements that a parser opens again where what they lie in has ended.
+const REOPENED: [&str; 14] =
+    ["a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong", "tt", "u"];
+
+/// Drawings and formulas, which have rules of their own.
+const FOREIGN: [&str; 2] = ["svg", "math"];
+
+/// What a parser may open again, in elements and attributes.
+const REOPENED_MAX: usize = 500_000;
 
 /// Whether no more than so many elements are open at once, as far as their tags tell.
 pub(super) fn is_within(html: &str, most: usize) -> bool {
     let input = BufferQueue::default();
     input.push_back(StrTendril::from_slice(html));
-    let tokenizer = Tokenizer::new(
-        Counter { open: Cell::new(0), most, is_within: Cell::new(true) },
-        TokenizerOpts::default(),
-    );
+    let counter =
+        Counter { most, open: RefCell::default(), reopened: Cell::new(0), is_within: Cell::new(true) };
+    let tokenizer = Tokenizer::new(counter, TokenizerOpts::default());
     // A script is only text here, and stops nothing: all is read at once.
     let _ = tokenizer.feed(&input);
     tokenizer.sink.is_within.get()
 }
 
 struct Counter {
-    open: Cell<usize>,
     most: usize,
+    open: RefCell<Open>,
+    reopened: Cell<usize>,
     is_within: Cell<bool>,
+}
+
+/// What is open. It may hold what a parser has closed, and never the other way round.
+#[derive(Default)]
+struct Open {
+    /// Their names, and what it takes to open them again.
+    elements: Vec<(LocalName, usize)>,
+    /// The sum of the latter.
+    reopening: usize,
+    /// How many of them read what they hold in another way.
+    others: usize,
+    foreign: usize,
+}
+
+impl Open {
+    fn begin(&mut self, name: LocalName, attributes: usize) {
+        let reopening = if REOPENED.contains(&&*name) { 1 + attributes } else { 0 };
+        self.reopening += reopening;
+        self.foreign += usize::from(FOREIGN.contains(&&*name));
+        self.others += usize::from(is_other(&name));
+        self.elements.push((name, reopening));
+    }
+
+    /// Only the innermost ends: a tag that ends no such element may end none.
+    fn end(&mut self, name: &str) {
+        if let Some((name, reopening)) = self.elements.pop_if(|(open, _)| &**open == name) {
+            self.reopening -= reopening;
+            self.foreign -= usize::from(FOREIGN.contains(&&*name));
+            self.others -= usize::from(is_other(&name));
+        }
+    }
+}
+
+fn is_other(name: &str) -> bool {
+    FOREIGN.contains(&name) || name == "select"
 }
 
 impl TokenSink for Counter {
     type Handle = ();
 
     fn process_token(&self, token: Token, _line: u64) -> TokenSinkResult<()> {
-        let Token::TagToken(Tag { kind, name, self_closing: _, .. }) = token else {
+        let Token::TagToken(Tag { kind, name, attrs, .. }) = token else {
             return TokenSinkResult::Continue;
         };
-        let name = &*name;
+        let mut open = self.open.borrow_mut();
+        self.reopened.set(self.reopened.get() + open.reopening);
+        let is_short = open.foreign == 0 && SHORT.contains(&&*name);
         match kind {
-            TagKind::StartTag => match name {
-                "script" => return TokenSinkResult::RawData(RawKind::ScriptData),
-                "style" | "xmp" | "iframe" | "noembed" | "noframes" => {
-                    return TokenSinkResult::RawData(RawKind::Rawtext);
+            TagKind::StartTag => {
+                if let Some(raw) = raw(&name).filter(|_| open.others == 0) {
+                    return TokenSinkResult::RawData(raw);
                 }
-                "textarea" | "title" => return TokenSinkResult::RawData(RawKind::Rcdata),
-                _ if SHORT.contains(&name) => {}
-                _ => {
-                    self.open.set(self.open.get() + 1);
-                    if self.open.get() > self.most {
-                        self.is_within.set(false);
-                    }
+                if !is_short {
+                    open.begin(name, attrs.len());
                 }
-            },
-            TagKind::EndTag if SHORT.contains(&name) => {}
-            TagKind::EndTag => self.open.set(self.open.get().saturating_sub(1)),
+            }
+            TagKind::EndTag if is_short => {}
+            TagKind::EndTag => open.end(&name),
+        }
+        if open.elements.len() > self.most || self.reopened.get() > REOPENED_MAX {
+            self.is_within.set(false);
         }
         TokenSinkResult::Continue
+    }
+}
+
+/// How an element is read that holds nothing but text.
+fn raw(name: &str) -> Option<RawKind> {
+    match name {
+        "script" => Some(RawKind::ScriptData),
+        "style" | "xmp" | "iframe" | "noembed" | "noframes" => Some(RawKind::Rawtext),
+        "textarea" | "title" => Some(RawKind::Rcdata),
+        _ => None,
     }
 }
 
@@ -75,6 +131,7 @@ mod tests {
             ("<div><div></div></div>", 1, false),
             (&"<div></div>".repeat(100), 1, true),
             (&"<p>a<li>b<br><img>".repeat(100), 0, true),
+            (&"<div><p>a</div>".repeat(100), 1, true),
             ("<ul><li><ul><li>", 1, false),
             // Words in a script or a comment are none of the document.
             (
@@ -84,6 +141,15 @@ mod tests {
             ),
             ("</div></div><b>", 1, true),
             ("<div", 0, true),
+            // What ends nothing does not count.
+            (&"<div></z>".repeat(100), 99, false),
+            (&"<div><object></div></object>".repeat(100), 99, false),
+            (&"<svg><td>".repeat(50), 99, false),
+            ("<svg><style><b><b></style></svg>", 3, false),
+            ("<select><textarea><b><b></textarea></select>", 3, false),
+            // What is opened again and again.
+            (&format!("{}{}", "<b>".repeat(90), "x<p>".repeat(10_000)), 99, false),
+            (&format!("{}{}", "<b>".repeat(9), "x<p>".repeat(10_000)), 99, true),
         ] {
             assert_eq!(is_within(html, most), expected, "{html:.40}");
         }

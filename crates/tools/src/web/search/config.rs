@@ -1,6 +1,7 @@
 //! The `[search]` section: which services a web search asks, where, and by which keys.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 use http::Uri;
@@ -242,11 +243,47 @@ fn host(url: &str) -> Result<String, String> {
 
 /// Whether a key may go there.
 fn is_private_enough(url: &str) -> bool {
-    let host = url.strip_prefix("http://").and_then(|rest| rest.split(['/', '?', ':']).next());
-    url.starts_with("https://") || host.is_some_and(|host| host == "localhost" || host.starts_with("127."))
+    let uri: Option<Uri> = host(url).ok().and_then(|host| format!("http://{host}/").parse().ok());
+    let is_here = |host: &str| {
+        let address = host.trim_start_matches('[').trim_end_matches(']');
+        host == "localhost" || address.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+    };
+    url.starts_with("https://") || uri.is_some_and(|uri| uri.host().is_some_and(is_here))
 }
 
 fn out_of_range(time: Span) -> Option<String> {
     let fits = (Duration::from_millis(100)..=TIME_MAX).contains(&time.0);
     (!fits).then(|| format!("must be between 100ms and {}", Span(TIME_MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_goes_to_this_machine_or_with_https() {
+        for url in [
+            "https://a.test/",
+            "http://localhost/",
+            "http://localhost:8888/x?q={query}",
+            "http://127.0.0.1:1",
+            "http://127.8.9.10/",
+            "http://[::1]:80/",
+        ] {
+            assert!(is_private_enough(url), "{url}");
+        }
+        for url in [
+            "http://a.test/",
+            "http://127.evil.example/",
+            "http://127.0.0.1.evil.example/",
+            "http://localhost.evil.example/",
+            "http://localhost@evil.example/",
+            "http://10.0.0.1/",
+            "http://[::2]/",
+            "ftp://127.0.0.1/",
+            "http://",
+        ] {
+            assert!(!is_private_enough(url), "{url}");
+        }
+    }
 }

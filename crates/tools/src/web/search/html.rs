@@ -41,8 +41,11 @@ pub(super) fn text(html: &str) -> String {
 fn tag(rest: &str) -> Option<usize> {
     let first = *rest.strip_prefix('<')?.as_bytes().first()?;
     let begins = first.is_ascii_alphabetic() || matches!(first, b'/' | b'!' | b'?');
+    if !begins {
+        return None;
+    }
     let end = rest.bytes().take(TAG_BYTES_MAX).position(|byte| byte == b'>')?;
-    begins.then_some(end + 1)
+    Some(end + 1)
 }
 
 /// What the reference that begins here stands for, and where it ends.
@@ -72,6 +75,7 @@ mod tests {
             ("<!-- x --><script>y", "y"),
             ("&unknown; &#xD800; &#; & &amp", "&unknown; &#xD800; &#; & &amp"),
             ("ä<b>ö</b>&é;", "äö&é;"),
+            ("<<<<b>x", "<<<x"),
         ] {
             assert_eq!(text(html), expected, "{html}");
         }

@@ -18,6 +18,8 @@ const RANK_CONSTANT: f64 = 60.0;
 
 const TITLE_CHARS_MAX: usize = 150;
 const SNIPPET_CHARS_MAX: usize = 300;
+/// How much of a text is cleaned at all: many times what is shown.
+const CLEANED_BYTES_MAX: usize = 4 * 1024;
 /// Longer addresses are mostly tracking.
 const URL_BYTES_MAX: usize = 2_000;
 /// Snippets of one page. What a fourth service says of it adds little.
@@ -99,6 +101,7 @@ fn key(url: &str) -> Option<String> {
 
 /// On one line, without what drives a terminal, and no longer than this.
 fn cut(text: &str, chars_max: usize) -> String {
+    let text = &text[..text.floor_char_boundary(CLEANED_BYTES_MAX)];
     let line = PlainText::of(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{}…", &line[..at]),
@@ -144,6 +147,14 @@ mod tests {
         ] {
             assert_eq!(key(none), None, "{none}");
         }
+    }
+
+    #[test]
+    fn a_long_text_is_cut() {
+        assert_eq!(cut(" a\n b ", 3), "a b");
+        assert_eq!(cut("abcd", 3), "abc…");
+        assert_eq!(cut(&format!("a{}b", " ".repeat(CLEANED_BYTES_MAX)), 3), "a");
+        assert_eq!(cut(&format!("{}ä", " ".repeat(CLEANED_BYTES_MAX - 1)), 3), "");
     }
 
     #[test]
