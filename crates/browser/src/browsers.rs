@@ -1,6 +1,5 @@
 //! `Browsers`: those that run. One that has read a page waits a moment for the next, if nothing speaks against it.
 
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
@@ -33,10 +32,6 @@ const LASTS_MAX: Duration = Duration::from_secs(600);
 pub struct Wanted<'c> {
     /// For whom.
     pub key: Key,
-    /// The program that a person has named.
-    pub program: Option<PathBuf>,
-    /// The rest of how it is confined: `surroundings`, `company`, `waived`.
-    pub confined: Confined,
     /// Who decides about hosts of pages that no rule names.
     pub judge: Option<Arc<dyn Judge>>,
     /// Takes what the call reaches.
@@ -88,8 +83,7 @@ impl Browsers {
         let limits = Limits { time: LASTS_MAX, output_bytes: u64::MAX, ..limits };
         let profile = Profile { limits, ..wanted.key.profile };
         let turn = Arc::new(Turn::default());
-        let Confined { surroundings, company, waived, .. } = wanted.confined.clone();
-        let (hosts, named) = (wanted.key.hosts.clone(), wanted.program.clone());
+        let Key { hosts, program: named, waived, company, surroundings, .. } = wanted.key.clone();
         // It looks at the disk.
         let program = spawn_blocking(move || program(named.as_deref(), profile)).await;
         let program = program.map_err(|_| BrowserError::Unreadable("it was not looked for"))??;

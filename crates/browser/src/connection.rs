@@ -1,7 +1,10 @@
 //! `Connection`: commands go to a browser, and messages come from it. Who waits for which is decided elsewhere.
 
+use std::time::Duration;
+
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::time::timeout;
 
 use crate::error::BrowserError;
 use crate::frame::Frames;
@@ -10,6 +13,15 @@ use crate::message::{Message, command};
 /// What is read at once, in bytes: as much as a pipe holds.
 const PIECE_BYTES: usize = 64 * 1024;
 
+/// Messages of one visit. A page of two thousand requests has some ten thousand.
+const MESSAGES_MAX: usize = 20_000;
+
+/// The same in bytes.
+const BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How long the browser may take until it listens to a command.
+const SEND_MAX: Duration = Duration::from_secs(5);
+
 /// Both ends of a browser's pipes.
 pub(crate) struct Connection {
     from: Box<dyn AsyncRead + Send + Unpin>,
@@ -17,6 +29,9 @@ pub(crate) struct Connection {
     frames: Frames,
     piece: Vec<u8>,
     commands: u64,
+    /// What has come since the visit began.
+    messages: usize,
+    bytes: usize,
 }
 
 impl Connection {
@@ -31,7 +46,19 @@ impl Connection {
             frames: Frames::default(),
             piece: Vec::with_capacity(PIECE_BYTES),
             commands: 0,
+            messages: 0,
+            bytes: 0,
         }
+    }
+
+    /// A visit begins.
+    pub(crate) fn begin(&mut self) {
+        (self.messages, self.bytes) = (0, 0);
+    }
+
+    /// Whether this is the first command that the browser answers.
+    pub(crate) fn is_new(&self) -> bool {
+        self.commands <= 1
     }
 
     /// Sends a command, and says by which id it is answered.
@@ -43,7 +70,8 @@ impl Connection {
     ) -> Result<u64, BrowserError> {
         self.commands += 1;
         let command = command(self.commands, session, method, params);
-        self.to.write_all(&command).await.map_err(gone)?;
+        let sent = timeout(SEND_MAX, self.to.write_all(&command)).await;
+        sent.map_err(|_| BrowserError::Silent(SEND_MAX))?.map_err(gone)?;
         Ok(self.commands)
     }
 
@@ -51,6 +79,11 @@ impl Connection {
     pub(crate) async fn next(&mut self) -> Result<Message, BrowserError> {
         loop {
             if let Some(frame) = self.frames.next()? {
+                self.messages += 1;
+                self.bytes += frame.len();
+                if self.messages > MESSAGES_MAX || self.bytes > BYTES_MAX {
+                    return Err(BrowserError::Unreadable("it says too much of one page"));
+                }
                 return Message::parse(&frame);
             }
             self.piece.clear();
@@ -96,5 +129,19 @@ mod tests {
         assert!(matches!(connection.next().await, Ok(Message::Answer { id: 1, .. })));
         assert!(matches!(connection.next().await, Err(BrowserError::Gone(_))));
         assert!(browser.await.expect("no panic").starts_with(b"{\"id\":1,"));
+    }
+
+    #[tokio::test]
+    async fn one_visit_is_told_only_so_much_of() {
+        let (ours, mut theirs) = duplex(1024 * 1024);
+        let (from, to) = tokio::io::split(ours);
+        let mut connection = Connection::new(from, to);
+        theirs.write_all(&b"{\"id\":1}\0".repeat(MESSAGES_MAX + 2)).await.expect("written");
+        for _ in 0..MESSAGES_MAX {
+            assert!(connection.next().await.is_ok());
+        }
+        assert!(matches!(connection.next().await, Err(BrowserError::Unreadable(_))));
+        connection.begin();
+        assert!(connection.next().await.is_ok());
     }
 }

@@ -9,12 +9,18 @@ pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Frames {
     bytes: Vec<u8>,
-    /// So many of them hold no end.
+    /// Where the next message begins: those before it have been taken.
+    start: usize,
+    /// Up to here there is no end of it.
     searched: usize,
 }
 
 impl Frames {
     pub(crate) fn push(&mut self, piece: &[u8]) {
+        // Once for many messages: what is left moves to the beginning.
+        self.bytes.drain(..self.start);
+        self.searched -= self.start;
+        self.start = 0;
         self.bytes.extend_from_slice(piece);
     }
 
@@ -23,19 +29,17 @@ impl Frames {
     /// # Errors
     /// It is longer than any that we wait for.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<u8>>, BrowserError> {
-        let end = self.bytes[self.searched..].iter().position(|&byte| byte == 0);
-        let length = end.map_or(self.bytes.len(), |end| self.searched + end);
-        if length > FRAME_BYTES_MAX {
+        let found = self.bytes[self.searched..].iter().position(|&byte| byte == 0);
+        let end = found.map_or(self.bytes.len(), |found| self.searched + found);
+        if end - self.start > FRAME_BYTES_MAX {
             return Err(BrowserError::Unreadable("a message is too long"));
         }
-        if end.is_none() {
-            self.searched = length;
+        if found.is_none() {
+            self.searched = end;
             return Ok(None);
         }
-        let rest = self.bytes.split_off(length + 1);
-        let mut frame = std::mem::replace(&mut self.bytes, rest);
-        self.searched = 0;
-        frame.pop();
+        let frame = self.bytes[self.start..end].to_vec();
+        (self.start, self.searched) = (end + 1, end + 1);
         Ok(Some(frame))
     }
 }
@@ -72,6 +76,7 @@ mod tests {
         check(&[b"{", b"}", b"\0"], &["{}"], false);
         check(&[b"a\0b\0c"], &["a", "b"], false);
         check(&[b"a\0b", b"c\0\0"], &["a", "bc", ""], false);
+        check(&[b"a\0b\0c", b"d\0", b"e\0f"], &["a", "b", "cd", "e"], false);
         check(&[b"", b"never ends"], &[], false);
     }
 

@@ -47,19 +47,30 @@ const PROFILE_FOLDER: &str = "--user-data-dir=/tmp/profile";
 /// Where programs see what lies below it anyway.
 const SYSTEM: &str = "/usr";
 
+/// Folders below which each is somebody's home.
+const HOMES: [&str; 2] = ["/home", "/Users"];
+
 /// There is no browser.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "this machine has no Chromium or Chrome: a person can install one (`apt install chromium`), or name one in \
-     `sandbox.browser`"
-)]
-pub struct NoBrowser;
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBrowser {
+    /// None is found.
+    #[error(
+        "this machine has no Chromium or Chrome: a person can install one (`apt install chromium`), or name one in \
+         `sandbox.browser`"
+    )]
+    Missing,
+    /// Its pages would see what lies beside it.
+    #[error(
+        "the browser is not started, since pages would see all that lies in {}; a person has to put it into a folder of its own",
+        .0.display()
+    )]
+    Beside(PathBuf),
+}
 
 /// The program of the browser: the one that is named, or the first that is found.
 pub(crate) fn program(named: Option<&Path>, profile: Profile) -> Result<Confined, NoBrowser> {
-    let browser = sandbox::headless_browser(named).ok_or(NoBrowser)?;
-    // One outside of the system is seen with what lies beside it.
-    let beside = browser.parent().filter(|_| !browser.starts_with(SYSTEM)).map(PathBuf::from);
+    let found = sandbox::headless_browser(named).ok_or(NoBrowser::Missing)?;
+    let (browser, beside) = seen(found)?;
     let proxy = format!("--proxy-server=http://127.0.0.1:{PROXY_PORT}");
     let words = ["-c", PLUMBING, "sh"].into_iter().map(OsString::from);
     let words = words.chain([browser.into(), proxy.into(), PROFILE_FOLDER.into()]);
@@ -70,4 +81,59 @@ pub(crate) fn program(named: Option<&Path>, profile: Profile) -> Result<Confined
         // It sees no workspace, so it does not matter which.
         ..Confined::new(profile, "sh", "/")
     })
+}
+
+/// Where the sandbox shows it, and what has to be shown for that: one outside of the system is seen with what lies beside it.
+fn seen(found: PathBuf) -> Result<(PathBuf, Option<PathBuf>), NoBrowser> {
+    let browser = real(&found).ok_or(NoBrowser::Missing)?;
+    if browser.starts_with(SYSTEM) {
+        // Some programs go by the name by which they are started.
+        let is_seen = found.starts_with(SYSTEM);
+        return Ok((if is_seen { found } else { browser }, None));
+    }
+    let folder = browser.parent().map(PathBuf::from).ok_or(NoBrowser::Missing)?;
+    if is_shared(&folder, std::env::home_dir().as_deref()) {
+        return Err(NoBrowser::Beside(folder));
+    }
+    Ok((browser, Some(folder)))
+}
+
+/// Where a path leads in the end.
+#[expect(clippy::disallowed_methods, reason = "it is a program of the machine, and no file of a workspace")]
+fn real(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Whether a folder holds more than one program brings: the highest ones do, and homes and all above them.
+fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
+    let is_below = |above: &str| folder.parent() == Some(Path::new(above));
+    let is_above_home =
+        |home: &Path| home.starts_with(folder) || real(home).is_some_and(|home| home.starts_with(folder));
+    folder == Path::new("/")
+        || is_below("/")
+        || HOMES.into_iter().any(is_below)
+        || home.is_some_and(is_above_home)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_is_shown_that_is_not_the_browsers() {
+        for (folder, expected) in [
+            ("/", true),
+            ("/opt", true),
+            ("/root", true),
+            ("/home/me", true),
+            ("/homes/all", true),
+            ("/homes/all/me", true),
+            ("/homes/all/me/chrome", false),
+            ("/home/me/chrome", false),
+            ("/opt/google/chrome", false),
+        ] {
+            let home = Some(Path::new("/homes/all/me"));
+            assert_eq!(is_shared(Path::new(folder), home), expected, "{folder}");
+        }
+    }
 }

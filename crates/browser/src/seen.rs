@@ -15,6 +15,9 @@ pub(crate) const PAGE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// Requests of one page; one that makes more makes them without end.
 const REQUESTS_MAX: usize = 2_000;
 
+/// The longest name of a request, in bytes. A browser's are far shorter.
+const ID_BYTES_MAX: usize = 200;
+
 /// How often a page may lead on to another, by the server or by itself.
 pub(crate) const LED_ON_MAX: usize = 10;
 
@@ -114,8 +117,11 @@ struct Navigated {
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
 struct Frame {
     id: String,
+    /// Its request has the same id.
+    loader_id: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -187,6 +193,8 @@ impl Seen {
             "Page.frameNavigated" => {
                 let Navigated { frame } = read(params)?;
                 if frame.id == self.page {
+                    // What the last document wanted ends with it, and nobody says so.
+                    self.in_flight.retain(|id| Some(id) == frame.loader_id.as_ref());
                     (self.is_read, self.changed) = (false, Instant::now());
                 }
                 None
@@ -216,7 +224,7 @@ impl Seen {
             return None;
         }
         self.requests += 1;
-        if self.requests > REQUESTS_MAX {
+        if self.requests > REQUESTS_MAX || request_id.len() > ID_BYTES_MAX {
             return self.stop();
         }
         self.in_flight.insert(request_id);
@@ -297,6 +305,13 @@ mod tests {
             ("Network.requestWillBeSent", request("3", "EventSource"), true),
             ("Page.frameNavigated", json!({ "frame": { "id": "inner" } }), true),
             ("Page.frameNavigated", json!({ "frame": { "id": "P" } }), false),
+            ("Page.domContentEventFired", json!({}), true),
+            // It goes on to another document while the last still wants something.
+            ("Network.requestWillBeSent", request("4", "XHR"), false),
+            ("Network.requestWillBeSent", request("L", "Document"), false),
+            ("Page.frameNavigated", json!({ "frame": { "id": "P", "loaderId": "L" } }), false),
+            ("Page.domContentEventFired", json!({}), false),
+            ("Network.loadingFinished", request("L", ""), true),
         ];
         for (method, params, is_quiet) in steps {
             assert_eq!(told(take(&mut seen, method, &params)), None);

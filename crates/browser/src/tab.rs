@@ -17,6 +17,9 @@ use crate::turn::Turn;
 /// How long the browser may take for what does not depend on the page.
 pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
 
+/// The same for the first that it does, while it starts.
+const START_MAX: Duration = Duration::from_secs(30);
+
 /// What a browser keeps of answers for those who ask for them; we do not.
 const KEPT_BYTES: u64 = 1024;
 
@@ -61,7 +64,13 @@ impl<'b> Tab<'b> {
             session: String::new(),
             seen: Seen::new(String::new()),
         };
-        let made = tab.command("Target.createBrowserContext", json!({ "disposeOnDetach": true })).await?;
+        tab.connection.begin();
+        let id = tab
+            .connection
+            .send(None, "Target.createBrowserContext", &json!({ "disposeOnDetach": true }))
+            .await?;
+        let most = if tab.connection.is_new() { START_MAX } else { ANSWER_MAX };
+        let made = tab.answer("Target.createBrowserContext", id, most).await?;
         let Context { browser_context_id: context } = read(&made)?;
         let made = json!({ "url": "about:blank", "browserContextId": context });
         let made = tab.command("Target.createTarget", made).await?;
@@ -94,7 +103,7 @@ impl<'b> Tab<'b> {
     /// Has the browser do something.
     async fn command(&mut self, method: &'static str, params: Value) -> Result<Box<RawValue>, BrowserError> {
         let id = self.connection.send(None, method, &params).await?;
-        self.answer(method, id, Instant::now() + ANSWER_MAX).await
+        self.answer(method, id, ANSWER_MAX).await
     }
 
     /// Has the page do something.
@@ -104,7 +113,7 @@ impl<'b> Tab<'b> {
         params: Value,
     ) -> Result<Box<RawValue>, BrowserError> {
         let id = self.send(method, params).await?;
-        self.answer(method, id, Instant::now() + ANSWER_MAX).await
+        self.answer(method, id, ANSWER_MAX).await
     }
 
     /// Tells the page something, which is answered later.
@@ -116,11 +125,11 @@ impl<'b> Tab<'b> {
         &mut self,
         method: &'static str,
         id: u64,
-        until: Instant,
+        most: Duration,
     ) -> Result<Box<RawValue>, BrowserError> {
+        let until = Instant::now() + most;
         loop {
-            let heard = timeout_at(until, self.hear()).await;
-            match heard.map_err(|_| BrowserError::Silent(ANSWER_MAX))?? {
+            match before(until, self.hear()).await.ok_or(BrowserError::Silent(most))?? {
                 Some((answered, result)) if answered == id => {
                     return result.map_err(|why| BrowserError::Refused { method, why });
                 }
@@ -164,15 +173,15 @@ impl<'b> Tab<'b> {
     ) -> Result<Option<Box<RawValue>>, BrowserError> {
         let mut until = Instant::now() + most;
         loop {
-            match timeout_at(until, self.hear()).await {
-                Ok(heard) => match heard? {
+            match before(until, self.hear()).await {
+                Some(heard) => match heard? {
                     Some((answered, result)) if answered == id => {
                         return result.map(Some).map_err(|why| BrowserError::Refused { method, why });
                     }
                     Some(_) | None => {}
                 },
-                Err(_) if self.turn.is_asking() => until = Instant::now() + most,
-                Err(_) => return Ok(None),
+                None if self.turn.is_asking() => until = Instant::now() + most,
+                None => return Ok(None),
             }
         }
     }
@@ -184,13 +193,15 @@ impl<'b> Tab<'b> {
         is_enough: impl Fn(&Seen) -> bool,
     ) -> Result<bool, BrowserError> {
         while !is_enough(&self.seen) {
+            // A page that always has something to tell is not heard for ever.
+            if Instant::now() >= until {
+                return Ok(false);
+            }
             let quiet = self.seen.quiet_at().unwrap_or(until).min(until);
             tokio::select! {
                 biased;
                 heard = self.hear() => { heard?; }
-                () = sleep_until(quiet) => if !is_enough(&self.seen) && Instant::now() >= until {
-                    return Ok(false);
-                }
+                () = sleep_until(quiet) => {}
             }
         }
         Ok(true)
@@ -201,6 +212,14 @@ impl<'b> Tab<'b> {
         let context = json!({ "browserContextId": self.context });
         self.command("Target.disposeBrowserContext", context).await.map(|_| ())
     }
+}
+
+/// What comes before then; nothing from then on, even if it is there already.
+async fn before<T>(until: Instant, coming: impl Future<Output = T>) -> Option<T> {
+    if Instant::now() >= until {
+        return None;
+    }
+    timeout_at(until, coming).await.ok()
 }
 
 /// What the browser says of what it did.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use browser::{BrowserError, Browsers, Key, Visit, Wanted};
 use futures_util::future::BoxFuture;
-use sandbox::confine::{Confined, Profile, Running};
+use sandbox::confine::{Profile, Running};
 use sandbox::egress::{Attempt, HostRules, Journal, Judge, Outcome};
 use telemetry::Telemetry;
 use tool_api::{Browser, NO_BROWSER, Page, ToolError};
@@ -54,20 +54,16 @@ impl Browser for Pages {
 
 impl Pages {
     fn wanted<'c>(&self, journal: &'c Journal, given: &'c (dyn Fn(&Running) + Sync)) -> Wanted<'c> {
-        let confined = Confined {
-            surroundings: self.settings.surroundings.iter().cloned().collect(),
-            company: self.settings.proxy.clone(),
-            waived: self.settings.waived.clone(),
-            ..Confined::new(self.profile, "", "/")
-        };
-        Wanted {
-            key: Key { caller: self.caller.clone(), profile: self.profile, hosts: self.hosts.clone() },
+        let key = Key {
+            caller: self.caller.clone(),
+            profile: self.profile,
+            hosts: self.hosts.clone(),
             program: self.settings.browser.clone(),
-            confined,
-            judge: self.judge.clone(),
-            journal,
-            given,
-        }
+            waived: self.settings.waived.clone(),
+            company: self.settings.proxy.clone(),
+            surroundings: self.settings.surroundings.iter().cloned().collect(),
+        };
+        Wanted { key, judge: self.judge.clone(), journal, given }
     }
 
     /// What was blocked says more than the browser, which only sees that nothing came.
