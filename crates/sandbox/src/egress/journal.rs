@@ -117,12 +117,19 @@ impl Journal {
         all.filter_map(|row| row.news()).collect()
     }
 
-    /// Takes all that the other has, in place of what is here; the other is empty then. Connections that are open count on.
+    /// Adds all that the other has; the other is empty then. Connections that are open count on, and so a host that both have
+    /// is here twice.
     pub fn take(&self, other: &Journal) {
-        let taken = std::mem::take(&mut *other.rows());
+        let Rows { mut allowed, mut blocked, others: [others_allowed, others_blocked] } =
+            std::mem::take(&mut *other.rows());
         other.blocked.send_replace(0);
-        let count = taken.blocked.len() + usize::from(taken.others[1].is_some());
-        *self.rows() = taken;
+        let mut rows = self.rows();
+        rows.allowed.append(&mut allowed);
+        rows.allowed.extend(others_allowed);
+        rows.blocked.append(&mut blocked);
+        rows.blocked.extend(others_blocked);
+        let count = rows.blocked.len() + usize::from(rows.others[1].is_some());
+        drop(rows);
         self.blocked.send_replace(count);
     }
 

@@ -92,3 +92,28 @@ fn what_is_told_in_sum_is_news_too() {
     assert_eq!(lines(&journal.news()).last().map(String::as_str), Some("other hosts: 2 0 0"));
     assert_eq!(lines(&journal.news()), [""; 0]);
 }
+
+#[test]
+fn what_another_has_is_added() {
+    let (journal, other) = (Journal::new(), Journal::new());
+    for (host, is_blocked) in [("a.test:443", false), ("b.test:443", true)] {
+        let open = other.allow(&to(host));
+        if is_blocked {
+            other.block(Attempt::Connect(to(host)), Reason::NoRule);
+        }
+        journal.take(&other);
+        open.sent(3);
+    }
+    let all = [
+        "connect a.test:443: 1 3 0",
+        "connect b.test:443: 1 3 0",
+        "connect b.test:443 (no rule allows it): 1 0 0",
+    ];
+    assert_eq!((&lines(&journal.entries())[..], other.entries().len()), (&all.map(String::from)[..], 0));
+    assert_eq!(*journal.watch_blocked().borrow(), 1);
+    for nth in 0..=ENTRIES_MAX {
+        other.allow(&to(&format!("host{nth}:443")));
+    }
+    journal.take(&other);
+    assert_eq!(journal.entries().len(), 3 + ENTRIES_MAX + 1);
+}
