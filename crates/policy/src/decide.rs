@@ -15,7 +15,7 @@ use crate::case::Case;
 use crate::condition::{Condition, Conditions, NoAnswer, Places};
 use crate::config::Config;
 use crate::default_policy::{NOTHING, default_rules};
-use crate::engine::{Decision, Engine, Verdict};
+use crate::engine::{Covers, Decision, Engine, Obligations, Verdict};
 use crate::facts::Facts;
 use crate::names::{self, BUILT_IN, Named, OF_SERVER};
 use crate::plan::{Plan, State, Step};
@@ -354,10 +354,10 @@ impl Inner {
             };
             let decision = asking.unwrap_or(decision);
             return Some(match doubt {
-                // A question that is asked anyway stays what it is.
                 Some(doubt) if decision.verdict == Verdict::Allow => {
                     Decision { obligations: decision.obligations, ..doubt }
                 }
+                Some(doubt) if decision.verdict == Verdict::Ask => both(&doubt, &decision),
                 _ => decision,
             });
         }
@@ -381,6 +381,17 @@ fn unclear(rule: &Rule, why: &str) -> Decision {
     let why = format!("may do what the rule `{}` is about: {why}", rule.id);
     let obligations = rule.decision.obligations.clone();
     Decision { obligations, ..decision(Verdict::Ask, &rule.id, &why) }
+}
+
+/// A question with a doubt besides. It bears both names, so that what answers one of them for a session does not answer both.
+fn both(doubt: &Decision, question: &Decision) -> Decision {
+    let obligations = Obligations { approval_covers: Covers::Call, ..(*question.obligations).clone() };
+    Decision {
+        verdict: Verdict::Ask,
+        rule: format!("{}+{}", doubt.rule, question.rule).into(),
+        why: format!("{}, and {}", question.why, doubt.why).into(),
+        obligations: Arc::new(obligations),
+    }
 }
 
 fn decision(verdict: Verdict, rule: &str, why: &str) -> Decision {

@@ -25,13 +25,22 @@ pub(crate) struct Call {
     pub(crate) is_open: bool,
 }
 
+/// Where a text stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// In how many other texts.
+    pub(crate) depth: usize,
+    /// Whether bash reads it, and not some other shell that takes less for syntax.
+    pub(crate) is_for_bash: bool,
+}
+
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) calls: Vec<Call>,
     /// Why there may be others.
     pub(crate) unclear: Option<Unclear>,
-    /// Texts that are still to be read, and in how many others each stands.
-    pub(crate) texts: Vec<(String, usize)>,
+    /// Texts that are still to be read, and where each stands.
+    pub(crate) texts: Vec<(String, Place)>,
     /// How long this thread has computed when reading is given up.
     until: Duration,
 }
@@ -39,7 +48,7 @@ pub(crate) struct Found {
 impl Found {
     /// Nothing yet of this text.
     pub(crate) fn new(text: &str) -> Found {
-        let texts = vec![(text.to_owned(), 0)];
+        let texts = vec![(text.to_owned(), Place { depth: 0, is_for_bash: true })];
         Found { calls: Vec::new(), unclear: None, texts, until: computed() + TIME_MAX }
     }
 
@@ -57,10 +66,10 @@ impl Found {
         has_room
     }
 
-    /// A text for another shell, in a text that stands in `depth` others.
-    pub(crate) fn text(&mut self, text: String, depth: usize) {
-        match depth < DEPTH_MAX {
-            true => self.texts.push((text, depth + 1)),
+    /// A text for a shell, in a text that stands at `place`.
+    pub(crate) fn text(&mut self, text: String, place: Place, is_for_bash: bool) {
+        match place.depth < DEPTH_MAX {
+            true => self.texts.push((text, Place { depth: place.depth + 1, is_for_bash })),
             false => self.doubt(Unclear::Much),
         }
     }

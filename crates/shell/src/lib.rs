@@ -9,6 +9,7 @@ mod parse;
 mod script;
 mod through;
 mod unclear;
+mod unseen;
 mod word;
 mod wrapper;
 

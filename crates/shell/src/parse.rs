@@ -5,14 +5,15 @@ use std::ops::ControlFlow;
 
 use tree_sitter::{Node, ParseOptions, ParseState, Parser};
 
-use crate::found::Found;
+use crate::found::{Found, Place};
 use crate::names::changes_names;
 use crate::through::run;
 use crate::unclear::{BYTES_MAX, Unclear};
+use crate::unseen::{Above, ends_unseen, is_of_bash, starts_unseen};
 use crate::word::{Word, word};
 
-/// Reads a text into `found`; `depth` is how many texts it stands in.
-pub(crate) fn read(text: &str, depth: usize, found: &mut Found) {
+/// Reads a text that stands at `place` into `found`.
+pub(crate) fn read(text: &str, place: Place, found: &mut Found) {
     if text.len() > BYTES_MAX {
         return found.doubt(Unclear::Long);
     }
@@ -37,13 +38,17 @@ pub(crate) fn read(text: &str, depth: usize, found: &mut Found) {
     if tree.root_node().has_error() {
         return found.doubt(Unclear::Syntax);
     }
-    let mut cursor = tree.walk();
+    let (mut cursor, mut above) = (tree.walk(), vec![Above::default()]);
     loop {
-        node(cursor.node(), text, depth, found);
+        let here = above.last().copied().unwrap_or_default();
+        node(cursor.node(), here, text, place, found);
+        let below = here.with(cursor.node(), text);
         if cursor.goto_first_child() {
+            above.push(below);
             continue;
         }
         while !cursor.goto_next_sibling() {
+            above.pop();
             if !cursor.goto_parent() {
                 return;
             }
@@ -51,19 +56,26 @@ pub(crate) fn read(text: &str, depth: usize, found: &mut Found) {
     }
 }
 
-/// Bash takes a backslash and the end of a line away and so makes one word of two, where the grammar sees two.
+/// Bash takes a backslash and the end of a line away and so makes one word of two, where the grammar sees two; or two words of
+/// an assignment.
 fn joins_words(text: &str) -> bool {
     text.match_indices("\\\n").any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + 2..].chars().next();
         let is_apart = |c: Option<char>| c.is_none_or(char::is_whitespace);
-        !is_apart(before) && !is_apart(after) || before == Some('\\')
+        !is_apart(before) && !is_apart(after) || matches!(before, Some('\\' | '='))
     })
 }
 
-fn node(node: Node<'_>, text: &str, depth: usize, found: &mut Found) {
+fn node(node: Node<'_>, above: Above, text: &str, place: Place, found: &mut Found) {
+    if starts_unseen(node, above, text)
+        || ends_unseen(node, text)
+        || !place.is_for_bash && is_of_bash(node, text)
+    {
+        return found.doubt(Unclear::Syntax);
+    }
     match node.kind() {
-        "command" => command(node, text, depth, found),
+        "command" => command(node, text, place, found),
         "variable_assignment" => {
             let name = node.child_by_field_name("name").and_then(|name| text.get(name.byte_range()));
             if name.is_none_or(changes_names) {
@@ -96,7 +108,7 @@ fn is_odd_heredoc(node: Node<'_>, text: &str) -> bool {
     is_live || has_arguments
 }
 
-fn command(node: Node<'_>, text: &str, depth: usize, found: &mut Found) {
+fn command(node: Node<'_>, text: &str, place: Place, found: &mut Found) {
     let (mut words, mut at) = (Vec::new(), node.start_byte());
     let mut cursor = node.walk();
     for (nth, child) in node.children(&mut cursor).enumerate() {
@@ -113,5 +125,5 @@ fn command(node: Node<'_>, text: &str, depth: usize, found: &mut Found) {
             _ => words.push(Word::Unknown),
         }
     }
-    run(words, false, depth, found);
+    run(words, place, found);
 }

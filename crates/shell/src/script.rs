@@ -13,13 +13,13 @@ impl Script {
     /// Reads a text.
     pub fn read(text: &str) -> Script {
         let mut found = Found::new(text);
-        while let Some((text, depth)) = found.texts.pop() {
+        while let Some((text, place)) = found.texts.pop() {
             // Many short ones take long as well.
             if found.is_late() {
                 found.doubt(Unclear::Slow);
                 break;
             }
-            parse::read(&text, depth, &mut found);
+            parse::read(&text, place, &mut found);
         }
         Script(found)
     }

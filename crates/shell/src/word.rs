@@ -16,6 +16,9 @@ const LIVE: [char; 9] = ['*', '?', '[', ']', '{', '}', '~', '$', '`'];
 /// What may stand behind a backslash between double quotes and be meant by itself.
 const ESCAPED_IN_QUOTES: [char; 4] = ['$', '`', '"', '\\'];
 
+/// Where programs put names of files.
+pub(crate) const PLACEHOLDER: &str = "{}";
+
 impl Word {
     pub(crate) fn known(&self) -> Option<&str> {
         match self {
@@ -36,6 +39,8 @@ fn written(node: Node<'_>, text: &str) -> Option<String> {
         "word" | "number" | "variable_name" => plain(own),
         "raw_string" => Some(own.strip_prefix('\'')?.strip_suffix('\'')?.to_owned()),
         "string" => quoted(own.strip_prefix('"')?.strip_suffix('"')?),
+        // Bash makes nothing else of it.
+        "concatenation" if own == PLACEHOLDER => Some(own.to_owned()),
         "concatenation" | "command_name" => {
             let (mut whole, mut at) = (String::new(), node.start_byte());
             for nth in 0..u32::try_from(node.child_count()).ok()? {

@@ -85,21 +85,8 @@ const WRAPPERS: [Wrapper; 19] = [
     },
     plain(
         "xargs",
-        &[
-            "-n",
-            "-P",
-            "-L",
-            "-d",
-            "-E",
-            "-s",
-            "-a",
-            "--max-args",
-            "--max-procs",
-            "--max-lines",
-            "--delimiter",
-            "--arg-file",
-        ],
-        &["-0", "-r", "-t", "-x", "-o", "--null", "--no-run-if-empty", "--verbose"],
+        &["-n", "-P", "-L", "-d", "-E", "-s", "-a", "--max-args", "--max-procs", "--delimiter", "--arg-file"],
+        &["-0", "-r", "-t", "-x", "-o", "--max-lines", "--null", "--no-run-if-empty", "--verbose"],
     ),
 ];
 

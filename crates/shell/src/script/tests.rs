@@ -89,6 +89,11 @@ const RUNNING: &[&str] = &[
     "find . -exec echo {} \\; -execdir git push {} +",
     "xargs git push",
     "xargs -n 1 -P4 git push",
+    "xargs --max-lines git push",
+    "eval -- git push",
+    "git --shallow-file x push",
+    "find . -exec git push {} + -exec ls \\;",
+    "time time git push",
     // Whatever else there is.
     "git push; $X",
     "git push \"$X\"",
@@ -134,6 +139,17 @@ const RUNNING_OTHERS: &[&str] = &[
     "find . -name '*.rs'",
     "[ -f push ] && test -f git",
     "export A=1; unset B",
+    "echo \"a <(git push) \\$(git push)\"",
+    "awk '{print $(1)}' f",
+    "x=\"$(awk '{print $(NF)}' f)\"",
+    "git rebase main",
+    "git bisect good",
+    "find . -exec echo {} +",
+    "echo {}",
+    "[[ -n 'x' ]] && ((1 + 1))",
+    "sh -c '[ -n x ]'",
+    "git commit -m 'a\n\nb'",
+    "ls \\\n -l",
     "git checkout -b push",
     "ls *.rs ~/x $HOME",
 ];
@@ -155,6 +171,8 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "g* push",
             "~/git push",
             "$'git' push",
+            "find /usr/bin/git -exec '{}' push \\;",
+            "coproc X { git push; }",
             "$X git push",
             "f() { \"$@\"; }; f git push",
         ],
@@ -175,6 +193,10 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "sudo \"$X\"",
             "bash -c \"git $X\"",
             "bash <(echo git push)",
+            "find push -exec git '{}' \\;",
+            "find . -exec git $X + push \\;",
+            "git rebase \"$X\"",
+            "git submodule $X",
             "find . $X",
         ],
     ),
@@ -190,6 +212,12 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "eval \"$X\"",
             "echo push | xargs git",
             "echo git push | xargs",
+            "git submodule foreach 'git push'",
+            "git bisect run git push",
+            "git rebase -x 'git push' main",
+            "git rebase -i --exec 'git push'",
+            "git rebase --exe='git push'",
+            "git filter-branch --msg-filter 'git push'",
             "xargs env",
             "ls | xargs bash -c",
         ],
@@ -211,6 +239,15 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "git --config-env=alias.p=X p",
             "git --exec-path=x p",
             "su -c 'git push'",
+            "zsh -c 'git push'",
+            "taskset 1 git push",
+            "npx git push",
+            "uv run git push",
+            "fd x -x git push",
+            "mapfile -C 'git push'",
+            "PS4='$(git push)'",
+            "PROMPT_COMMAND='git push'",
+            "git -c help.autocorrect=1 pus",
             "watch 'git push'",
             "parallel git ::: push",
         ],
@@ -218,6 +255,8 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
     (
         Unclear::Option,
         &[
+            "eval -x git push",
+            "xargs --max-lines=3 git push",
             "env -S 'git push'",
             "sudo -s git push",
             "timeout --odd 5 git push",
@@ -241,6 +280,38 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "git push\r",
             "cat <<-EOF\n\t$(git push)\n\tEOF",
             "cat <<-EOF\n\t`git push`\n\tEOF",
+            "ls\n\\git push",
+            "ls\n\\\ngit push",
+            "ls\n\\\\\\\ngit push",
+            "a=\\\n git push",
+            "export a\n\\git push",
+            "cat ${x:-`git push`}",
+            "echo ${x%$(git push)}",
+            "echo \"${x##$(git push)}\"",
+            "echo \"${x:-'$(git push)'}\"",
+            "echo \"${x:-$'$(git push)'}\"",
+            "cat ${x:-<(git push)}",
+            "echo `echo \\`git push\\``",
+            "time X=1 git push",
+            "time ! git push",
+            "time if true; then git push; fi",
+            "coproc X=1 git push",
+            "coproc while true; do git push; done",
+            "coproc X while true; do git push; done",
+            "echo $(('a[$(git push)]'))",
+            "a['$(git push)']=1",
+            "[[ 'a[$(git push)]' -eq 1 ]]",
+            "(( 'a[`git push`]' ))",
+            "echo $(( \"a[\\$(git push)]\" ))",
+            "echo >&'$(git push)'",
+            "echo \"${x@P}\"",
+            "let 'a[$(git push)]'",
+            "test -v 'a[$(git push)]'",
+            "declare 'a[$(git push)]=1'",
+            "sh -c '((git push))'",
+            "dash -c '[[ x && git push ]]'",
+            "sh -c \"\\$'git' push\"",
+            "sh -c \"eval '((git push))'\"",
             "bash -c",
         ],
     ),
@@ -297,6 +368,9 @@ fn much_is_not_looked_at() {
         deep = format!("eval {}", deep.replace('\\', "\\\\").replace(' ', "\\ "));
     }
     check(&[&deep], Err(Unclear::Much));
+    check(&[&format!("{}git push", "env ".repeat(17))], Err(Unclear::Much));
+    check(&[&format!("{}git push", "env ".repeat(16))], Ok(true));
+    check(&[&format!("{}git push", "find . -exec ".repeat(17))], Err(Unclear::Much));
 }
 
 /// Texts that keep a parser busy, and whatever comes.
@@ -335,6 +409,10 @@ fn no_text_takes_long() {
         "&",
     ];
     let mut texts: Vec<String> = pieces.iter().map(|piece| piece.repeat(BYTES_MAX / piece.len())).collect();
+    texts.extend(
+        ["nice ", "xargs ", "find . -exec ", "$(('$(' "].map(|piece| piece.repeat(BYTES_MAX / piece.len())),
+    );
+    texts.push(format!("{}{}", "env ".repeat(1_000), "a ".repeat(6_190)));
     for length in [50, 500, 3_000] {
         for _ in 0..20 {
             texts.push((0..length).map(|_| pieces[random() as usize % pieces.len()]).collect());
