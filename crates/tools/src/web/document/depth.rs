@@ -9,13 +9,18 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-/// Elements that are never open for long: they hold nothing, or end where the next of their kind begins. Each may be left
-/// open on purpose, so these are only counted in drawings and formulas, where none ends by itself.
-const SHORT: [&str; 28] = [
-    "area", "base", "body", "br", "col", "colgroup", "dd", "dt", "embed", "head", "hr", "html", "img",
-    "input", "li", "link", "meta", "option", "p", "param", "source", "tbody", "td", "tfoot", "th", "thead",
-    "tr", "wbr",
+/// Elements that hold nothing, but in drawings and formulas.
+const VOID: [&str; 13] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "wbr"];
+
+/// Elements that end where the next of their kind begins, or what they lie in ends. Many leave them open on purpose.
+const SHORT: [&str; 15] = [
+    "body", "colgroup", "dd", "dt", "head", "html", "li", "option", "p", "tbody", "td", "tfoot", "th",
+    "thead", "tr",
 ];
+
+/// Most of these at once: a parser looks through all that is open.
+const SHORT_MAX: usize = 5_000;
 
 /// Elements that a parser opens again where what they lie in has ended.
 const REOPENED: [&str; 14] =
@@ -46,12 +51,21 @@ struct Counter {
     is_within: Cell<bool>,
 }
 
+/// An open element.
+struct Element {
+    name: LocalName,
+    /// What it takes to open it again.
+    reopening: usize,
+    is_short: bool,
+}
+
 /// What is open. It may hold what a parser has closed, and never the other way round.
 #[derive(Default)]
 struct Open {
-    /// Their names, and what it takes to open them again.
-    elements: Vec<(LocalName, usize)>,
-    /// The sum of the latter.
+    elements: Vec<Element>,
+    /// How many of them are short ones.
+    short: usize,
+    /// What it takes to open all of them again.
     reopening: usize,
     /// How many of them read what they hold in another way.
     others: usize,
@@ -59,17 +73,28 @@ struct Open {
 }
 
 impl Open {
-    fn begin(&mut self, name: LocalName, attributes: usize) {
+    fn begin(&mut self, name: LocalName, attributes: usize, is_short: bool) {
+        if is_short && self.elements.last().is_some_and(|last| last.is_short && last.name == name) {
+            return;
+        }
+        self.short += usize::from(is_short);
         let reopening = if REOPENED.contains(&&*name) { 1 + attributes } else { 0 };
         self.reopening += reopening;
         self.foreign += usize::from(FOREIGN.contains(&&*name));
         self.others += usize::from(is_other(&name));
-        self.elements.push((name, reopening));
+        self.elements.push(Element { name, reopening, is_short });
     }
 
-    /// Only the innermost ends: a tag that ends no such element may end none.
+    /// Only the innermost ends, with the short ones in it: a tag that ends no such element may end none.
     fn end(&mut self, name: &str) {
-        if let Some((name, reopening)) = self.elements.pop_if(|(open, _)| &**open == name) {
+        let is_meant = |open: &Element| *open.name == *name;
+        let innermost = match self.elements.last().is_some_and(is_meant) {
+            true => self.elements.len().checked_sub(1),
+            false => self.elements.iter().rposition(|open| !open.is_short),
+        };
+        let Some(at) = innermost.filter(|at| is_meant(&self.elements[*at])) else { return };
+        for Element { name, reopening, is_short } in self.elements.drain(at..) {
+            self.short -= usize::from(is_short);
             self.reopening -= reopening;
             self.foreign -= usize::from(FOREIGN.contains(&&*name));
             self.others -= usize::from(is_other(&name));
@@ -90,20 +115,21 @@ impl TokenSink for Counter {
         };
         let mut open = self.open.borrow_mut();
         self.reopened.set(self.reopened.get() + open.reopening);
-        let is_short = open.foreign == 0 && SHORT.contains(&&*name);
+        let is_in = |names: &[&str]| open.foreign == 0 && names.contains(&&*name);
+        let (is_void, is_short) = (is_in(&VOID), is_in(&SHORT));
         match kind {
             TagKind::StartTag => {
                 if let Some(raw) = raw(&name).filter(|_| open.others == 0) {
                     return TokenSinkResult::RawData(raw);
                 }
-                if !is_short {
-                    open.begin(name, attrs.len());
+                if !is_void {
+                    open.begin(name, attrs.len(), is_short);
                 }
             }
-            TagKind::EndTag if is_short => {}
             TagKind::EndTag => open.end(&name),
         }
-        if open.elements.len() > self.most || self.reopened.get() > REOPENED_MAX {
+        let others = open.elements.len() - open.short;
+        if others > self.most || open.short > SHORT_MAX || self.reopened.get() > REOPENED_MAX {
             self.is_within.set(false);
         }
         TokenSinkResult::Continue
@@ -141,6 +167,9 @@ mod tests {
             ),
             ("</div></div><b>", 1, true),
             ("<div", 0, true),
+            (&"<li><dd>".repeat(SHORT_MAX / 2), 0, true),
+            (&"<li><dd>".repeat(SHORT_MAX), 0, false),
+            (&"<ul><li><p>x<li><p></ul>".repeat(SHORT_MAX), 1, true),
             // What ends nothing does not count.
             (&"<div></z>".repeat(100), 99, false),
             (&"<div><object></div></object>".repeat(100), 99, false),

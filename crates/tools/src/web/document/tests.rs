@@ -69,20 +69,23 @@ fn no_document_costs_more_than_it_may() {
         &many,
         &unclosed,
         &nested,
-        &"<li><dd>".repeat(25_000),
+        &"<li><dd>".repeat(2_000),
         &"<?xml x?>".repeat(1000),
         &"<".repeat(100_000),
     ] {
         let begun = std::time::Instant::now();
         let (markdown, text) = (markdown(html, BASE).expect("read"), text(html, BASE).expect("read"));
-        println!("{:?} {html:.20}", begun.elapsed());
         assert!(begun.elapsed().as_secs() < 20, "{html:.20}");
         assert!(markdown.len() <= html.len() * 4 && text.len() <= html.len(), "{html:.20}");
     }
     let not_ending = "<div></z>".repeat(100_000);
-    for html in
-        [not_ending, "<div>".repeat(OPEN_MAX + 1), "<ul><li>".repeat(100_000), "<blockquote>".repeat(100_000)]
-    {
+    for html in [
+        not_ending,
+        "<div>".repeat(OPEN_MAX + 1),
+        "<ul><li>".repeat(100_000),
+        "<blockquote>".repeat(100_000),
+        "<li><dd>".repeat(25_000),
+    ] {
         let refused = markdown(&html, BASE).expect_err("too deep");
         assert_eq!((refused.code().as_ref(), title(&html).as_str()), ("not_a_page", ""));
     }
@@ -90,7 +93,7 @@ fn no_document_costs_more_than_it_may() {
 
 #[test]
 fn tables_are_no_larger_than_they_may_be() {
-    let wide = format!("<table><tr><th>{}{}</table>", "x".repeat(100_000), "<tr><td>y".repeat(5_000));
+    let wide = format!("<table><tr><th>{}{}</table>", "x".repeat(100_000), "<tr><td>y".repeat(2_000));
     let small = "<table><tr><th>A<tr><td>1</table>";
     let inner = format!("<table><tr><th>B<tr><td>{small}</table>");
     let read = |html: &str| markdown(html, BASE).expect("read");
