@@ -164,6 +164,7 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
     (
         Unclear::Name,
         &[
+            "sh -c \"\\$'git' push\"",
             "$GIT push",
             "\"$GIT\" push",
             "$(echo git) push",
@@ -180,6 +181,7 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
     (
         Unclear::Word,
         &[
+            "echo push | xargs git",
             "git $X",
             "git $OPTIONS push",
             "git -C x \"$X\"",
@@ -210,7 +212,6 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "sh -",
             "bash /dev/stdin",
             "eval \"$X\"",
-            "echo push | xargs git",
             "echo git push | xargs",
             "git submodule foreach 'git push'",
             "git bisect run git push",
@@ -310,7 +311,6 @@ const UNCLEAR: &[(Unclear, &[&str])] = &[
             "declare 'a[$(git push)]=1'",
             "sh -c '((git push))'",
             "dash -c '[[ x && git push ]]'",
-            "sh -c \"\\$'git' push\"",
             "sh -c \"eval '((git push))'\"",
             "bash -c",
         ],

@@ -6,6 +6,7 @@
 mod addresses;
 mod depth;
 mod tables;
+mod words;
 
 use std::rc::Rc;
 
@@ -14,6 +15,7 @@ use markup5ever_rcdom::NodeData;
 use tool_api::ToolError;
 
 use addresses::Addresses;
+use words::{name, write_text};
 
 /// What of a document is looked at, in bytes.
 const HTML_BYTES_MAX: usize = 1024 * 1024;
@@ -44,39 +46,6 @@ const LEFT_OUT: [&str; 20] = [
 
 /// The same by their roles.
 const ROLES_LEFT_OUT: [&str; 4] = ["navigation", "banner", "contentinfo", "search"];
-
-/// Elements that begin a line of their own.
-const BLOCKS: [&str; 29] = [
-    "address",
-    "article",
-    "aside",
-    "blockquote",
-    "body",
-    "dd",
-    "details",
-    "div",
-    "dl",
-    "dt",
-    "figcaption",
-    "figure",
-    "form",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "header",
-    "hr",
-    "li",
-    "main",
-    "ol",
-    "p",
-    "pre",
-    "section",
-    "table",
-    "ul",
-];
 
 /// Whether a document of this media type is HTML.
 pub(super) fn is_html(media_type: &str) -> bool {
@@ -209,13 +178,6 @@ fn whole_addresses(node: &Node, addresses: &mut Addresses) {
     });
 }
 
-fn name(node: &Node) -> &str {
-    match &node.data {
-        NodeData::Element { name, .. } => &name.local,
-        _ => "",
-    }
-}
-
 fn attribute(node: &Node, wanted: &str) -> Option<String> {
     let NodeData::Element { attrs, .. } = &node.data else { return None };
     attrs.borrow().iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
@@ -242,53 +204,6 @@ fn text_bytes(tree: &Rc<Node>) -> usize {
         left.extend(node.children.borrow().iter().cloned());
     }
     bytes
-}
-
-/// What a reader sees: a tree that has been pruned is not deep.
-fn write_text(node: &Rc<Node>, is_pre: bool, text: &mut String) {
-    if let NodeData::Text { contents } = &node.data {
-        push_text(&contents.borrow(), is_pre, text);
-        return;
-    }
-    let name = name(node);
-    let is_block = BLOCKS.contains(&name);
-    if is_block || matches!(name, "br" | "tr") {
-        end_line(text);
-    }
-    for child in node.children.borrow().iter() {
-        write_text(child, is_pre || name == "pre", text);
-    }
-    match name {
-        "td" | "th" => text.push('\t'),
-        "p" | "pre" | "table" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" => {
-            end_line(text);
-            text.push('\n');
-        }
-        _ if is_block => end_line(text),
-        _ => {}
-    }
-}
-
-fn push_text(piece: &str, is_pre: bool, text: &mut String) {
-    if is_pre {
-        text.push_str(piece);
-        return;
-    }
-    for part in piece.split_inclusive(char::is_whitespace) {
-        let word = part.trim();
-        text.push_str(word);
-        let is_between = part.len() > word.len() && !text.ends_with(char::is_whitespace) && !text.is_empty();
-        if is_between {
-            text.push(' ');
-        }
-    }
-}
-
-fn end_line(text: &mut String) {
-    text.truncate(text.trim_end_matches([' ', '\t']).len());
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
 }
 
 #[cfg(test)]

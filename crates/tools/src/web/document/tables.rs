@@ -6,7 +6,7 @@ use std::rc::Rc;
 use htmd::Node;
 use markup5ever_rcdom::NodeData;
 
-use super::{name, write_text};
+use super::words::{name, write_text};
 
 /// The largest table, in bytes as Markdown may have it.
 const TABLE_BYTES_MAX: usize = 1024 * 1024;
