@@ -17,7 +17,11 @@ const view = async (file_path, of = wire) => (await of.call("ReadImage", { file_
 const shown = async (file_path, of = wire) => {
   const result = await view(file_path, of);
   check(!result.isError, "a picture", result);
-  checkSame("its blocks", ["image", "text"], result.content.map(({ type }) => type));
+  checkSame(
+    "its blocks",
+    ["image", "text"],
+    result.content.map(({ type }) => type),
+  );
   check(result.structuredContent === undefined, "no second form, which would hide it", result);
   const [{ data, mimeType }, { text }] = result.content;
   return { bytes: Buffer.from(data, "base64"), mimeType, text };
@@ -56,7 +60,11 @@ const lines = (width, height, pixel) => {
     for (let x = 0; x < 3 * width; x += 1) bytes[y * (1 + 3 * width) + 1 + x] = pixel(x, y);
   return bytes;
 };
-const screen = png(2_000, 1_000, lines(2_000, 1_000, (x, y) => (x >> 5) + y));
+const screen = png(
+  2_000,
+  1_000,
+  lines(2_000, 1_000, (x, y) => (x >> 5) + y),
+);
 
 const sizeOfPng = (bytes) => [bytes.readUInt32BE(16), bytes.readUInt32BE(20)];
 /** What its frame says. */
@@ -77,7 +85,15 @@ await run({
 
   "one that is small stays as large, and loses what its file tells": async () => {
     const beside = chunk("tEXt", Buffer.from("Comment\0taken at home"));
-    put("small.png", png(4, 2, lines(4, 2, (x) => x), beside));
+    put(
+      "small.png",
+      png(
+        4,
+        2,
+        lines(4, 2, (x) => x),
+        beside,
+      ),
+    );
     const { bytes, text } = await shown("/workspace/small.png");
     checkSame("its size", [4, 2], sizeOfPng(bytes));
     check(!bytes.includes("taken at home"), "no comment", bytes.toString("latin1"));
@@ -105,7 +121,15 @@ await run({
     const bmp = Buffer.alloc(54 + 2 * 8);
     bmp.write("BM");
     bmp.writeUInt32LE(bmp.length, 2);
-    const head = [[bmp.length, 2], [54, 10], [40, 14], [2, 18], [2, 22], [1 | (24 << 16), 26], [16, 34]];
+    const head = [
+      [bmp.length, 2],
+      [54, 10],
+      [40, 14],
+      [2, 18],
+      [2, 22],
+      [1 | (24 << 16), 26],
+      [16, 34],
+    ];
     for (const [value, at] of head) bmp.writeUInt32LE(value, at);
     put("old", bmp);
     const { mimeType, text } = await shown("old");

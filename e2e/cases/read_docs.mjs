@@ -104,7 +104,8 @@ const browsers = () =>
   readdirSync("/proc").filter((pid) => {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-      if (!words.includes("--remote-debugging-pipe") || words.includes("--type=") || words.startsWith("sh\0")) return false;
+      if (!words.includes("--remote-debugging-pipe") || words.includes("--type=") || words.startsWith("sh\0"))
+        return false;
       for (let above = Number(pid); above > 1; above = parentOf(above)) if (above === wire.child.pid) return true;
       return false;
     } catch {
@@ -138,7 +139,12 @@ await run({
     await says("/forever", { wait_ms: 10_000 }, "Forever\n", "round");
     check(rounds - before <= 11, "no more rounds than a page may lead on", rounds - before);
     await says("/gone", {}, "[the server answered with status 404]", "Not here");
-    for (const url of [`http://127.0.0.1:${other}/`, "http://169.254.169.254/latest", "http://[::1]:80/", "http://0x7f.1/"])
+    for (const url of [
+      `http://127.0.0.1:${other}/`,
+      "http://169.254.169.254/latest",
+      "http://[::1]:80/",
+      "http://0x7f.1/",
+    ])
       await refuses(url, "may not be reached");
     checkSame("who came to the other server", 0, strangers);
   },

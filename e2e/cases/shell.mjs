@@ -192,7 +192,12 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     const said = async (command) => text((await other.call("Bash", { command })).message.result);
     checkHolds("a push", await said("cd . && sudo git -C . push"), "no-push", "pushes");
     checkSame("no push", "git push", await said("echo git push"));
-    checkHolds("unclear", await said("X=push; git $X"), "may do what the rule `no-push` is about", "a person must allow it");
+    checkHolds(
+      "unclear",
+      await said("X=push; git $X"),
+      "may do what the rule `no-push` is about",
+      "a person must allow it",
+    );
     await other.end();
     const explained = async (command) => {
       const words = ["policy", "explain", "Bash", JSON.stringify({ command }), "--config", ruled.file];

@@ -48,7 +48,12 @@ await run({
     check(!tool.description.includes("for-people"), "what is for people not to be named");
     const loaded = text(await invoke(first, "notes", { arguments: "it $1" }));
     const folder = path.join(home, ".claude/skills/notes");
-    checkHolds("loaded", loaded, `Do it $1. !\`touch ran\` Then \`sh ${folder}/run.sh $1\`.`, "- references/style.md (6 bytes)");
+    checkHolds(
+      "loaded",
+      loaded,
+      `Do it $1. !\`touch ran\` Then \`sh ${folder}/run.sh $1\`.`,
+      "- references/style.md (6 bytes)",
+    );
     checkSame("a file", "Short.", text(await invoke(first, "notes", { file: "references/style.md" })));
     for (const [args, expected, words] of [
       [{ file: "../../settings.json" }, "not_found", "load it without `file`"],

@@ -29,7 +29,11 @@ const services = http.createServer((request, response) => {
   let body = "";
   request.on("data", (piece) => (body += piece));
   request.on("end", () => {
-    asked.push({ name, text: `${request.url} ${JSON.stringify(request.headers)} ${body}`, agent: request.headers["user-agent"] });
+    asked.push({
+      name,
+      text: `${request.url} ${JSON.stringify(request.headers)} ${body}`,
+      agent: request.headers["user-agent"],
+    });
     const odd = ODD[name];
     if (odd !== undefined) return odd(response);
     // Stack Exchange packs whatever it says.
@@ -78,14 +82,38 @@ await run({
     const result = await search(from, "  rust\n web & more ");
     check(!result.isError, "an answer", text(result));
     const { pages, services: told } = result.structuredContent;
-    checkSame("those that answered", [], told.filter(({ state }) => state !== "answered"));
+    checkSame(
+      "those that answered",
+      [],
+      told.filter(({ state }) => state !== "answered"),
+    );
     checkSame("how many", OPEN.length + KEYED.length, told.length);
     checkSame("each was asked once", told.map(({ name }) => name).sort(), asked.map(({ name }) => name).sort());
-    check(asked.every(({ text }) => /rust(%20| )web/.test(text) || text.includes("all%3Arust%20AND%20all%3Aweb")), "the query", asked);
-    check(asked.every(({ agent }) => agent.startsWith("toolcrib/")), "who asks", asked);
-    checkSame("who has the key", [...KEYED].sort(), asked.filter(({ text }) => text.includes(KEY)).map(({ name }) => name).sort());
+    check(
+      asked.every(({ text }) => /rust(%20| )web/.test(text) || text.includes("all%3Arust%20AND%20all%3Aweb")),
+      "the query",
+      asked,
+    );
+    check(
+      asked.every(({ agent }) => agent.startsWith("toolcrib/")),
+      "who asks",
+      asked,
+    );
+    checkSame(
+      "who has the key",
+      [...KEYED].sort(),
+      asked
+        .filter(({ text }) => text.includes(KEY))
+        .map(({ name }) => name)
+        .sort(),
+    );
     checkSame("at most twenty pages", 20, pages.length);
-    checkHolds("the text", text(result), "Brave & more — https://brave.com/\n   The Brave browser\n   [brave]", "Found: searxng (1), ");
+    checkHolds(
+      "the text",
+      text(result),
+      "Brave & more — https://brave.com/\n   The Brave browser\n   [brave]",
+      "Found: searxng (1), ",
+    );
     check(!JSON.stringify(result).includes(KEY), "no key in the answer", result);
     const before = asked.length;
     checkSame("the same again", pages, (await search(from, "rust web & more")).structuredContent.pages);
@@ -101,7 +129,11 @@ await run({
     asked.length = 0;
     const result = await search(from, "tetris");
     const { pages, services: told } = result.structuredContent;
-    checkSame("what was found", ["https://github.com/dtrupenn/Tetris"], pages.map(({ url }) => url));
+    checkSame(
+      "what was found",
+      ["https://github.com/dtrupenn/Tetris"],
+      pages.map(({ url }) => url),
+    );
     const why = Object.fromEntries(told.map(({ name, state, why }) => [name, `${state}: ${why ?? ""}`]));
     checkHolds("the silent one", why.silent, "silent: said nothing within 700 ms");
     checkHolds("the broken one", why.broken, "failed: answers with 500");
@@ -111,10 +143,18 @@ await run({
     checkHolds("the huge one", why.huge, "failed: answers with more than 2 MiB");
     checkHolds("the packed one", why.bomb, "failed: answers with more than 2 MiB");
     checkHolds("who wants a rest", why.resting, "failed: answers with 429");
-    checkHolds("the last line", text(result), "Found: github (1); silent: silent; failed: bomb (answers with more than 2 MiB), broken (answers with 500");
+    checkHolds(
+      "the last line",
+      text(result),
+      "Found: github (1); silent: silent; failed: bomb (answers with more than 2 MiB), broken (answers with 500",
+    );
     checkSame("nothing was followed", 1, asked.filter(({ name }) => name === "github").length);
     const again = (await search(from, "tetris two")).structuredContent.services;
-    checkSame("who rests", ["resting"], again.filter(({ state }) => state === "resting").map(({ name }) => name));
+    checkSame(
+      "who rests",
+      ["resting"],
+      again.filter(({ state }) => state === "resting").map(({ name }) => name),
+    );
     await from.close();
   },
 

@@ -21,7 +21,9 @@ const PAGE = `<!doctype html><title>Fence posts</title><nav>menu</nav><main></ma
 </script>`;
 const site = createServer((request, response) => {
   if (request.url.startsWith("/find")) {
-    const found = [{ title: "Fence posts", url: `http://localhost:${port}/posts`, snippet: "how many posts a fence has" }];
+    const found = [
+      { title: "Fence posts", url: `http://localhost:${port}/posts`, snippet: "how many posts a fence has" },
+    ];
     return response.setHeader("content-type", "application/json").end(JSON.stringify({ found }));
   }
   response.setHeader("content-type", "text/html").end(PAGE);
@@ -63,7 +65,10 @@ const chunk = (kind, content) => {
 };
 const head = Buffer.from([0, 0, 0, 8, 0, 0, 0, 1, 8, 2, 0, 0, 0]);
 const picture = [chunk("IHDR", head), chunk("IDAT", deflateSync(Buffer.alloc(25))), chunk("IEND", Buffer.alloc(0))];
-writeFileSync(path.join(workspace, "fence.png"), Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), ...picture]));
+writeFileSync(
+  path.join(workspace, "fence.png"),
+  Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), ...picture]),
+);
 
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
 const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
@@ -76,7 +81,10 @@ agent.setRequestHandler(ElicitRequestSchema, ({ params }) => {
   const [[key, field]] = Object.entries(params.requestedSchema.properties);
   return { action: "accept", content: { [key]: field.enum?.[0] ?? field.oneOf?.[0].const ?? "Mend it" } };
 });
-await within("the agent to connect", agent.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" })));
+await within(
+  "the agent to connect",
+  agent.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" })),
+);
 atEnd(() => agent.close());
 
 const steps = [];
@@ -102,7 +110,10 @@ await run({
 
   "it plans, and changes nothing meanwhile": async () => {
     await does("PlanMode", { action: "enter", goal: "Count posts right", plan_file: "plan.md" });
-    const early = await call("workspace_edit", { path: "posts.sh", edits: [{ old_text: "$1", new_text: "$(($1 + 1))" }] });
+    const early = await call("workspace_edit", {
+      path: "posts.sh",
+      edits: [{ old_text: "$1", new_text: "$(($1 + 1))" }],
+    });
     checkSame("an edit", "plan_mode", early._meta?.["toolcrib/error"]?.code);
     await does("workspace_write", { path: "plan.md", content: "1. posts is panels + 1\n" });
     await does("TaskManager", { action: "create", text: "Count posts right", query: "" });

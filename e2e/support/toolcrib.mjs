@@ -78,12 +78,18 @@ export const WEB_TOOLS = ["WebSearch", "ReadDocs"];
 /** Those for commands. */
 export const SHELL_TOOLS = ["Bash", "BackgroundBash", "ReadBgOutput", "ListBgTasks", "KillBgTask"];
 
-
 /** Those for an agent's own work. */
 const AGENT_TOOLS = ["TaskManager", "PlanMode", "AskUserQuestion", "SetCallback", "callback_wait"];
 
 /** The tools of our own, in the order of the list. */
-export const BUILT_IN = [...FILE_TOOLS, ...SHELL_TOOLS, ...WEB_TOOLS, ...AGENT_TOOLS, "artifact_read", "artifact_search"];
+export const BUILT_IN = [
+  ...FILE_TOOLS,
+  ...SHELL_TOOLS,
+  ...WEB_TOOLS,
+  ...AGENT_TOOLS,
+  "artifact_read",
+  "artifact_search",
+];
 
 /** How a client starts the program as a stdio server. */
 export const stdioCommand = (config) => ({ command: PROGRAM, args: ["stdio", ALONE, "--config", config.file] });
