@@ -14,7 +14,7 @@ import { clientApart } from "../support/person.mjs";
 import { expectExit } from "../support/toolcrib.mjs";
 
 /** The services that a search asks where nothing else is said. */
-const SERVICES = "wikipedia wikidata stackexchange github npm crates hackernews arxiv openalex mdn".split(" ");
+const SERVICES = "wikipedia wikidata stackexchange github crates hackernews arxiv openalex mdn".split(" ");
 
 const PAGE = `<!doctype html><title>Fence posts</title><nav>menu</nav><main></main><script>
   document.querySelector("main").innerHTML = "<h1>Fence posts</h1><p>A fence of n panels has n + 1 posts.</p>";

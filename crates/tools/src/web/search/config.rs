@@ -26,7 +26,7 @@ const TIME_MAX: Duration = Duration::from_secs(30);
 /// Most services: each is a connection for every search.
 const SERVICES_MAX: usize = 32;
 
-/// What a web search asks. Out of the box: Wikipedia, Wikidata, Stack Overflow, GitHub, npm, crates.io, Hacker News, arXiv,
+/// What a web search asks. Out of the box: Wikipedia, Wikidata, Stack Overflow, GitHub, crates.io, Hacker News, arXiv,
 /// OpenAlex and MDN, which take no key. A general search of the web takes a SearXNG of yours, or the key of a service. Keys are
 /// `V`, which may be references.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -36,8 +36,8 @@ pub struct Config<V> {
     pub timeout: Span,
     /// How long all of them have together, at most `"30s"`; what has come by then is shown.
     pub deadline: Span,
-    /// Services by their names. Known ones: `wikipedia`, `wikidata`, `stackexchange`, `github`, `npm`, `crates`, `hackernews`,
-    /// `arxiv`, `openalex`, `mdn`; `searxng` with its `url`; `brave`, `tavily`, `exa`, `serper`, `kagi`, `mojeek`, `marginalia`
+    /// Services by their names. Known ones: `wikipedia`, `wikidata`, `stackexchange`, `github`, `crates`, `hackernews`, `arxiv`,
+    /// `openalex`, `mdn`; `searxng` and `npm` with their `url`; `brave`, `tavily`, `exa`, `serper`, `kagi`, `mojeek`, `marginalia`
     /// with a `key`. Any other name is a service of your own, which answers in JSON.
     pub services: BTreeMap<String, ServiceConfig<V>>,
 }

@@ -73,10 +73,10 @@ const ROWS: [Row; 18] = [
     Row {
         name: "npm",
         answer: answer!("npm.json"),
-        request: "GET https://registry.npmjs.org/-/v1/search?text=a%20b&size=10",
+        request: "GET http://localhost:8888/?text=a%20b&size=10",
         hits: &[(
             "yargs",
-            "https://www.npmjs.com/package/yargs",
+            "https://packages.example/package/yargs",
             "yargs the modern, pirate-themed, successor to optimist.",
         )],
     },
@@ -236,7 +236,7 @@ fn services_are_configured() {
             settings.services.iter().map(|one| one.service.name().to_owned()).collect::<Vec<_>>().join(" ")
         })
     };
-    let usual = "wikipedia wikidata stackexchange github npm crates hackernews arxiv openalex mdn";
+    let usual = "wikipedia wikidata stackexchange github crates hackernews arxiv openalex mdn";
     assert_eq!(names("{}").as_deref(), Ok(usual));
     let own =
         r#""own": {"url": "https://a.test/?q={query}", "items": "/list", "key": "k", "key_header": "x-key"}"#;
@@ -253,20 +253,20 @@ fn services_are_configured() {
     for (service, why) in [
         (r#""searxng": {}"#, "services.searxng.url: is missing"),
         (r#""brave": {}"#, "services.brave.key: is missing"),
-        (r#""npm": {"key": "k"}"#, "services.npm.key: is not taken by this service"),
+        (r#""mdn": {"key": "k"}"#, "services.mdn.key: is not taken by this service"),
         (
-            r#""npm": {"items": "/x"}"#,
-            "services.npm.items: is for services of your own, and this one is known",
+            r#""mdn": {"items": "/x"}"#,
+            "services.mdn.items: is for services of your own, and this one is known",
         ),
         (
-            r#""npm": {"url": "ftp://a.test"}"#,
-            "services.npm.url: is no address such as https://search.example/api",
+            r#""mdn": {"url": "ftp://a.test"}"#,
+            "services.mdn.url: is no address such as https://search.example/api",
         ),
         (
-            r#""npm": {"url": "https://u@a.test"}"#,
-            "services.npm.url: is no address such as https://search.example/api",
+            r#""mdn": {"url": "https://u@a.test"}"#,
+            "services.mdn.url: is no address such as https://search.example/api",
         ),
-        (r#""npm": {"timeout": "1h"}"#, "services.npm.timeout: must be between 100ms and 30s"),
+        (r#""mdn": {"timeout": "1h"}"#, "services.mdn.timeout: must be between 100ms and 30s"),
         (
             r#""brave": {"url": "http://a.test", "key": "k"}"#,
             "services.brave.url: a key is sent with https alone, or on this machine",

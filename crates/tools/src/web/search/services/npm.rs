@@ -1,4 +1,5 @@
-//! Packages on npm: <https://github.com/npm/registry/blob/main/docs/REGISTRY-API.md#get-v1search>
+//! Packages on npm, once the address of a registry's search is said, since we name none:
+//! <https://github.com/npm/registry/blob/main/docs/REGISTRY-API.md#get-v1search>
 
 use crate::web::search::request::Ask;
 use crate::web::search::service::{Endpoint, HITS_MAX, Hit, Service, Unreadable, listed, plain_hit};
@@ -11,7 +12,7 @@ impl Service for Npm {
     }
 
     fn url(&self) -> Option<&'static str> {
-        Some("https://registry.npmjs.org/-/v1/search")
+        None
     }
 
     fn ask(&self, at: &Endpoint, query: &str) -> Ask {

@@ -1,0 +1,197 @@
+//! Files of tools, sound and wrong, of the user and of a project.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::*;
+use crate::surroundings::Flags;
+
+const SOUND: &str = r#"{"id":"ID","name":"N","description":"d","scopes":["read_workspace"],"effect":"reads",
+    "command":["true"],"inputs":{"type":"object","properties":{"n":{"type":"integer"}}}MORE}"#;
+
+fn manifest(id: &str, more: &str) -> String {
+    SOUND.replace("ID", id).replace("MORE", more)
+}
+
+struct Home(tempfile::TempDir);
+
+impl Home {
+    /// A home with these manifests.
+    fn with(files: &[(&str, &str)]) -> Home {
+        let home = Home(tempfile::tempdir().expect("a folder"));
+        fs::create_dir_all(home.path("")).expect("a folder");
+        fs::create_dir_all(home.in_project("")).expect("a folder");
+        files.iter().for_each(|(name, text)| fs::write(home.path(name), text).expect("a file"));
+        home
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join(".config/toolcrib/tools").join(name)
+    }
+
+    fn in_project(&self, name: &str) -> PathBuf {
+        self.0.path().join("project/.toolcrib/tools").join(name)
+    }
+
+    /// Those of whoever is in `project`, who agrees to everything or has agreed to nothing.
+    fn manifests(&self, named: Option<&Path>, agrees: bool) -> Manifests {
+        let variables = [("HOME".into(), self.0.path().into())].into();
+        let flags = Flags { trust_folder: agrees, ..Flags::default() };
+        let current_dir = self.0.path().join("project");
+        let surroundings = Surroundings { current_dir, variables, flags, ..Surroundings::default() };
+        let kept = Kept::new(&self.0.path().join("state"), store::KeySource::State);
+        Manifests::read(named, &surroundings, &[], &[], &kept)
+    }
+
+    /// The names of its tools, and what is wrong with the other files, by the name of each.
+    fn read(&self, named: Option<&Path>) -> (Vec<String>, Vec<String>) {
+        let manifests = self.manifests(named, false);
+        let folder = format!("{}/", self.path("").display().to_string().trim_end_matches('/'));
+        let names = manifests.tools.iter().map(|tool| tool.definition().name.to_string()).collect();
+        (names, manifests.problems.iter().map(|why| why.replace(&folder, "")).collect())
+    }
+}
+
+#[track_caller]
+fn check(files: &[(&str, &str)], names: &[&str], problems: &[&str]) {
+    let found = Home::with(files).read(None);
+    let owned = |words: &[&str]| words.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(found, (owned(names), owned(problems)), "{files:?}");
+}
+
+#[test]
+fn each_file_stands_for_itself() {
+    check(&[], &[], &[]);
+    let (b, a) = (manifest("b", ""), manifest("a", ""));
+    check(
+        &[("1.json", &b), ("2.json", &a), (".3.json", &b), ("4.txt", "x"), ("5.sh", "x")],
+        &["b", "a"],
+        &[],
+    );
+    let broken = ["2.json: EOF while parsing an object at line 1 column 1"];
+    check(&[("1.json", &a), ("2.json", "{"), ("3.json", &b)], &["a", "b"], &broken);
+    check(&[("1.json", &a), ("2.json", &a)], &["a"], &["2.json: id: 1.json has it already"]);
+    let ours = "1.json: id: \"workspace_read\" is a tool of ours; choose another";
+    check(&[("1.json", &manifest("workspace_read", ""))], &[], &[ours]);
+}
+
+#[test]
+fn yaml_says_the_same_and_hides_nothing() {
+    let yaml = "id: y\nname: N\ndescription: d\nscopes: [read_workspace]\neffect: reads\ncommand: [\"true\"]\n\
+                inputs:\n  type: object\n";
+    check(&[("1.yaml", yaml), ("2.yml", &yaml.replace("id: y", "id: z"))], &["y", "z"], &[]);
+    for (more, why) in [
+        ("id: z\n", "1.yaml: `id` is there twice; keep one of them (line 9, column 1)"),
+        (
+            "x: &a [1]\nretries: *a\n",
+            "1.yaml: aliases are not read here; write what this stands for (line 10, column 10)",
+        ),
+        (
+            "retries: !!int 1\n",
+            "1.yaml: tags are not read here; write the value without one (line 9, column 10)",
+        ),
+        ("---\nid: z\n", "1.yaml: a second document begins here; a file is one document (line 9, column 1)"),
+    ] {
+        check(&[("1.yaml", &format!("{yaml}{more}"))], &[], &[why]);
+    }
+}
+
+#[test]
+fn schemas_and_examples_fit_together() {
+    let with = |more: &str| manifest("x", more);
+    check(&[("1.json", &with(r#","example_invocations":[{"n":1},{}]"#))], &["x"], &[]);
+    let misfit =
+        "1.json: inputs: example_invocations[1] does not fit it:\n- /n: expected integer, got string \"a\"";
+    check(&[("1.json", &with(r#","example_invocations":[{"n":1},{"n":"a"}]"#))], &[], &[misfit]);
+    for (outputs, part) in [
+        (r#"{"type":"object","properties":{"a":{"type":"textual"}}}"#, "1.json: outputs: "),
+        (r#"{"type":"object","required":"a"}"#, "1.json: outputs: "),
+        (r##"{"type":"object","$ref":"#/$defs/none"}"##, "1.json: outputs: it cannot be used: "),
+        (
+            r#"{"type":"object","properties":{"a":{"pattern":"("}}}"#,
+            "1.json: outputs: the pattern \"(\" is none",
+        ),
+    ] {
+        let (names, problems) =
+            Home::with(&[("1.json", &with(&format!(",\"outputs\":{outputs}")))]).read(None);
+        assert_eq!((names.len(), problems.len()), (0, 1), "{outputs}: {problems:?}");
+        assert!(problems[0].starts_with(part), "{outputs}: {problems:?}");
+    }
+}
+
+#[test]
+fn a_file_that_others_could_have_written_is_no_tool() {
+    let home = Home::with(&[("1.json", &manifest("x", ""))]);
+    fs::set_permissions(home.path("1.json"), fs::Permissions::from_mode(0o666)).expect("a mode");
+    let (names, problems) = home.read(None);
+    assert!(names.is_empty() && problems[0].contains("can be written by other users"), "{problems:?}");
+}
+
+#[test]
+fn a_configuration_that_is_named_stands_alone() {
+    let home = Home::with(&[("1.json", &manifest("x", ""))]);
+    assert_eq!(home.read(None).0, ["x"]);
+    assert_eq!(home.read(Some(Path::new("named.toml"))), (Vec::new(), Vec::new()));
+}
+
+#[test]
+fn there_are_no_more_than_a_start_can_read() {
+    let home = Home::with(&[]);
+    for nth in 0..=MANIFESTS_MAX {
+        fs::write(home.path(&format!("{nth:03}.json")), manifest(&format!("t{nth}"), "")).expect("a file");
+    }
+    let (names, problems) = home.read(None);
+    assert_eq!((names.len(), problems.len()), (MANIFESTS_MAX, 1));
+    assert!(problems[0].starts_with("256.json: more than 256 manifests"), "{problems:?}");
+}
+
+fn names(manifests: &Manifests) -> Vec<&str> {
+    manifests.tools.iter().map(|tool| tool.definition().name.as_str()).collect()
+}
+
+#[test]
+fn a_projects_manifests_wait_and_hide_nobody_elses() {
+    let home = Home::with(&[("1.json", &manifest("mine", ""))]);
+    for (file, id) in [("a.json", "mine"), ("b.json", "theirs"), ("c.json", "workspace_read")] {
+        fs::write(home.in_project(file), manifest(id, "")).expect("a file");
+    }
+    let held = home.manifests(None, false);
+    let waiting = held.held.iter().map(|held| (&*held.declaration.key, &*held.declaration.place));
+    assert_eq!(waiting.collect::<Vec<_>>(), [(".toolcrib/tools tool.theirs", ".toolcrib/tools/b.json")]);
+    let lines: Vec<&str> = held.held[0].declaration.lines.iter().map(|line| &*line.shown).collect();
+    assert_eq!(lines, ["starts true", "says of itself \"d\"", "effect = \"reads\", scopes = read_workspace"]);
+    assert_eq!(names(&held), ["mine"]);
+    assert!(held.problems[0].contains("a.json: id: ") && held.problems[0].contains("has it already"));
+    assert!(held.problems[1].contains("c.json: id: \"workspace_read\" is a tool of ours"));
+    assert_eq!(names(&home.manifests(None, true)), ["mine", "theirs"]);
+    let named = home.manifests(Some(Path::new("named.toml")), true);
+    assert!(names(&named).is_empty() && named.held.is_empty() && named.watched().is_empty());
+}
+
+#[test]
+fn another_text_of_a_projects_manifest_is_another_thing_to_agree_to() {
+    let home = Home::with(&[]);
+    let hash = |text: &str| {
+        fs::write(home.in_project("x.json"), text).expect("a file");
+        home.manifests(None, false).held.remove(0).declaration.sha256
+    };
+    assert_eq!(hash(&manifest("x", "")), hash(&manifest("x", "")));
+    assert_ne!(hash(&manifest("x", "")), hash(&manifest("x", ",\"idempotent\":true")));
+}
+
+#[test]
+fn a_projects_program_is_a_file_of_the_project() {
+    let home = Home::with(&[]);
+    fs::write(home.path("secret"), "x").expect("a file");
+    std::os::unix::fs::symlink(home.path("secret"), home.in_project("link.sh")).expect("a link");
+    fs::write(home.in_project("own.sh"), "x").expect("a file");
+    for (word, is_its) in
+        [("./own.sh", true), ("./link.sh", false), ("./../../../.config/toolcrib/tools/secret", false)]
+    {
+        let text = manifest("x", "").replace("\"true\"", &format!("\"cat\",\"{word}\""));
+        fs::write(home.in_project("x.json"), text).expect("a file");
+        let manifests = home.manifests(None, true);
+        assert_eq!(names(&manifests).len(), usize::from(is_its), "{word}: {:?}", manifests.problems);
+        assert!(is_its || manifests.problems[0].contains("lies outside the project"), "{word}");
+    }
+}
