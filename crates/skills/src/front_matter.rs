@@ -29,8 +29,18 @@ pub(crate) struct FrontMatter {
 }
 
 impl FrontMatter {
+    /// Whether a model may load it by itself.
+    pub(crate) fn is_for_models(&self) -> bool {
+        self.says("disable-model-invocation") != Some(true)
+    }
+
+    /// Whether a person is offered it as a prompt.
+    pub(crate) fn is_for_people(&self) -> bool {
+        self.says("user-invocable") != Some(false)
+    }
+
     /// Whether this field says so; nothing if it is not there, or says something else.
-    pub(crate) fn says(&self, field: &str) -> Option<bool> {
+    fn says(&self, field: &str) -> Option<bool> {
         self.fields.get(field)?.as_bool()
     }
 }

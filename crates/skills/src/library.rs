@@ -81,12 +81,11 @@ impl Library {
     ) -> Result<Option<SkillSummary>, String> {
         let Some(agreed) = &place.agreed else {
             let head = skill_folder::head(folder)?;
-            let (models, people) = (head.says("disable-model-invocation"), head.says("user-invocable"));
             return Ok(Some(SkillSummary {
+                is_for_models: head.is_for_models(),
+                is_for_people: head.is_for_people(),
                 name: head.name.into(),
                 description: head.description.into(),
-                is_for_models: models != Some(true),
-                is_for_people: people != Some(false),
             }));
         };
         within(place, folder)?;

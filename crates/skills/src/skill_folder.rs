@@ -34,9 +34,9 @@ fn is_hidden(name: &str) -> bool {
 /// # Errors
 /// What is wrong with it.
 pub(crate) fn head(folder: &Path) -> Result<FrontMatter, String> {
-    let opened = opened(folder)?;
-    let text = text(&opened, folder)?;
-    Ok(front_matter(&text)?.0)
+    // One more tells that it is too large.
+    let part = opened(folder)?.read(SKILL_FILE, TEXT_BYTES_MAX + 1).map_err(|error| error.to_string())?;
+    Ok(understood(part.bytes, folder)?.0)
 }
 
 /// The skill in a folder, if all its files together have at most so many bytes, and the bytes of one file beside it if one is
@@ -54,17 +54,15 @@ pub(crate) fn read(
         Walk { files: Vec::new(), entries: 0, bytes: 0, bytes_max, text: None, wanted, found: None };
     walk.below(&opened(folder)?, "", 0)?;
     let text = walk.text.take().ok_or_else(|| format!("it has no {SKILL_FILE} that is a regular file"))?;
-    let text = checked(text, folder)?;
-    let (front_matter, body) = front_matter(&text)?;
-    let FrontMatter { name, description, fields } = front_matter.clone();
+    let (head, body) = understood(text, folder)?;
     let digest = digest(&walk.files);
     let skill = Skill {
-        is_for_models: front_matter.says("disable-model-invocation") != Some(true),
-        is_for_people: front_matter.says("user-invocable") != Some(false),
-        name: name.into(),
-        description: description.into(),
-        fields,
-        body: body.trim().to_owned(),
+        is_for_models: head.is_for_models(),
+        is_for_people: head.is_for_people(),
+        name: head.name.into(),
+        description: head.description.into(),
+        fields: head.fields,
+        body,
         folder: folder.to_owned(),
         files: walk.files,
         sha256: digest,
@@ -77,15 +75,8 @@ fn opened(folder: &Path) -> Result<Folder, String> {
     root.folder(&Inside::root()).map_err(|error| error.to_string())
 }
 
-/// The text of the skill, whose name is the folder's.
-fn text(opened: &Folder, folder: &Path) -> Result<String, String> {
-    // One more tells that it is too large.
-    let part = opened.read(SKILL_FILE, TEXT_BYTES_MAX + 1).map_err(|error| error.to_string())?;
-    checked(part.bytes, folder)
-}
-
-/// The same text, if it is one.
-fn checked(bytes: Vec<u8>, folder: &Path) -> Result<String, String> {
+/// The head and the instructions of a skill whose name is the folder's.
+fn understood(bytes: Vec<u8>, folder: &Path) -> Result<(FrontMatter, String), String> {
     if bytes.len() > TEXT_BYTES_MAX {
         return Err(format!(
             "it is larger than {} KiB; put details into files beside it",
@@ -93,9 +84,9 @@ fn checked(bytes: Vec<u8>, folder: &Path) -> Result<String, String> {
         ));
     }
     let text = String::from_utf8(bytes).map_err(|_| "it is no text in UTF-8".to_owned())?;
-    let (head, _) = front_matter(&text)?;
+    let (head, body) = front_matter(&text)?;
     match folder.file_name().is_some_and(|name| *name == *head.name) {
-        true => Ok(text),
+        true => Ok((head, body.trim().to_owned())),
         false => Err(format!("name: is `{}`, and must be the name of its folder", head.name)),
     }
 }
