@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
-import { FOLDER, PROGRAM } from "../support/environment.mjs";
+import { FOLDER } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
 import { homely } from "../support/other_client.mjs";
 import { atATerminal, clientApart } from "../support/person.mjs";
