@@ -36,7 +36,7 @@ const deadLinks = (page) =>
     .map(([link]) => `${page}: ${link}`);
 
 const claude = platformProgram("@anthropic-ai/claude-code", "claude");
-const script = { tool: "mcp__toolcrib__workspace_read", input: { path: "plan.md" } };
+const script = { steps: [{ tool: "mcp__toolcrib__workspace_read", input: { path: "plan.md" } }] };
 const env = await scriptedModel(script);
 
 const gettingStarted = typed("docs/getting-started.md", {
@@ -45,8 +45,9 @@ const gettingStarted = typed("docs/getting-started.md", {
   env,
   learnt: { "4rrwerge": "[a-z0-9]{8}" },
   before: {
-    "When a person is asked": () =>
-      Object.assign(script, { tool: "mcp__toolcrib__everything_get-sum", input: { a: 1, b: 2 } }),
+    "When a person is asked": () => {
+      script.steps = [{ tool: "mcp__toolcrib__everything_get-sum", input: { a: 1, b: 2 } }];
+    },
   },
 });
 

@@ -64,8 +64,8 @@ export const standAlone = (settings) => {
 };
 
 /** Runs a client's command to its end; resolves with `{code, said}`, without colours. */
-export const runClient = async (program, args, { home, cwd = home }) => {
-  const child = spawn(program, args, { cwd, env: homely(home), stdio: ["ignore", "pipe", "pipe"] });
+export const runClient = async (program, args, { home, cwd = home, env = homely(home) }) => {
+  const child = spawn(program, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (said += text));
   atEnd(() => child.kill("SIGKILL"));

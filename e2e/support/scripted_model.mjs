@@ -1,5 +1,5 @@
 // A model's endpoint on this machine that says what a script says, for real agents that are tried without a model: it has
-// one tool called, and then tells what that answered. It speaks the streamed form of Anthropic's messages.
+// tools called, and then tells what the last one answered. It speaks the streamed form of Anthropic's messages.
 
 import { createServer } from "node:http";
 import { atEnd } from "./check.mjs";
@@ -22,15 +22,16 @@ const textOf = (content) =>
 /** The tool that finds others in a client that lists few to its model. */
 const FINDER = "ToolSearch";
 
-/** What the model says next: it has the wanted tool found, if it must be, calls it, and then tells what that said. */
-const next = ({ tools = [], messages = [] }, { tool, input }) => {
+/** What the model says next: it has the wanted tool found, if it must be, calls it, and tells at the end what the last one said. */
+const next = ({ tools = [], messages = [] }, { steps }) => {
   const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
-  const called = blocks.filter(({ type }) => type === "tool_use").at(-1)?.name;
+  const called = blocks.filter(({ type }) => type === "tool_use").map(({ name }) => name);
+  const step = steps[called.filter((name) => name !== FINDER).length];
+  if (!step) return { type: "text", text: textOf(blocks.filter(({ type }) => type === "tool_result").at(-1).content) };
+  const { tool, input } = step;
   const call = (name, input) => ({ type: "tool_use", id: `toolu_${blocks.length}`, name, input });
-  if (called === tool)
-    return { type: "text", text: textOf(blocks.filter(({ type }) => type === "tool_result").at(-1).content) };
   const has = (wanted) => tools.some(({ name }) => name === wanted);
-  if (has(tool) || called === FINDER) return call(tool, input);
+  if (has(tool) || called.at(-1) === FINDER) return call(tool, input);
   if (has(FINDER)) return call(FINDER, { query: `select:${tool}` });
   return { type: "text", text: `There is no tool ${tool}.` };
 };
@@ -57,7 +58,7 @@ const events = (block) => {
 };
 
 /**
- * Starts a model; `script.tool` and `script.input` say what it has called, and may be changed as it goes. Resolves with the
+ * Starts a model; `script.steps` says which tools it has called, `{tool, input}` each, and may be changed as it goes. Resolves with the
  * variables by which Claude Code finds it.
  */
 export const scriptedModel = async (script) => {
