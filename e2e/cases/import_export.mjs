@@ -197,6 +197,51 @@ const parts = {
     checkHolds("a second time", (await mcp(0, "import", "--yes")).stdout, /^nothing to add$/m);
   },
 
+  "scorpiox code moves over with its settings": async () => {
+    const there = makeHome("scorpiox");
+    const settings = path.join(there, ".claude/scorpiox-env.txt");
+    for (const folder of [path.dirname(settings), path.join(there, "project")]) mkdirSync(folder, { recursive: true });
+    const server = [everything.command, everything.args.join(",")].join(":");
+    writeFileSync(
+      settings,
+      `TOOL_SETCALLBACK=0 # no\nMODEL=sonnet\nMCP_SERVER=ev:${server}\nMCP_ALLOW=ev:get-sum\nsk-very-secret\n`,
+    );
+    const options = { env: homely(there), cwd: path.join(there, "project") };
+    const move = async (code, ...words) => {
+      const came = await expectExit(code, ["import", "scorpiox", ...words], options);
+      check(!(came.stdout + came.stderr).includes("very-secret"), "no secret", came);
+      return came.stdout;
+    };
+    const crib = path.join(there, ".config/toolcrib/toolcrib.toml");
+    checkHolds(
+      "the plan",
+      await move(0, "--dry-run"),
+      'policy.deny = ["built-in/SetCallback"]',
+      "MODEL in",
+      "Toolcrib speaks to no model",
+      "[mcp.ev]",
+    );
+    await move(2);
+    check(!existsSync(crib), "no configuration", crib);
+    const no = await atTerminal(["c", "n", "n"], ["import", "scorpiox"], options);
+    checkHolds(
+      "what is seen",
+      no.seen,
+      "add 1 server and 1 setting",
+      "add ev?",
+      "set policy.deny",
+      "nothing was added",
+    );
+    checkHolds("what is done", await move(0, "--yes"), "set policy.deny", "added 1 server");
+    const list = JSON.parse((await expectExit(0, ["tools", "list", "--json"], options)).stdout);
+    const names = JSON.stringify(list);
+    check(names.includes("ev_get-sum") && !names.includes("ev_echo"), "the tools that MCP_ALLOW names", list);
+    const denied = await expectExit(2, ["tools", "call", "SetCallback", "action=list"], options);
+    checkHolds("the refusal", denied.stderr, "the policy keeps `SetCallback` from you");
+    checkHolds("a second time", await move(0, "--yes"), /^nothing to add$/m);
+    checkHolds("another system", (await expectExit(2, ["import", "cursor"], options)).stderr, "scorpiox");
+  },
+
   "what was imported works": async () => {
     const file = at("own.json");
     writeFileSync(file, JSON.stringify({ mcpServers: { ev: everything } }));

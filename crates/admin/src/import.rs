@@ -5,11 +5,12 @@ mod gather;
 mod moving;
 mod plain_keys;
 mod plan;
+mod scorpiox;
 mod target;
 
 use std::collections::BTreeMap;
 
-use clients::Surroundings;
+use clients::{ScorpioxSettings, Surroundings};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -22,6 +23,7 @@ pub use gather::{Gathered, unknown};
 pub use moving::{MovedFile, Moving, Stays};
 pub use plain_keys::{SealedKey, seal_keys, sounds_secret};
 pub use plan::{Entry, FoundIn, Ourselves, Plan, Planned, Skipped};
+pub use scorpiox::{Grown, Taken};
 pub use target::Target;
 
 /// What an import works on.
@@ -104,7 +106,29 @@ impl ImportPart {
         Ok((gathered, plan))
     }
 
-    /// The same for showing.
+    /// The same for scorpiox code, with what its other settings come to here. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is no home folder, or the configuration cannot be read.
+    pub fn plan_scorpiox(&self) -> Result<(Gathered, Plan, Taken), Fault> {
+        let none = || Fault::failed("there is no home folder to look for scorpiox code in");
+        let home = clients::home(&self.surroundings).ok_or_else(none)?;
+        let settings = ScorpioxSettings::read(&self.surroundings);
+        let mut gathered = gather::gather(&["scorpiox".to_owned()], &self.surroundings)?;
+        gathered.notes.clear();
+        scorpiox::gather_servers(&settings, &self.surroundings, &home, &mut gathered);
+        let candidates = std::mem::take(&mut gathered.candidates);
+        let mut plan = plan::plan(candidates, &self.configured, &self.ourselves);
+        let mut taken = Taken::of(&settings, &home);
+        taken.told.extend(scorpiox::apply(&settings, &mut plan));
+        plan.sift(&*self.target)?;
+        gathered.files.extend(settings.files);
+        gathered.notes.extend(settings.notes);
+        gathered.errors.extend(settings.errors);
+        Ok((gathered, plan, taken))
+    }
+
+    /// What was found, for showing.
     pub fn report(&self, gathered: &Gathered, plan: &Plan) -> PlanReport {
         PlanReport {
             file: self.target.path().display().to_string(),

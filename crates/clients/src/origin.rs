@@ -116,7 +116,7 @@ impl Location {
 }
 
 /// The user's home.
-pub(crate) fn home(surroundings: &Surroundings) -> Option<PathBuf> {
+pub fn home(surroundings: &Surroundings) -> Option<PathBuf> {
     absolute(surroundings, "HOME")
 }
 

@@ -183,7 +183,18 @@ impl Draft {
         load_as_if(self.named.as_deref(), &self.surroundings, &self.target, text)
     }
 
-    fn failed(&self, why: &str) -> Fault {
+    /// What is wrong with the later text and was not with the earlier one.
+    pub(crate) fn new_problems(&self, before: &str, after: &str) -> Vec<String> {
+        let problems = |text: &str| what(&lines(&self.loaded(text.to_owned())));
+        let mut wrong = problems(after);
+        if !wrong.is_empty() {
+            let known = problems(before);
+            wrong.retain(|problem| !known.contains(problem));
+        }
+        wrong
+    }
+
+    pub(crate) fn failed(&self, why: &str) -> Fault {
         Fault::failed(format!("{}: {why}; nothing was added", self.target.display()))
     }
 }
@@ -199,14 +210,9 @@ impl Target for Draft {
 
     /// Nothing counts that was wrong without them, such as a variable that is not set here.
     fn check(&self, text: &str, new: &[(&str, &Server)]) -> Result<(String, Vec<String>), Fault> {
-        let problems = |text: &str| lines(&self.loaded(text.to_owned()));
         let after = self.text_with(text, new)?;
-        let mut wrong = problems(&after);
-        if !wrong.is_empty() {
-            let known = problems(text);
-            wrong.retain(|problem| !known.contains(problem));
-        }
-        Ok((after, what(&wrong)))
+        let problems = self.new_problems(text, &after);
+        Ok((after, problems))
     }
 }
 

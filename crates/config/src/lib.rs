@@ -10,6 +10,7 @@ mod edit;
 mod file;
 pub mod find;
 mod folder;
+mod grow;
 mod held;
 mod instructions;
 mod kept;

@@ -28,7 +28,7 @@ pub(crate) use audit::{Audit, AuditExport, Filter, Format};
 pub(crate) use jobs::Jobs;
 pub(crate) use keys::Keys;
 pub(crate) use manifest::{FromOpenapi, Manifest};
-pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, Mcp, Trust, Whose};
+pub(crate) use mcp::{Add, Auth, Destructive, Export, Import, ImportSystem, Mcp, System, Trust, Whose};
 pub(crate) use policy::{Explain as PolicyExplain, Policy, Replay as PolicyReplay};
 pub(crate) use rules::Rules;
 pub(crate) use sandbox::{Run, Sandbox};
@@ -115,6 +115,12 @@ pub(crate) enum Command {
     /// Configure, test and watch other MCP servers.
     #[command(subcommand)]
     Mcp(Mcp),
+    /// Move over from another system: its servers, and what its settings are here. Servers alone, also those of clients, are
+    /// taken over by `toolcrib mcp import`.
+    #[command(after_help = "Examples:\n  \
+        toolcrib import scorpiox --dry-run\n  \
+        toolcrib import scorpiox")]
+    Import(ImportSystem),
     /// List and read resources of other MCP servers.
     #[command(subcommand)]
     Resources(Resources),

@@ -39,7 +39,7 @@ mod waiting;
 
 use terminal::{Ending, Trouble};
 
-use crate::cli::{Cli, Command};
+use crate::cli::{Cli, Command, System};
 
 pub(crate) use completions::are_answered;
 pub(crate) use stdio::greet;
@@ -59,6 +59,9 @@ pub(crate) fn run(cli: &Cli, command: Command) -> Result<Ending, Trouble> {
         Command::Tools(command) => tools::run(cli, command),
         Command::Manifest(command) => manifest::run(cli, command),
         Command::Mcp(command) => mcp::run(cli, command),
+        Command::Import(import) => match import.system {
+            System::Scorpiox => mcp::import_scorpiox(cli, &import),
+        },
         Command::Resources(command) => resources::run(cli, command),
         Command::Prompts(command) => prompts::run(cli, command),
         Command::Config(command) => config::run(cli, command),

@@ -56,7 +56,7 @@ pub(super) fn gather(from: &[String], surroundings: &Surroundings) -> Result<Gat
 }
 
 impl Gathered {
-    fn look(&mut self, client: &'static Client, place: &ClientFile, surroundings: &Surroundings) {
+    pub(super) fn look(&mut self, client: &'static Client, place: &ClientFile, surroundings: &Surroundings) {
         match clients::read(&place.path) {
             Ok(Some(text)) => self.read(client, place, &text, surroundings),
             Ok(None) => {}
@@ -74,7 +74,13 @@ impl Gathered {
         Ok(())
     }
 
-    fn read(&mut self, client: &'static Client, place: &ClientFile, text: &str, surroundings: &Surroundings) {
+    pub(super) fn read(
+        &mut self,
+        client: &'static Client,
+        place: &ClientFile,
+        text: &str,
+        surroundings: &Surroundings,
+    ) {
         // Two clients may share a file, and a file may be named twice.
         if self.files.contains(&place.path) {
             return;

@@ -235,6 +235,26 @@ pub(crate) struct Import {
     pub(crate) dry_run: bool,
 }
 
+/// Another system to move over from.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub(crate) struct ImportSystem {
+    /// The system.
+    pub(crate) system: System,
+    /// Write without asking.
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Only show what would be written.
+    #[arg(long, conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+}
+
+/// A system that has more than a list of servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum System {
+    /// scorpiox code.
+    Scorpiox,
+}
+
 /// Where to export to.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub(crate) struct Export {

@@ -24,6 +24,7 @@ mod switch;
 mod test;
 mod trust;
 
+pub(super) use import::run_scorpiox as import_scorpiox;
 use terminal::{Ending, Trouble};
 
 use crate::cli::{Cli, Mcp};

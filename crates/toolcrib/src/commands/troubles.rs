@@ -1,6 +1,6 @@
 //! How the servers are doing, for the commands that list what they offer or look for it in vain.
 
-use admin::ServerTools;
+use admin::{Fault, ServerTools};
 
 use daemon::assemble::Crib;
 use daemon::upstreams::Upstreams;
@@ -26,9 +26,16 @@ pub(super) fn unknown<'a>(
     admin::unknown(what, name, known, troubles.iter().filter_map(ServerTools::trouble)).into()
 }
 
-/// A tool that there is not.
+/// A tool that there is not, or not for whoever asks.
 pub(super) fn unknown_tool(crib: &Crib, name: &str) -> Trouble {
     let offer = crib.gate.catalog().offer();
+    // To an agent it is unknown; whoever types this may look into the policy.
+    if offer.get(name).is_some() {
+        let why = format!(
+            "the policy keeps `{name}` from you; `toolcrib policy explain {name}` says by which rule"
+        );
+        return Fault::unknown("unknown_tool", why).into();
+    }
     let known = offer.tools.iter().map(|tool| tool.definition().name.as_str());
     unknown(&crib.upstreams, "tool", name, known)
 }

@@ -2,11 +2,12 @@
 
 mod carry_out;
 mod moves;
+mod scorpiox;
 mod show;
 
 use std::path::Path;
 
-use admin::import::Plan;
+use admin::import::{Gathered, Grown, ImportPart, Plan, Taken};
 use config::{Draft, Loaded};
 use daemon::administration;
 use serde_json::json;
@@ -18,6 +19,8 @@ use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
 
+pub(in crate::commands) use scorpiox::run as run_scorpiox;
+
 pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     if import.moves {
         return moves::run(cli, import);
@@ -27,34 +30,56 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
     // With nothing else known, where we serve by default.
     let bind = loaded.as_ref().map_or(server::Config::default().bind, |loaded| loaded.settings.server.bind);
     let part = administration::import(named, &surroundings, bind)?;
-    let (gathered, mut plan) = part.plan(&import.from)?;
+    let found = part.plan(&import.from)?;
+    let how = How { dry_run: import.dry_run, yes: import.yes };
+    let draft = Draft::new(named, surroundings)?;
+    take_over(cli, how, &part, &draft, loaded.as_ref(), (found.0, found.1, Taken::default()))
+}
+
+/// How far an import goes.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    /// Not further than showing it.
+    dry_run: bool,
+    /// As far as writing, without asking.
+    yes: bool,
+}
+
+/// Shows what was found, asks, and writes it.
+fn take_over(
+    cli: &Cli,
+    how: How,
+    part: &ImportPart,
+    draft: &Draft,
+    loaded: Option<&Loaded>,
+    (gathered, mut plan, mut taken): (Gathered, Plan, Taken),
+) -> Result<Ending, Trouble> {
     let mut report = serde_json::to_value(part.report(&gathered, &plan)).expect("a report has text for keys");
+    report["settings"] = json!(taken.lists);
+    report["left"] = json!(taken.told);
     let target = part.target.path();
     if !cli.json {
-        print::foreign(&show::text(&gathered, &plan, target))?;
+        print::foreign(&show::text(&gathered, &plan, &taken, target))?;
     }
     gathered.errors.iter().for_each(|error| print::remark(&print::harmless(error)));
-    let wanted = !import.dry_run && !plan.add.is_empty();
-    let refused = wanted && !import.yes && (cli.json || !ask::is_possible());
-    if !wanted || refused || !(import.yes || choose(&mut plan, target)?) {
+    let is_empty = plan.add.is_empty() && taken.lists.is_empty();
+    let wanted = !how.dry_run && !is_empty;
+    let refused = wanted && !how.yes && (cli.json || !ask::is_possible());
+    if !wanted || refused || !(how.yes || choose(&mut plan, &mut taken, target)?) {
         plan.add.clear();
+        taken.lists.clear();
     }
-    let draft = Draft::new(named, surroundings)?;
-    let answers = add(cli, &draft, &plan, loaded.as_ref())?;
+    if !taken.lists.is_empty() {
+        draft.grow(&taken.lists)?;
+    }
+    let answers = add(cli, draft, &plan, loaded)?;
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
+        report["set"] = taken.lists.iter().map(Grown::path).collect();
         report["running"] = json!(answers.told);
         print::json(&report)?;
     } else if wanted && !refused {
-        let done = match plan.add.len() {
-            0 => "nothing was added".to_owned(),
-            count => format!(
-                "added {} to {}\nnow run `toolcrib mcp test` to see whether they work",
-                print::counted(count, "server"),
-                target.display()
-            ),
-        };
-        print::line(&[vec![done], answers.lines].concat().join("\n"))?;
+        print::line(&[done(&plan, &taken, target), answers.lines].concat().join("\n"))?;
     }
     match (refused, gathered.errors.is_empty()) {
         (true, _) => Err(Trouble::Misused(
@@ -63,6 +88,20 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         (false, true) => Ok(Ending::Good),
         (false, false) => Ok(Ending::Failed),
     }
+}
+
+fn done(plan: &Plan, taken: &Taken, target: &Path) -> Vec<String> {
+    let target = target.display();
+    let mut done: Vec<String> =
+        taken.lists.iter().map(|list| format!("set {} in {target}", list.path())).collect();
+    if !plan.add.is_empty() {
+        done.push(format!("added {} to {target}", print::counted(plan.add.len(), "server")));
+        done.push("now run `toolcrib mcp test` to see whether they work".to_owned());
+    }
+    if done.is_empty() {
+        done.push("nothing was added".to_owned());
+    }
+    done
 }
 
 /// Adds what is in the plan, and has the running Toolcribs take it up.
@@ -77,22 +116,31 @@ fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result
     Ok(answers.transpose()?.unwrap_or_default())
 }
 
-/// Asks which of them to add; leaves those in the plan. Whether there are any.
-fn choose(plan: &mut Plan, target: &Path) -> Result<bool, Trouble> {
-    let what = format!("add {} to {}?", print::counted(plan.add.len(), "server"), target.display());
-    let answer = ask::ask(&format!("{what} [y]es, [N]o, [c]hoose"))?.unwrap_or_default().to_lowercase();
-    match answer.as_str() {
-        "y" | "yes" => Ok(true),
-        "c" | "choose" => {
-            let mut chosen = Vec::new();
-            for planned in std::mem::take(&mut plan.add) {
-                if ask::confirm(&print::harmless(&format!("add {}?", planned.name)))? {
-                    chosen.push(planned);
-                }
-            }
-            plan.add = chosen;
-            Ok(!plan.add.is_empty())
-        }
-        _ => Ok(false),
+/// Asks what to add; leaves that. Whether there is any.
+fn choose(plan: &mut Plan, taken: &mut Taken, target: &Path) -> Result<bool, Trouble> {
+    let count = |count, what| (count > 0).then(|| print::counted(count, what));
+    let what = [count(plan.add.len(), "server"), count(taken.lists.len(), "setting")];
+    let what = what.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let question = format!("add {what} to {}? [y]es, [N]o, [c]hoose", target.display());
+    match ask::ask(&question)?.unwrap_or_default().to_lowercase().as_str() {
+        "y" | "yes" => return Ok(true),
+        "c" | "choose" => {}
+        _ => return Ok(false),
     }
+    let confirmed = |question: String| ask::confirm(&print::harmless(&question));
+    let mut chosen = Vec::new();
+    for planned in std::mem::take(&mut plan.add) {
+        if confirmed(format!("add {}?", planned.name))? {
+            chosen.push(planned);
+        }
+    }
+    plan.add = chosen;
+    let mut lists = Vec::new();
+    for list in std::mem::take(&mut taken.lists) {
+        if confirmed(format!("set {} ({})?", list.path(), list.from))? {
+            lists.push(list);
+        }
+    }
+    taken.lists = lists;
+    Ok(!(plan.add.is_empty() && taken.lists.is_empty()))
 }

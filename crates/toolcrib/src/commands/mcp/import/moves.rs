@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use admin::import::{Entry, ImportPart, Moving, Plan, SealedKey, seal_keys};
+use admin::import::{Entry, ImportPart, Moving, Plan, SealedKey, Taken, seal_keys};
 use admin::secrets::SecretPart;
 use clients::{Server, Surroundings as Seen};
 use config::{Draft, Loaded, Surroundings, Unfollowed, find};
@@ -35,7 +35,7 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
         serde_json::to_value(part.report(&gathered, &change.plan)).expect("it has text for keys");
     report["move"] = change.to_json();
     if !cli.json {
-        print::foreign(&show::text(&gathered, &change.plan, part.target.path()))?;
+        print::foreign(&show::text(&gathered, &change.plan, &Taken::default(), part.target.path()))?;
         let shown = show::moving(&change.moving, &change.keys);
         if !shown.is_empty() {
             print::painted(&Painted::changes(&shown))?;
@@ -75,7 +75,10 @@ pub(super) fn run(cli: &Cli, import: &Import) -> Result<Ending, Trouble> {
 
 /// The file that serves wherever a client starts Toolcrib: the one that was named, else the user's own, which need not
 /// exist. A folder's would serve in that folder alone, and the clients would miss their tools elsewhere.
-fn own_configuration(cli: &Cli, surroundings: &Surroundings) -> Result<(PathBuf, Option<Loaded>), Trouble> {
+pub(super) fn own_configuration(
+    cli: &Cli,
+    surroundings: &Surroundings,
+) -> Result<(PathBuf, Option<Loaded>), Trouble> {
     let none = || Trouble::Failed("there is no home folder to keep the configuration in".to_owned());
     let named = config::named(cli.config.as_deref(), surroundings);
     let file = named.or_else(|| find::user(surroundings)).ok_or_else(none)?;

@@ -3,12 +3,12 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use admin::import::{FoundIn, Gathered, Moving, Plan, Planned, SealedKey, Stays};
+use admin::import::{FoundIn, Gathered, Moving, Plan, Planned, SealedKey, Stays, Taken};
 use clients::Server;
 use terminal::print;
 
 /// The plan for a person.
-pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
+pub(super) fn text(gathered: &Gathered, plan: &Plan, taken: &Taken, target: &Path) -> String {
     let mut out = String::new();
     for planned in &plan.add {
         out.push_str(&one(planned));
@@ -22,14 +22,23 @@ pub(super) fn text(gathered: &Gathered, plan: &Plan, target: &Path) -> String {
         }
         out.push('\n');
     }
+    for list in &taken.lists {
+        let _ = writeln!(out, "{} ({})", on_one_line(&list.to_string()), on_one_line(&list.from));
+    }
+    for line in &taken.told {
+        let _ = writeln!(out, "left: {}", on_one_line(line));
+    }
     for note in &gathered.notes {
         let _ = writeln!(out, "note: {}", on_one_line(note));
     }
     let files = gathered.files.len();
-    let end = match plan.add.len() {
+    let counts = [(plan.add.len(), "server"), (taken.lists.len(), "setting")].into_iter();
+    let counts: Vec<String> =
+        counts.filter(|(count, _)| *count > 0).map(|(count, what)| print::counted(count, what)).collect();
+    let end = match counts.len() {
         0 if files == 0 => "no client's file was found; nothing to add".to_owned(),
         0 => "nothing to add".to_owned(),
-        count => format!("{} for {}", print::counted(count, "server"), target.display()),
+        _ => format!("{} for {}", counts.join(" and "), target.display()),
     };
     out.push_str(&end);
     out
@@ -174,7 +183,7 @@ mod tests {
             ..Plan::default()
         };
         let gathered = Gathered { notes: vec!["a note".to_owned()], ..Gathered::default() };
-        let shown = text(&gathered, &plan, Path::new("/crib.toml"));
+        let shown = text(&gathered, &plan, &Taken::default(), Path::new("/crib.toml"));
         assert!(!shown.contains("hunter2"), "{shown}");
         expect![[r#"
             [mcp."a b"]
