@@ -1,7 +1,9 @@
-//! `docs/tools.md`: the built-in tools, as `toolcrib tools list --json` describes them to an agent.
+//! `docs/tools.md`: the built-in tools, as `toolcrib tools list --json` describes them to an agent, each with an example. The case
+//! `tool_examples` makes these calls, and holds the answers.
 
-use anyhow::Context as _;
-use serde_json::Value;
+use anyhow::{Context as _, ensure};
+use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::schema::{self, Field};
 use crate::program::Program;
@@ -12,21 +14,38 @@ const HEAD: &str = "# Built-in tools
 
 What the program offers before any upstream is added, in the words an agent sees. Beside upstreams and declared
 tools there are also `artifact_read` and `artifact_search`, for [results that are too large](artifacts.md).
+
+The examples are made one after the other by a test, in a workspace with `posts.sh`, `check.sh` and `fence.png`; `…` stands for what is
+another each time.
 ";
+
+/// The calls with their answers, in the order in which they are made.
+const EXAMPLES: &str = include_str!("../../../../e2e/fixtures/tool_examples.json");
+
+/// A call and what it answers.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example {
+    tool: String,
+    arguments: Map<String, Value>,
+    answer: String,
+}
 
 pub(super) fn page(program: &Program) -> anyhow::Result<String> {
     let printed = program.says(&["tools", "list", "--json"])?;
     let list = serde_json::from_str(&printed).context("`tools list --json` did not print JSON")?;
-    Ok(format!("{HEAD}{}", parts(&list)?))
+    let examples: Vec<Example> =
+        serde_json::from_str(EXAMPLES).context("the examples are no list of calls")?;
+    Ok(format!("{HEAD}{}", parts(&list, &examples)?))
 }
 
 /// One part for each tool of a list in the protocol's form.
-fn parts(list: &Value) -> anyhow::Result<String> {
+fn parts(list: &Value, examples: &[Example]) -> anyhow::Result<String> {
     let tools = list.as_array().or(list["tools"].as_array()).context("the list of tools is not a list")?;
-    tools.iter().map(part).collect()
+    tools.iter().map(|tool| part(tool, examples)).collect()
 }
 
-fn part(tool: &Value) -> anyhow::Result<String> {
+fn part(tool: &Value, examples: &[Example]) -> anyhow::Result<String> {
     let name = tool["name"].as_str().context("a tool has no name")?;
     let description = tool["description"].as_str().with_context(|| format!("{name} has no description"))?;
     let mut part = format!("\n## `{name}`\n\n{description}\n");
@@ -38,7 +57,18 @@ fn part(tool: &Value) -> anyhow::Result<String> {
             part.push_str(&format!("\n{}", schema::table(heading, &fields)));
         }
     }
+    let examples: Vec<&Example> = examples.iter().filter(|example| example.tool == name).collect();
+    ensure!(!examples.is_empty(), "{name} has no example in e2e/fixtures/tool_examples.json");
+    part.extend(examples.into_iter().map(Example::shown));
     Ok(part)
+}
+
+impl Example {
+    /// The call as a client makes it, and the text of the answer.
+    fn shown(&self) -> String {
+        let arguments = serde_json::to_string_pretty(&self.arguments).expect("texts are its keys");
+        format!("\n```json\n{arguments}\n```\n\n```text\n{}\n```\n", self.answer.trim_end())
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +84,17 @@ Reads a file.
 | Parameter | Type | Default | Meaning |
 |---|---|---|---|
 | `path` | string | required | The file. |
+
+```json
+{
+  \"path\": \"a\"
+}
+```
+
+```text
+one
+two
+```
 ";
 
     #[test]
@@ -67,10 +108,17 @@ Reads a file.
                 "required": ["path"]
             }
         });
-        assert_eq!(parts(&json!([tool])).expect("a list"), EXPECTED);
-        assert_eq!(parts(&json!({ "tools": [tool] })).expect("a list"), EXPECTED);
-        let error = parts(&json!([{ "name": "silent" }])).expect_err("a tool without words");
-        assert_eq!(error.to_string(), "silent has no description");
-        assert!(parts(&json!("none")).is_err());
+        let example =
+            json!({ "tool": "workspace_read", "arguments": { "path": "a" }, "answer": "one\ntwo\n" });
+        let examples = [serde_json::from_value(example).expect("an example")];
+        assert_eq!(parts(&json!([tool]), &examples).expect("a list"), EXPECTED);
+        assert_eq!(parts(&json!({ "tools": [tool] }), &examples).expect("a list"), EXPECTED);
+        for (list, expected) in [
+            (json!([{ "name": "silent" }]), "silent has no description"),
+            (json!([tool]), "workspace_read has no example in e2e/fixtures/tool_examples.json"),
+            (json!("none"), "the list of tools is not a list"),
+        ] {
+            assert_eq!(parts(&list, &[]).expect_err("no page").to_string(), expected);
+        }
     }
 }
