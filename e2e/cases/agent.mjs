@@ -2,10 +2,10 @@
 
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { atEnd, check, checkHolds, checkSame, run } from "../support/check.mjs";
-import { FOLDER, importPackage, NODE } from "../support/environment.mjs";
+import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER, importPackage, NODE, PROGRAM } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
-import { clientApart, expectAtATerminal } from "../support/person.mjs";
+import { clientApart, expectAtATerminal, typingAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { expectExit } from "../support/toolcrib.mjs";
 
@@ -151,5 +151,49 @@ await run({
       options,
     );
     checkHolds("at a terminal", stdout, "  1  SQLite\n  2  PostgreSQL\n", "Which database? PostgreSQL");
+  },
+
+  "a person who watches at a terminal answers for a client without forms": async () => {
+    const client1 = await client();
+    const questions = [
+      { question: "Which \u001b[2Jdatabase?", options: [{ label: "SQLite" }, { label: "PostgreSQL" }] },
+      { question: "What else?", multiSelect: true, options: [{ label: "Docs" }, { label: "Tests" }] },
+    ];
+    const args = { questions_json: JSON.stringify(questions) };
+    const ask = (from, more) =>
+      from.client.callTool({ name: "AskUserQuestion", arguments: args }, undefined, { timeout: 60_000, ...more });
+    const watcher = typingAtATerminal(["approvals", "watch"], options);
+    const shows = (text) => eventually(`${text} on the screen`, () => watcher.screen().includes(text));
+    // A client that gives up takes its question back.
+    const givesUp = () => ask(client1, { timeout: 1_000 }).then(code, () => "given up");
+    await eventually("the watcher to be heard of", async () => (await givesUp()) === "given up");
+    await shows("nobody waits for this answer any more");
+    const seen = watcher.screen().length;
+    const answered = ask(client1);
+    const next = (text) => eventually(`${text} on the screen`, () => watcher.screen().slice(seen).includes(text));
+    await next("Enter: leave out):");
+    checkHolds("the question", watcher.screen(), "Asked by the agent: Which \ufffd[2Jdatabase?", "  2  PostgreSQL");
+    check(!watcher.screen().includes("\u001b[2J"), "nothing that drives the terminal");
+    // What is typed before it can have been read is for another question, until it has stood there for a moment.
+    const count = (text) => watcher.screen().slice(seen).split(text).length - 1;
+    const early = "this question has only just come";
+    const taken = () => count("another answer");
+    for (let before = 0; taken() === 0; before += 1) {
+      check(before < 100, "a line to be taken", watcher.screen());
+      watcher.type("2");
+      await eventually("what was typed to be heard", () => taken() > 0 || count(early) > before);
+    }
+    check(count(early) > 0, "the first line to come too early");
+    for (const line of ["", "y", "n", "And a page"]) watcher.type(line);
+    const { answers } = (await answered).structuredContent;
+    checkSame("the answers", { "Which \u001b[2Jdatabase?": "PostgreSQL", "What else?": "And a page" }, answers);
+    await next("the agent of local goes on");
+    // A client's own watcher is no person.
+    const below = await connect("v1", { command: PROGRAM, args: ["stdio", "--standalone"], ...options });
+    checkSame("below the client", "no_user", code(await ask(below)));
+    await below.close();
+    await watcher.end();
+    checkSame("nobody any more", "no_user", code(await ask(client1)));
+    await client1.close();
   },
 });

@@ -18,6 +18,7 @@ use crate::keys::{self, Keys};
 use crate::nearest::nearest;
 use crate::operation::Operation;
 use crate::policy::{self, PolicyPart};
+use crate::questions;
 use crate::rules::{self, RulesPart};
 use crate::secrets::{self, SecretPart};
 use crate::servers::{self, ServersPart};
@@ -97,6 +98,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<policy::Explain>(),
     Listed::of::<policy::Test>(),
     Listed::of::<policy::Replay>(),
+    Listed::of::<questions::Answer>(),
     Listed::of::<rules::Check>(),
     Listed::of::<rules::Show>(),
     Listed::of::<rules::Test>(),

@@ -17,6 +17,7 @@ pub mod keys;
 mod nearest;
 mod operation;
 pub mod policy;
+pub mod questions;
 pub mod receipts;
 mod record;
 pub mod rules;

@@ -50,6 +50,7 @@ pub use forms::Forms;
 pub(crate) use in_run::InRun;
 pub use in_run::{RUN_QUESTIONS_MAX, RUN_WAIT_MAX};
 pub use presence::{Asker, NotAPerson, is_below, is_there, present};
+pub(crate) use record::new_id;
 pub use record::{Acted, Answered, Approval, Asked, Bound, Grant, Member, State, Through};
 pub use record::{is_wish, time};
 pub use report::{AnswerReport, ApprovalReport, GrantReport};

@@ -34,6 +34,7 @@ use crate::hands::Sandbox;
 use crate::jobs::Jobs;
 use crate::large::Large;
 use crate::offer::{Offered, Source};
+use crate::questions::Questions;
 use crate::refusal_limit::RefusalLimit;
 use crate::repeats::Repeats;
 use crate::round_trip::RoundTrips;
@@ -75,6 +76,7 @@ pub struct Gate {
     artifacts: Option<Arc<Artifacts>>,
     plans: Plans,
     states: Arc<States>,
+    questions: Arc<Questions>,
     sandbox: Option<Sandbox>,
     /// Whether callers are listed no tools but those that find others.
     is_searched: bool,
@@ -104,6 +106,7 @@ impl Gate {
             large: Large::default(),
             artifacts: None,
             plans: Plans::new(store.clone(), clock),
+            questions: Arc::new(Questions::new(store.clone(), clock)),
             states: Arc::new(States::new(store, clock)),
             sandbox: None,
             is_searched: false,

@@ -5,6 +5,7 @@ mod browser;
 mod hosts;
 mod notes;
 mod path_rules;
+mod person;
 mod programs;
 mod reach;
 mod settings;
@@ -19,19 +20,24 @@ use sandbox::confine::Confiner;
 use sandbox::egress::{Journal, Judge, WayOut};
 use sandbox::{Client, Root};
 use telemetry::Telemetry;
-use tool_api::{Artifacts, Browser, Definition, DryRun, Need, Net, PathRules, Permit, Processes, State};
+use tool_api::{
+    Artifacts, Browser, Definition, DryRun, Need, Net, PathRules, Permit, Person, Processes, State,
+};
 
 pub(crate) use artifacts::{Keeper, own, refused};
 use browser::Pages;
 use hosts::Hosts;
 pub(crate) use notes::Notes;
 pub use notes::reached;
+use person::AtTerminal;
 use programs::Programs;
 use reach::{Reach, Wanted, reach};
 pub use settings::ProgramSettings;
 pub(crate) use wishes::{Heard, Wishes};
 
 use crate::admitted::Admitted;
+use crate::approvals::Asker;
+use crate::questions::Questions;
 use crate::states::{OfCaller, States};
 
 /// What starts programs and asks servers.
@@ -59,6 +65,8 @@ pub(crate) struct Hands<'g> {
     pub(crate) catalogue: Option<Arc<[Definition]>>,
     /// What tools keep for their callers.
     pub(crate) states: &'g Arc<States>,
+    /// Where people who watch are asked, and the processes that the call came from.
+    pub(crate) questions: (&'g Arc<Questions>, &'g Arc<[Asker]>),
     pub(crate) redactor: &'g Redactor,
     /// Takes what would change, if nothing is to.
     pub(crate) dry_run: Option<Arc<DryRun>>,
@@ -72,6 +80,7 @@ pub(crate) struct Given {
     pub(crate) browser: Option<Box<dyn Browser>>,
     pub(crate) artifacts: Option<Box<dyn Artifacts>>,
     pub(crate) state: Option<Box<dyn State>>,
+    pub(crate) person: Option<Box<dyn Person>>,
     pub(crate) path_rules: Option<Arc<dyn PathRules>>,
 }
 
@@ -82,10 +91,10 @@ impl Hands<'_> {
         let keeps = definition.listing.needs().contains(&Need::Artifacts);
         let keeper = self.keeper.clone().filter(|_| keeps);
         let artifacts = keeper.map(|keeper| Box::new(keeper) as Box<dyn Artifacts>);
-        let state = self.state(admitted);
+        let (state, person) = (self.state(admitted), self.person(admitted));
         let path_rules = path_rules::path_rules(self.rules, definition);
         let (Some(sandbox), Some(notes)) = (self.sandbox, &self.notes) else {
-            return Given { artifacts, path_rules, state, ..Given::default() };
+            return Given { artifacts, path_rules, state, person, ..Given::default() };
         };
         let Reach { mut profile, mut hosts } = reach(&Wanted {
             effect: definition.effect,
@@ -138,8 +147,23 @@ impl Hands<'_> {
             browser: browser.map(|browser| Box::new(browser) as Box<dyn Browser>),
             artifacts,
             state,
+            person,
             path_rules,
         }
+    }
+
+    fn person(&self, admitted: &Admitted) -> Option<Box<dyn Person>> {
+        let asks = admitted.identity.offered.definition().listing.needs().contains(&Need::Person);
+        let (questions, askers) = self.questions;
+        asks.then(|| {
+            Box::new(AtTerminal {
+                questions: questions.clone(),
+                caller: admitted.identity.caller.id().clone(),
+                workspace: self.files.path().to_string_lossy().into_owned(),
+                askers: askers.clone(),
+                redactor: self.redactor.clone(),
+            }) as Box<dyn Person>
+        })
     }
 
     fn state(&self, admitted: &Admitted) -> Option<Box<dyn State>> {

@@ -27,6 +27,7 @@ mod large;
 mod meta;
 mod offer;
 mod plan_fault;
+pub mod questions;
 mod record_scope;
 mod redaction;
 mod refusal_limit;

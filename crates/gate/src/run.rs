@@ -87,6 +87,7 @@ pub(crate) async fn run(
         browser: given.browser,
         artifacts: given.artifacts,
         state: given.state,
+        person: given.person,
         catalogue: hands.catalogue.clone(),
         ..Context::new(permit, files, cancel, deadline.listener())
     };

@@ -44,6 +44,8 @@ pub enum Kind {
     KeyUse,
     /// Accepted definitions of one upstream.
     Pin,
+    /// A question of an agent to the person who watches. Owner: the caller. Ends when no call waits for its answer.
+    Question,
     /// A call that bore a request id, and what came of it. Owner: the caller. Ends when the id may be used anew.
     Request,
     /// What a dry run has found, by its hash. Ends when nobody may follow it any more.
@@ -60,6 +62,8 @@ pub enum Kind {
     Trust,
     /// A sealed state that was used up. Ends when the state does.
     UsedState,
+    /// A terminal at which a person watches for questions. Ends soon after they do.
+    Watcher,
 }
 
 impl Kind {
@@ -84,6 +88,7 @@ impl Kind {
             Kind::Key => ("key", VALUE_BYTES_MAX),
             Kind::KeyUse => ("key_use", VALUE_BYTES_MAX),
             Kind::Pin => ("pin", PIN_BYTES_MAX),
+            Kind::Question => ("question", VALUE_BYTES_MAX),
             Kind::Request => ("request", VALUE_BYTES_MAX),
             Kind::Plan => ("plan", VALUE_BYTES_MAX),
             Kind::Sealed => ("sealed", VALUE_BYTES_MAX),
@@ -92,6 +97,7 @@ impl Kind {
             Kind::State => ("state", VALUE_BYTES_MAX),
             Kind::Trust => ("trust", VALUE_BYTES_MAX),
             Kind::UsedState => ("used_state", VALUE_BYTES_MAX),
+            Kind::Watcher => ("watcher", ANCHOR_BYTES_MAX),
         }
     }
 }

@@ -54,6 +54,8 @@ pub enum Need {
     State,
     /// It finds other tools: `Context::catalogue`.
     Catalogue,
+    /// A person at a terminal answers what the client cannot ask: `Context::person`.
+    Person,
     /// The caller's background tasks: `Context::tasks`. The programs of a tool that needs them last as long as it does.
     Tasks,
 }
@@ -63,15 +65,19 @@ impl Need {
     pub fn is_of_programs(&self) -> bool {
         match self {
             Need::Process | Need::Worker | Need::Browser => true,
-            Need::Net(_) | Need::Hosts(_) | Need::Artifacts | Need::State | Need::Catalogue | Need::Tasks => {
-                false
-            }
+            Need::Net(_)
+            | Need::Hosts(_)
+            | Need::Artifacts
+            | Need::State
+            | Need::Catalogue
+            | Need::Person
+            | Need::Tasks => false,
         }
     }
 
     /// Whether it reaches beyond what Toolcrib keeps itself.
     pub fn reaches_out(&self) -> bool {
-        !matches!(self, Need::Artifacts | Need::State | Need::Catalogue | Need::Tasks)
+        !matches!(self, Need::Artifacts | Need::State | Need::Catalogue | Need::Person | Need::Tasks)
     }
 
     /// The hosts, if it is of them; by what the sandbox knows them.
@@ -85,6 +91,7 @@ impl Need {
             | Need::Artifacts
             | Need::State
             | Need::Catalogue
+            | Need::Person
             | Need::Tasks => None,
         }
     }
@@ -157,7 +164,7 @@ impl About {
                 Need::Hosts(_) => (nets, named) = (nets + 1, true),
                 // Whoever ends what runs has a say in it, too.
                 Need::Tasks => ends = true,
-                Need::Artifacts | Need::State | Need::Catalogue => {}
+                Need::Artifacts | Need::State | Need::Catalogue | Need::Person => {}
             }
             nth += 1;
         }

@@ -16,6 +16,7 @@ use crate::job::Jobs;
 use crate::net::Net;
 use crate::path_rules::PathRules;
 use crate::permit::Permit;
+use crate::person::Person;
 use crate::process::Processes;
 use crate::secrets::Secrets;
 use crate::state::State;
@@ -94,6 +95,8 @@ pub struct Context {
     pub catalogue: Option<Arc<[Definition]>>,
     /// What the tool has kept for its caller in this workspace; for tools that say that they need it alone.
     pub state: Option<Box<dyn State>>,
+    /// The person at a terminal; for tools that say that they need one alone.
+    pub person: Option<Box<dyn Person>>,
 }
 
 impl Context {
@@ -120,6 +123,7 @@ impl Context {
             artifacts: None,
             catalogue: None,
             state: None,
+            person: None,
         }
     }
 

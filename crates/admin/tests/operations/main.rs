@@ -12,6 +12,7 @@ use admin::audit_log;
 use admin::import;
 use admin::keys;
 use admin::policy::{self as policies, Beside as _};
+use admin::questions;
 use admin::rules as rules_for_ai;
 use admin::secrets::{self, Value as SecretText};
 use admin::trust;
@@ -219,6 +220,8 @@ fn what_is_refused_is_refused_alike() {
     refused(check(approvals::Show { id: nobody(), full: true }), unknown, "unknown_approval");
     refused(check(approvals::Answer { id: nobody(), answer: deny() }), unknown, "unknown_approval");
     refused(check(approvals::Revoke { id: nobody() }), unknown, "unknown_grant");
+    let answer = questions::Answer { id: nobody(), responses: serde_json::Map::new() };
+    refused(check(answer), unknown, "unknown_question");
     let key = |name: &str| keys::Create { name: name.to_owned(), ..Default::default() };
     refused(check(key("ci")), misused, "misused");
     refused(check(keys::Create { roles: vec!["none".to_owned()], ..key("a") }), misused, "misused");

@@ -351,7 +351,7 @@ fn roles(words: &[String]) -> Roles {
 }
 
 /// A new id; nothing if the system gives no randomness.
-pub(super) fn new_id() -> Option<Arc<str>> {
+pub(crate) fn new_id() -> Option<Arc<str>> {
     let mut random = [0u8; ID_CHARS];
     getrandom::fill(&mut random).ok()?;
     let id: String = random.iter().map(|byte| char::from(ID_ALPHABET[usize::from(byte % 32)])).collect();

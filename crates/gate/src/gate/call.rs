@@ -211,8 +211,10 @@ impl Gate {
         let offered = admitted.identity.offered.clone();
         record.lives_in(offered.tool().sandboxed());
         let needs = offered.definition().listing.needs();
-        let notes =
-            needs.iter().any(|need| !matches!(need, Need::State | Need::Catalogue)).then(|| record.notes());
+        let notes = needs
+            .iter()
+            .any(|need| !matches!(need, Need::State | Need::Catalogue | Need::Person))
+            .then(|| record.notes());
         let keeper = notes.as_ref().filter(|_| needs.contains(&Need::Artifacts));
         let keeper = keeper.and_then(|_| self.keeper(&admitted.identity, live.listener.clone(), record));
         let may_want = needs.iter().any(|need| need.reaches_out());
@@ -237,6 +239,7 @@ impl Gate {
             wishes,
             keeper,
             states: &self.states,
+            questions: (&self.questions, &call.askers),
             catalogue,
             redactor: &self.redactor,
         };

@@ -65,6 +65,7 @@ fn profile(wanted: &Wanted<'_>, has_network: bool) -> Option<Profile> {
             | Need::Artifacts
             | Need::State
             | Need::Catalogue
+            | Need::Person
             | Need::Tasks,
             _,
         ) => Profile::worker(),

@@ -1,6 +1,7 @@
 //! `approvals`: the calls that wait for a person, their answers, and standing permissions.
 
 mod pin;
+mod question;
 mod shown;
 mod watch;
 

@@ -1,5 +1,7 @@
 //! What a tool asks in the middle of a call, put to the person at the terminal.
 
+use std::collections::VecDeque;
+
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 use terminal::print::{self, harmless};
@@ -28,63 +30,146 @@ pub(super) async fn answered(requests: &Bytes) -> Result<Bytes, Trouble> {
     let requests: Map<String, Value> = serde_json::from_slice(requests).map_err(Trouble::because)?;
     // The connections to servers go on meanwhile.
     let asked = unless_stopped(spawn_blocking(move || {
-        let answer = |(key, request): (&String, &Value)| Ok((key.clone(), one(&request["params"])?));
-        requests.iter().map(answer).collect::<Result<Map<_, _>, Trouble>>()
+        let mut forms = Forms::begin(&requests);
+        loop {
+            match forms.done() {
+                Some(responses) => return Ok::<_, Trouble>(responses),
+                None => forms.take(ask::line()?.as_deref()),
+            }
+        }
     }));
     let responses = asked.await?.map_err(Trouble::because)??;
     Ok(Value::Object(responses).to_string().into())
 }
 
-/// Asks one thing: an `ElicitResult`.
-fn one(params: &Value) -> Result<Value, Trouble> {
-    let message = params["message"].as_str().unwrap_or_default();
-    print::remark(&harmless(&format!("the tool asks: {message}")));
-    let schema = &params["requestedSchema"];
-    let fields = schema["properties"].as_object().filter(|fields| !fields.is_empty());
-    let Some(fields) = fields else {
-        let action = if ask::confirm("Agree?")? { "accept" } else { "decline" };
-        return Ok(json!({ "action": action, "content": {} }));
-    };
-    let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let mut content = Map::new();
-    for (name, field) in fields {
-        match value(name, field, required.iter().any(|one| one == name))? {
-            Typed::Value(value) => drop(content.insert(name.clone(), value)),
-            Typed::Nothing => {}
-            Typed::Declined => return Ok(json!({ "action": "decline" })),
-            Typed::Ended => return Ok(json!({ "action": "cancel" })),
-        }
-    }
-    Ok(json!({ "action": "accept", "content": content }))
+/// Forms that a person fills in, line by line.
+pub(super) struct Forms {
+    /// Those that are not answered, by their keys; the first is being filled in.
+    open: VecDeque<(String, Value)>,
+    /// Its fields that have no value yet, the first of which is asked for; none for a form that only wants a yes.
+    fields: VecDeque<Field>,
+    content: Map<String, Value>,
+    /// How often the field was given a value that does not fit.
+    tries: usize,
+    responses: Map<String, Value>,
 }
 
-/// What came of asking for a value.
+struct Field {
+    name: String,
+    schema: Value,
+    is_required: bool,
+}
+
+/// What a line means for a field.
 enum Typed {
     Value(Value),
     /// It may be left out, and was.
     Nothing,
     Declined,
-    /// Nobody types any more.
-    Ended,
+    /// Why it does not fit.
+    Unfit(String),
 }
 
-fn value(name: &str, field: &Value, is_required: bool) -> Result<Typed, Trouble> {
-    choices::lines(field).iter().for_each(|line| print::remark(&harmless(line)));
-    for _ in 0..TRIES_MAX {
-        let Some(text) = ask::ask(&question(name, field, is_required))? else { return Ok(Typed::Ended) };
-        if text.is_empty() {
-            return Ok(match field.get("default") {
-                Some(default) => Typed::Value(default.clone()),
-                None if is_required => Typed::Declined,
-                None => Typed::Nothing,
-            });
-        }
-        match chosen(field, &text).map_or_else(|| typed(field, &text), Ok) {
-            Ok(value) => return Ok(Typed::Value(value)),
-            Err(why) => print::remark(&why),
+impl Forms {
+    /// Those of an `inputRequests` object; asks for the first value.
+    pub(super) fn begin(requests: &Map<String, Value>) -> Forms {
+        let open = requests.iter().map(|(key, request)| (key.clone(), request["params"].clone())).collect();
+        let (content, responses) = (Map::new(), Map::new());
+        let mut forms = Forms { open, fields: VecDeque::new(), content, tries: 0, responses };
+        forms.open_first();
+        forms
+    }
+
+    /// The `inputResponses` once all are answered.
+    pub(super) fn done(&self) -> Option<Map<String, Value>> {
+        self.open.is_empty().then(|| self.responses.clone())
+    }
+
+    /// Takes the next line, or that there is none any more, and asks for what is still missing.
+    pub(super) fn take(&mut self, line: Option<&str>) {
+        let Some(line) = line else { return self.end("cancel") };
+        let Some(field) = self.fields.front() else {
+            let agrees = matches!(line.to_lowercase().as_str(), "y" | "yes");
+            return self.end(if agrees { "accept" } else { "decline" });
+        };
+        match field.typed(line) {
+            Typed::Value(value) => {
+                self.content.insert(field.name.clone(), value);
+                self.next_field();
+            }
+            Typed::Nothing => self.next_field(),
+            Typed::Declined => self.end("decline"),
+            Typed::Unfit(why) => {
+                self.tries += 1;
+                print::remark(&why);
+                if self.tries == TRIES_MAX { self.end("decline") } else { self.ask() }
+            }
         }
     }
-    Ok(Typed::Declined)
+
+    /// Asks again for what is missing.
+    pub(super) fn ask(&self) {
+        match self.fields.front() {
+            Some(field) => print::question(&question(&field.name, &field.schema, field.is_required)),
+            None => print::question("Agree? [y/N]"),
+        }
+    }
+
+    fn open_first(&mut self) {
+        let Some((_, params)) = self.open.front() else { return };
+        let message = params["message"].as_str().unwrap_or_default();
+        print::remark(&harmless(&format!("the tool asks: {message}")));
+        let schema = &params["requestedSchema"];
+        let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let is_required = |name: &String| required.iter().any(|one| one == name);
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        let field = |(name, schema): (&String, &Value)| Field {
+            name: name.clone(),
+            schema: schema.clone(),
+            is_required: is_required(name),
+        };
+        self.fields = fields.map(field).collect();
+        self.open_field();
+    }
+
+    fn open_field(&mut self) {
+        self.tries = 0;
+        let choices = self.fields.front().map(|field| choices::lines(&field.schema));
+        choices.into_iter().flatten().for_each(|line| print::remark(&harmless(&line)));
+        self.ask();
+    }
+
+    fn next_field(&mut self) {
+        self.fields.pop_front();
+        if self.fields.is_empty() { self.end("accept") } else { self.open_field() }
+    }
+
+    /// Answers the form with an `ElicitResult`, and opens the next one.
+    fn end(&mut self, action: &str) {
+        let content = std::mem::take(&mut self.content);
+        let answer = match action {
+            "accept" => json!({ "action": action, "content": content }),
+            _ => json!({ "action": action }),
+        };
+        if let Some((key, _)) = self.open.pop_front() {
+            self.responses.insert(key, answer);
+        }
+        self.open_first();
+    }
+}
+
+impl Field {
+    fn typed(&self, text: &str) -> Typed {
+        if text.is_empty() {
+            return match self.schema.get("default") {
+                Some(default) => Typed::Value(default.clone()),
+                None if self.is_required => Typed::Declined,
+                None => Typed::Nothing,
+            };
+        }
+        let value = chosen(&self.schema, text).map_or_else(|| typed(&self.schema, text), Ok);
+        value.map_or_else(Typed::Unfit, Typed::Value)
+    }
 }
 
 /// The name of a field, what may stand in it, and what an empty line means.
@@ -118,6 +203,44 @@ mod tests {
             (r#"{"a":{"method":"elicitation/create"},"b":{"method":"roots/list"}}"#, false),
         ] {
             assert_eq!(are_all(&Bytes::from_static(requests.as_bytes())), expected, "{requests}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_line_by_line_fills_in_the_forms() {
+        let form = |params: Value| json!({ "a": { "method": "elicitation/create", "params": params } });
+        let schema = |required: &[&str]| {
+            json!({
+                "properties": { "n": { "type": "integer" }, "w": { "enum": ["x", "y"] } },
+                "required": required,
+            })
+        };
+        let (open, strict) =
+            (json!({ "requestedSchema": schema(&[]) }), json!({ "requestedSchema": schema(&["w"]) }));
+        for (params, lines, expected) in [
+            (
+                &open,
+                &[Some("5"), Some("2")][..],
+                json!({ "action": "accept", "content": { "n": 5, "w": "y" } }),
+            ),
+            (
+                &open,
+                &[Some("five"), Some("5"), Some("")],
+                json!({ "action": "accept", "content": { "n": 5 } }),
+            ),
+            (&open, &[Some("a"), Some("b"), Some("c")], json!({ "action": "decline" })),
+            (&open, &[Some("5"), None], json!({ "action": "cancel" })),
+            (&strict, &[Some(""), Some("")], json!({ "action": "decline" })),
+            (&json!({}), &[Some("Yes")], json!({ "action": "accept", "content": {} })),
+            (&json!({}), &[Some("")], json!({ "action": "decline" })),
+        ] {
+            let requests = form(params.clone());
+            let mut forms = Forms::begin(requests.as_object().expect("an object"));
+            for line in lines {
+                assert_eq!(forms.done(), None, "{lines:?}");
+                forms.take(*line);
+            }
+            assert_eq!(forms.done().map(|all| all["a"].clone()), Some(expected), "{lines:?}");
         }
     }
 

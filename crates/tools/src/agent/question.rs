@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, Outcome, Output, Payload, Structured, Tool, ToolError,
-    shows_forms,
+    About, ArgumentRoles, Context, Effect, Example, Need, Outcome, Output, Payload, Structured, Tool,
+    ToolError, shows_forms,
 };
 
-use super::questions;
+use super::questions::{self, Question};
 use crate::plain_schema::plain;
 
 /// What is to come back with the answers.
@@ -97,10 +97,11 @@ impl Tool for AskUserQuestion {
         effect: Effect::Reads,
         arguments: ArgumentRoles::NONE,
         scopes: &[],
-        needs: &[],
+        needs: &[Need::Person],
         idempotent: false,
         open_world: false,
-        timeout: Duration::from_secs(30),
+        // Longer than a person at a terminal is waited for.
+        timeout: Duration::from_secs(6 * 60),
         examples: &[Example {
             title: "One question",
             arguments: r#"{"questions_json": "[{\"question\": \"Which database?\", \"options\": [{\"label\": \"SQLite\"}, {\"label\": \"PostgreSQL\", \"description\": \"for several machines\"}]}]"}"#,
@@ -113,18 +114,26 @@ impl Tool for AskUserQuestion {
         let questions = questions::read(&input.questions_json)?;
         let brought = cx.input.as_ref().filter(|input| input.state.as_deref() == Some(ASKED));
         if let Some(brought) = brought {
-            let responses = brought.responses.as_deref().unwrap_or(b"{}");
-            let answers = questions::answers(&questions, responses)?;
-            let asked = questions.into_iter().map(|question| question.question).collect();
-            return Ok(Asked::Answered(Answers { answers, asked }));
+            return answered(questions, brought.responses.as_deref().unwrap_or(b"{}"));
         }
-        if !shows_forms(&cx.client.capabilities) {
-            let why =
-                "no user can be asked here: this client shows no questions; ask in your own text instead";
-            return Err(ToolError::new("no_user", why));
+        let form = questions::form(&questions);
+        if shows_forms(&cx.client.capabilities) {
+            return Ok(Asked::Asks(form));
         }
-        Ok(Asked::Asks(questions::form(&questions)))
+        let responses = match &cx.person {
+            Some(person) => person.ask(form.to_string().into()).await?,
+            None => None,
+        };
+        let why = "no user can be asked here: this client shows no questions, and nobody watches at a terminal \
+                   (`toolcrib approvals watch`); ask in your own text instead";
+        answered(questions, &responses.ok_or_else(|| ToolError::new("no_user", why))?)
     }
+}
+
+fn answered(questions: Vec<Question>, responses: &[u8]) -> Result<Asked, ToolError> {
+    let answers = questions::answers(&questions, responses)?;
+    let asked = questions.into_iter().map(|question| question.question).collect();
+    Ok(Asked::Answered(Answers { answers, asked }))
 }
 
 #[cfg(test)]

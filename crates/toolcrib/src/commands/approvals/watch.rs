@@ -1,22 +1,26 @@
-//! `approvals watch`: each call that begins to wait, and at a terminal the question what to answer, of the newest whose
-//! client is still there.
+//! `approvals watch`: each call that begins to wait and each question of an agent, and at a terminal the question what to answer,
+//! to the newest whose client is still there.
+
+mod typing;
+mod waiting;
 
 use std::collections::HashSet;
-use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use admin::{Operation as _, Person, approvals as operations};
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_there, is_wish};
-use sandbox::Machine;
-use serde_json::json;
+use daemon::person;
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_wish};
+use gate::questions::Questions;
 use terminal::{Ending, Trouble, print};
 
-use super::{Here, caller, shown};
+use super::{Here, question, shown};
 use crate::cli::Cli;
+use crate::commands::forms::Forms;
 use crate::commands::mcp::ask;
+use typing::Typing;
+use waiting::{Waiting, living, tell};
 
 /// What can be typed about a call or what is acted on, or about what a run wants, whose kind is then said.
 fn question(kind: Option<&str>) -> String {
@@ -45,111 +49,135 @@ enum Typed {
     Unclear,
 }
 
+/// How often it is said again that somebody watches here.
+const WATCH_AGAIN: Duration = Duration::from_secs(10 * 60);
+
 /// Shows what waits, and then what begins to wait, until it is interrupted or there are no more answers.
 pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
-    let (asks, mut known, mut settled) = (!cli.json && ask::is_possible(), HashSet::new(), HashSet::new());
+    let asks = !cli.json && ask::is_possible();
+    let questions = Questions::beside(here.kept);
+    let ending = watch(cli, here, &questions, asks);
+    if asks {
+        questions.leave();
+    }
+    ending
+}
+
+fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Result<Ending, Trouble> {
+    let (mut known, mut settled, mut said) = (HashSet::new(), HashSet::new(), None::<Instant>);
     let (mut typing, mut asked) = (Typing::default(), None::<Shown>);
     loop {
-        let living = living(here)?;
-        for approval in living.iter().rev().filter(|approval| known.insert(approval.id.clone())) {
-            tell(cli.json, asks, here, approval)?;
+        if asks && said.is_none_or(|said| said.elapsed() >= WATCH_AGAIN) {
+            say_so(here, questions)?;
+            said = Some(Instant::now());
+        }
+        let living = living(here, questions)?;
+        for waiting in living.iter().rev().filter(|waiting| known.insert(waiting.id().clone())) {
+            tell(cli.json, asks, here, waiting)?;
         }
         // What is over for good is not asked about again.
-        known.retain(|id| living.iter().any(|approval| approval.id == *id));
+        known.retain(|id| living.iter().any(|waiting| waiting.id() == id));
         settled.retain(|id| known.contains(id));
         if !asks {
             thread::sleep(LOOK_EVERY);
             continue;
         }
-        let next = living.into_iter().find(|approval| !settled.contains(&approval.id));
-        if next.as_ref().map(|next| &next.id) != asked.as_ref().map(|asked| &asked.approval.id) {
-            asked = next.and_then(|next| Shown::now(here, next, &mut settled));
+        let is_open = |shown: &Shown| living.iter().any(|waiting| waiting.id() == shown.waiting.id());
+        // A form that somebody is filling in is not put away for what came later.
+        if !asked.as_ref().is_some_and(|shown| shown.forms.is_some() && is_open(shown)) {
+            if asked
+                .as_ref()
+                .is_some_and(|shown| shown.forms.is_some() && !settled.contains(shown.waiting.id()))
+            {
+                print::remark("\nnobody waits for this answer any more");
+            }
+            let next = living.into_iter().find(|waiting| !settled.contains(waiting.id()));
+            if next.as_ref().map(Waiting::id) != asked.as_ref().map(|asked| asked.waiting.id()) {
+                asked = next.and_then(|next| Shown::now(here, next, &mut settled));
+            }
         }
-        let Some(shown) = &asked else {
+        let Some(shown) = &mut asked else {
             thread::sleep(LOOK_EVERY);
             continue;
         };
         let Some(line) = typing.line() else { continue };
         let Some(line) = line? else { return Ok(Ending::Good) };
-        if shown.since.elapsed() < READ_MIN {
+        if shown.since.elapsed() < READ_MIN && !shown.is_begun {
             print::remark("this question has only just come; answer it once you have read it");
-            print::question(&question_of(&shown.approval));
-        } else if take(here, &shown.approval, &shown.person, &line)?.is_some() {
-            settled.insert(shown.approval.id.clone());
-        } else {
-            print::question(&question_of(&shown.approval));
+            shown.ask();
+        } else if shown.take(here, &line)? {
+            settled.insert(shown.waiting.id().clone());
+        } else if shown.forms.is_none() {
+            shown.ask();
         }
     }
 }
 
-/// A question that a person is looking at.
+/// Says that a person watches here, unless no client's question could be answered here.
+fn say_so(here: &Here<'_>, questions: &Questions) -> Result<(), Trouble> {
+    match person::present(here.state, &[]) {
+        Ok(_) => questions.watch().map_err(Trouble::because),
+        Err(_) => Ok(()),
+    }
+}
+
+/// What a person is looking at.
 struct Shown {
-    approval: Approval,
+    waiting: Waiting,
     person: Person,
     since: Instant,
+    /// The forms of an agent's question.
+    forms: Option<Forms>,
+    /// Whether a line of them is filled in.
+    is_begun: bool,
 }
 
 impl Shown {
     /// Asks it, unless this is not the place to answer it.
-    fn now(here: &Here<'_>, approval: Approval, settled: &mut HashSet<Arc<str>>) -> Option<Shown> {
-        match here.person(&approval) {
-            Ok(person) => {
-                print::foreign(&format!("{}\n", shown::whole(&approval.report(here.kept.now_ms())))).ok()?;
-                print::question(&question_of(&approval));
-                Some(Shown { approval, person, since: Instant::now() })
-            }
+    fn now(here: &Here<'_>, waiting: Waiting, settled: &mut HashSet<Arc<str>>) -> Option<Shown> {
+        let person = match person::present(here.state, waiting.askers()) {
+            Ok(person) => person,
             Err(why) => {
-                print::remark(&format!("approval {}: {why}", approval.id));
-                settled.insert(approval.id);
+                print::remark(&format!("{}: {why}", waiting.sign().1));
+                settled.insert(waiting.id().clone());
+                return None;
+            }
+        };
+        let text = match &waiting {
+            Waiting::Call(approval) => shown::whole(&approval.report(here.kept.now_ms())),
+            Waiting::Agent(question) => question::head(question),
+        };
+        print::foreign(&format!("{text}\n")).ok()?;
+        let forms = match &waiting {
+            Waiting::Call(approval) => {
+                print::question(&question_of(approval));
                 None
             }
+            Waiting::Agent(question) => Some(Forms::begin(question.requests.as_object()?)),
+        };
+        Some(Shown { waiting, person, since: Instant::now(), forms, is_begun: false })
+    }
+
+    fn ask(&self) {
+        match (&self.waiting, &self.forms) {
+            (Waiting::Call(approval), _) => print::question(&question_of(approval)),
+            (Waiting::Agent(_), Some(forms)) => forms.ask(),
+            (Waiting::Agent(_), None) => {}
         }
     }
-}
 
-/// The open questions whose clients are still there, the newest first.
-fn living(here: &Here<'_>) -> Result<Vec<Approval>, Trouble> {
-    let mut all = here.kept.approvals(&caller()).map_err(Trouble::because)?;
-    all.retain(|approval| here.is_open(approval) && is_there(&Machine, &approval.askers));
-    all.reverse();
-    Ok(all)
-}
-
-/// Tells of a question that was not seen before: whole where nobody is asked, otherwise by a sign.
-fn tell(is_json: bool, asks: bool, here: &Here<'_>, approval: &Approval) -> io::Result<()> {
-    let report = approval.report(here.kept.now_ms());
-    if is_json {
-        return print::line(&json!(report).to_string());
-    }
-    if !asks {
-        return print::foreign(&format!("{}\n", shown::whole(&report)));
-    }
-    print::bell();
-    let text = format!("{} ({}), approval {}", approval.tool, approval.caller, approval.id);
-    sandbox::notify("A call waits for you", &text);
-    Ok(())
-}
-
-/// The line that the person is typing.
-#[derive(Default)]
-struct Typing(Option<Receiver<io::Result<Option<String>>>>);
-
-impl Typing {
-    /// The line once it is whole, waited for a moment; in it nothing if there are no more.
-    fn line(&mut self) -> Option<io::Result<Option<String>>> {
-        let coming = self.0.get_or_insert_with(|| {
-            let (typed, coming) = mpsc::sync_channel(1);
-            // It waits at the terminal as long as the program runs.
-            thread::spawn(move || typed.send(ask::line()));
-            coming
-        });
-        let line = match coming.recv_timeout(LOOK_EVERY) {
-            Err(RecvTimeoutError::Timeout) => return None,
-            Ok(line) => line,
-            Err(RecvTimeoutError::Disconnected) => Ok(None),
+    /// Takes a line; true if nobody is to be asked about it again.
+    fn take(&mut self, here: &Here<'_>, line: &str) -> Result<bool, Trouble> {
+        let question = match &self.waiting {
+            Waiting::Call(approval) => return Ok(take(here, approval, &self.person, line)?.is_some()),
+            Waiting::Agent(question) => question,
         };
-        self.0 = None;
-        Some(line)
+        let Some(forms) = &mut self.forms else { return Ok(true) };
+        forms.take(Some(line));
+        self.is_begun = true;
+        let Some(responses) = forms.done() else { return Ok(false) };
+        question::answer(here.kept, question, responses, &self.person);
+        Ok(true)
     }
 }
 

@@ -77,7 +77,7 @@ fn nobody_has_answered() {
         "{}",
         None,
         expect![[r#"
-        error no_user: no user can be asked here: this client shows no questions; ask in your own text instead
+        error no_user: no user can be asked here: this client shows no questions, and nobody watches at a terminal (`toolcrib approvals watch`); ask in your own text instead
     "#]],
     );
     check(
@@ -85,7 +85,7 @@ fn nobody_has_answered() {
         r#"{"elicitation":{"url":{}}}"#,
         None,
         expect![[r#"
-        error no_user: no user can be asked here: this client shows no questions; ask in your own text instead
+        error no_user: no user can be asked here: this client shows no questions, and nobody watches at a terminal (`toolcrib approvals watch`); ask in your own text instead
     "#]],
     );
     check(
