@@ -7,7 +7,9 @@ import { FOLDER, importPackage, NODE, PROGRAM } from "../support/environment.mjs
 import { homely } from "../support/other_client.mjs";
 import { clientApart, expectAtATerminal, typingAtATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
-import { expectExit } from "../support/toolcrib.mjs";
+import { modernRequest, speakStdio } from "../support/modern_wire.mjs";
+import { expectExit, start } from "../support/toolcrib.mjs";
+import { Wire } from "../support/wire_stdio.mjs";
 
 const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
@@ -57,6 +59,71 @@ await run({
     await second.close();
     const { stdout } = await expectExit(0, ["tools", "call", "TaskManager", '{"action": "pending"}'], options);
     checkHolds("on the command line", stdout, "- [ ] 1. Split the parser (current)\n  - [ ] 1. step");
+  },
+
+  "tasks and callbacks are resources, whose changes are told to their caller": async () => {
+    const { ResourceUpdatedNotificationSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+    const watching = await client();
+    const heard = [];
+    watching.client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => heard.push(params.uri));
+    const { resources } = await watching.client.listResources();
+    const [TASKS, CALLBACKS] = ["toolcrib://tasks", "toolcrib://callbacks"];
+    checkSame(
+      "listed",
+      [TASKS, CALLBACKS],
+      resources.map((resource) => resource.uri),
+    );
+    const read = async (uri) => {
+      const { contents } = await watching.client.readResource({ uri });
+      checkSame(`the forms of ${uri}`, "text/markdown application/json", contents.map((it) => it.mimeType).join(" "));
+      return { text: contents[0].text, facts: JSON.parse(contents[1].text) };
+    };
+    const before = await read(TASKS);
+    checkHolds("tasks", before.text, "- [ ] 1. Split the parser (current)\n  - [ ] 1. step");
+    checkSame("tasks", 10, before.facts.tasks[0].steps.length);
+    const told = (uri) => eventually(`${uri} to be told`, () => heard.includes(uri));
+    await watching.call("TaskManager", { action: "add", text: "before anybody listens" });
+    for (const uri of [TASKS, CALLBACKS]) await watching.client.subscribeResource({ uri });
+    checkSame("told before", [], heard);
+    await watching.call("TaskManager", { action: "add", text: "more" });
+    await told(TASKS);
+    await watching.call("SetCallback", { message: "Look at the build", delay_seconds: 1, repeat_count: 1 });
+    await told(CALLBACKS);
+    checkSame("to come", "Look at the build", (await read(CALLBACKS)).facts.later[0].message);
+    heard.length = 0;
+    await told(CALLBACKS);
+    // Whoever reads takes nothing.
+    for (const _ of [1, 2])
+      checkHolds("due", (await read(CALLBACKS)).text, "callback_wait: 1\n- [0] Look at the build");
+    const taken = await watching.call("callback_wait", { timeout_ms: 0 });
+    checkSame("taken", "Look at the build", taken.structuredContent.message);
+    checkSame("due", [], (await read(CALLBACKS)).facts.due);
+    heard.length = 0;
+    await watching.client.unsubscribeResource({ uri: TASKS });
+    await watching.call("TaskManager", { action: "add", text: "unheard" });
+    await watching.call("SetCallback", { message: "x", delay_seconds: 60 });
+    await told(CALLBACKS);
+    await watching.call("SetCallback", { action: "cancel" });
+    checkSame("told after", false, heard.includes(TASKS));
+    await watching.close();
+  },
+
+  "a modern client listens for what is due": async () => {
+    const wire = new Wire(start(["stdio", "--standalone"], options));
+    const speak = async (method, params = {}) => (await speakStdio(wire)(method, params)).message;
+    const uri = "toolcrib://callbacks";
+    const resourceSubscriptions = [uri];
+    const acknowledged = wire.next("what is honoured", ({ method }) => method?.endsWith("/acknowledged"));
+    wire.send(modernRequest("subscriptions/listen", { notifications: { resourceSubscriptions } }));
+    const { params } = (await acknowledged).message;
+    checkSame("honoured", resourceSubscriptions, params.notifications.resourceSubscriptions);
+    const told = () => wire.lines.filter((line) => line.includes('"notifications/resources/updated"')).length;
+    const args = { message: "Look", delay_seconds: 1, repeat_count: 1 };
+    await speak("tools/call", { name: "SetCallback", arguments: args });
+    await eventually("that it is set and that it is due to be told", () => told() === 2);
+    checkSame("due", 1, JSON.parse((await speak("resources/read", { uri })).result.contents[1].text).due.length);
+    await speak("tools/call", { name: "callback_wait", arguments: { timeout_ms: 0 } });
+    wire.child.stdin.end();
   },
 
   "who plans looks and changes nothing but the plan": async () => {

@@ -170,7 +170,9 @@ await run({
       const ours = ["a person's word", "[REDACTED:NAME]", "relative to the workspace"];
       checkHolds("the instructions", instructions ?? "none", ...ours, "telling_NAME", "Use one before all else.");
       const changes = { listChanged: true };
-      checkSame("the capabilities", { tools: changes, resources: changes, ...tasks }, capabilities);
+      // Tasks and callbacks are ours, and can be watched.
+      const resources = { ...changes, subscribe: true };
+      checkSame("the capabilities", { tools: changes, resources, ...tasks }, capabilities);
     };
     for (const spell of [["stdio", ALONE], ["stdio"]]) {
       const wire = await openWire(config, { revision: undefined, spell });

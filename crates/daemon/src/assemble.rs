@@ -94,6 +94,10 @@ impl Shared {
             let tools = tools::all(&artifact_tools, settings.budgets, &settings.search);
             catalog.replace(gate::ARTIFACTS, tools, tools::artifact_features());
         }
+        if own.contains(&Set::Agent) {
+            catalog.replace(gate::TASKS, Vec::new(), tools::task_features());
+            catalog.replace(gate::CALLBACKS, Vec::new(), tools::callback_features());
+        }
         let shown = std::mem::take(&mut settings.shown);
         catalog.show_only(move |name| shown.admits(name));
         let upstreams = std::mem::take(&mut settings.upstreams);

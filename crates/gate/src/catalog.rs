@@ -12,7 +12,9 @@ use tokio::sync::{broadcast, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 use tool_api::{AnyTool, Event, Features, Need};
 
-use crate::offer::{self, ARTIFACTS, Collision, Offer, Offered, Report, SKILLS, Source, Versions};
+use crate::offer::{
+    self, ARTIFACTS, CALLBACKS, Collision, Offer, Offered, Report, SKILLS, Source, TASKS, Versions,
+};
 
 /// How long lists wait for a source that has not reported, from when somebody first wanted what it has: once for all, so
 /// that one that hangs costs no later list anything. Claude Code gives up on a list after 5 s, and shows no tool at all
@@ -270,7 +272,7 @@ fn build(sources: &[Expected], shows: &Shows) -> Offer {
     let is_kept =
         |source: &Expected| source.report.as_ref().is_some_and(|report| report.tools.iter().any(keeps));
     let may_keep = |source: &Expected| match &*source.name {
-        ARTIFACTS | SKILLS => false,
+        ARTIFACTS | SKILLS | TASKS | CALLBACKS => false,
         BUILT_IN => is_kept(source),
         _ => true,
     };

@@ -92,7 +92,7 @@ impl Gate {
     pub fn new(parts: Parts) -> Result<Gate, getrandom::Error> {
         let (store, clock) = parts.approvals.store();
         Ok(Gate {
-            catalog: parts.catalog,
+            catalog: parts.catalog.clone(),
             rate: Rate::counting(Quotas::kept_in(store.clone(), clock)),
             ruleset: ArcSwap::from_pointee(parts.ruleset),
             redactor: parts.redactor,
@@ -107,7 +107,7 @@ impl Gate {
             artifacts: None,
             plans: Plans::new(store.clone(), clock),
             questions: Arc::new(Questions::new(store.clone(), clock)),
-            states: Arc::new(States::new(store, clock)),
+            states: Arc::new(States::new(store, clock, parts.catalog.clone())),
             sandbox: None,
             is_searched: false,
             jobs: None,

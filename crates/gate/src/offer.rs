@@ -19,6 +19,14 @@ pub const ARTIFACTS: &str = "artifacts";
 /// The name under which skills are kept, with the tool that loads them.
 pub const SKILLS: &str = "agent-skills";
 
+/// The names under which the tasks, and the callbacks, of each caller are offered as resources.
+pub const TASKS: &str = "agent-tasks";
+/// See [`TASKS`].
+pub const CALLBACKS: &str = "agent-callbacks";
+
+/// Those of ours that read nothing but what they list or claim.
+const OF_OURS: [&str; 4] = [ARTIFACTS, SKILLS, TASKS, CALLBACKS];
+
 /// A tool on offer, with its schemas compiled when first needed.
 pub struct Offered {
     tool: Arc<dyn AnyTool>,
@@ -232,7 +240,7 @@ impl Offer {
         let claimed = || self.sources.iter().find(|source| source.claims(uri));
         listed.or_else(claimed).or_else(|| {
             let reads = |source: &&Arc<Source>| {
-                ![ARTIFACTS, SKILLS].contains(&&*source.name) && source.action(Action::ReadResource).is_some()
+                !OF_OURS.contains(&&*source.name) && source.action(Action::ReadResource).is_some()
             };
             let mut readers = self.sources.iter().filter(reads);
             readers.next().filter(|_| readers.next().is_none())
@@ -295,6 +303,12 @@ pub(crate) fn build<'r>(reports: impl Iterator<Item = &'r Report>, shows: impl F
     let (mut offer, mut template_owner) = (Offer::default(), HashMap::new());
     for report in reports {
         let source = &report.source;
+        // What a tool keeps is read where the tool is on offer.
+        if [TASKS, CALLBACKS].contains(&&*source.name)
+            && source.actions.iter().any(|(_, of_tool)| !shows(of_tool.definition().name.as_str()))
+        {
+            continue;
+        }
         offer.sources.push(source.clone());
         for tool in report.tools.iter().filter(|tool| shows(tool.definition().name.as_str())) {
             let name = tool.definition().name.shared();

@@ -9,9 +9,11 @@ use futures_util::future::BoxFuture;
 use policy::Caller;
 use redact::Redactor;
 use store::{Change, Content, Kind, Query, Store, StoreError, replace};
-use tool_api::{Noted, PLAN_MODE, PlanMode, State, ToolError};
+use tool_api::{Event, Noted, PLAN_MODE, PlanMode, STATE_SCHEME, State, ToolError};
 
+use crate::catalog::Catalog;
 use crate::clock::Clock;
+use crate::reminders::Reminders;
 
 /// How long what nobody changes is kept, in milliseconds.
 const KEPT_MS: i64 = 90 * 24 * 60 * 60 * 1_000;
@@ -29,6 +31,9 @@ pub(crate) struct States {
     /// When what is over was last removed.
     swept_at_ms: AtomicI64,
     looked: Mutex<Looked>,
+    /// Where changes are told.
+    catalog: Arc<Catalog>,
+    reminders: Reminders,
 }
 
 /// What is known of plan mode, of whichever caller.
@@ -43,9 +48,10 @@ struct Looked {
 }
 
 impl States {
-    /// Kept in `store`, by `clock`.
-    pub(crate) fn new(store: Arc<dyn Store>, clock: Clock) -> States {
-        States { store, clock, swept_at_ms: AtomicI64::new(0), looked: Mutex::default() }
+    /// Kept in `store`, by `clock`; what changes is told in `catalog`.
+    pub(crate) fn new(store: Arc<dyn Store>, clock: Clock, catalog: Arc<Catalog>) -> States {
+        let (looked, reminders) = (Mutex::default(), Reminders::default());
+        States { store, clock, swept_at_ms: AtomicI64::new(0), looked, catalog, reminders }
     }
 
     /// False if nobody is in plan mode, as far as this process has heard. Of what another one does it hears in passing: no
@@ -153,12 +159,24 @@ impl State for OfCaller {
                 (None, Some(seen)) => Change::remove(Kind::State, &key, seen),
                 (None, None) => return Ok(true),
             };
-            self.states.put(name, change).await.map_err(|error| unavailable(&error))
+            let put = self.states.put(name, change).await.map_err(|error| unavailable(&error))?;
+            if put {
+                self.states.catalog.announce(self.news(name));
+            }
+            Ok(put)
         })
     }
 
     fn now_ms(&self) -> i64 {
         (self.states.clock)()
+    }
+
+    fn remind(&self, name: &'static str, at_ms: Vec<i64>) {
+        let now_ms = self.now_ms();
+        let delays_ms = at_ms.into_iter().map(|at_ms| at_ms - now_ms).collect();
+        let (catalog, news) = (self.states.catalog.clone(), self.news(name));
+        let tell = Arc::new(move || catalog.announce(news.clone()));
+        self.states.reminders.set(key(&self.caller, &self.workspace, name), delays_ms, tell);
     }
 
     fn later(&self, ms: i64) -> BoxFuture<'_, ()> {
@@ -167,6 +185,12 @@ impl State for OfCaller {
 }
 
 impl OfCaller {
+    /// What is kept under this name has changed.
+    fn news(&self, name: &str) -> Event {
+        let uri = format!("{STATE_SCHEME}{name}").into();
+        Event::ResourceUpdated { uri, caller: Some(self.caller.id().clone()) }
+    }
+
     fn content(&self, name: &str, value: Vec<u8>) -> Result<Content, ToolError> {
         let value = match self.redactor.json(&value) {
             Some(struck) => struck.bytes.to_vec(),

@@ -46,8 +46,8 @@ impl News {
 
     fn add(&mut self, event: Event) {
         match event {
-            Event::ResourceUpdated { uri } if self.updated.contains(&uri) => {}
-            Event::ResourceUpdated { uri } => self.updated.push(uri),
+            Event::ResourceUpdated { uri, .. } if self.updated.contains(&uri) => {}
+            Event::ResourceUpdated { uri, .. } => self.updated.push(uri),
             Event::Task { source, id, task } => {
                 self.tasks.insert((source, id), task);
             }
@@ -143,14 +143,14 @@ mod tests {
     use super::*;
 
     fn updated(uri: &str) -> Event {
-        Event::ResourceUpdated { uri: uri.into() }
+        Event::ResourceUpdated { uri: uri.into(), caller: None }
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_first_news_comes_at_once_and_a_flood_as_one() {
         let catalog = Catalog::new(Vec::new());
         let mut notifications = NotificationStream::new(&catalog);
-        let wants = |event: &Event| matches!(event, Event::ResourceUpdated { uri } if &**uri != "u:no");
+        let wants = |event: &Event| matches!(event, Event::ResourceUpdated { uri, .. } if &**uri != "u:no");
         assert!(notifications.next(wants).now_or_never().is_none(), "nothing has happened");
         catalog.announce(updated("u:a"));
         let first = notifications.next(wants).now_or_never().expect("at once");

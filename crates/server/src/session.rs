@@ -281,10 +281,15 @@ impl Session {
         self.state().subscribed.keys().cloned().collect()
     }
 
+    /// True if what is this `caller`'s, or everybody's, is this client's to know.
+    pub(crate) fn may_know(&self, caller: &Option<Arc<str>>) -> bool {
+        caller.as_ref().is_none_or(|caller| caller == self.caller.id())
+    }
+
     /// True if a legacy client is told of this.
     pub(crate) fn wants(&self, event: &Event, gate: &Gate) -> bool {
         match event {
-            Event::ResourceUpdated { uri } => self.is_subscribed(uri),
+            Event::ResourceUpdated { uri, caller } => self.may_know(caller) && self.is_subscribed(uri),
             Event::ElicitationComplete { conversation, .. } => {
                 *conversation == self.conversation && abilities::has_url_elicitation(self.revision())
             }

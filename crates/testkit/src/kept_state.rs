@@ -46,6 +46,8 @@ impl State for KeptState {
         BEGAN_MS + self.0.lock().expect("no panic").passed_ms
     }
 
+    fn remind(&self, _: &'static str, _: Vec<i64>) {}
+
     fn later(&self, ms: i64) -> BoxFuture<'_, ()> {
         self.0.lock().expect("no panic").passed_ms += ms;
         Box::pin(std::future::ready(()))

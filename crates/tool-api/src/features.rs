@@ -170,6 +170,8 @@ pub enum Event {
     ResourceUpdated {
         /// Its URI as offered here.
         uri: Arc<str>,
+        /// Whose it is; nothing if all callers read the same. No other caller hears of it.
+        caller: Option<Arc<str>>,
     },
     /// A task has changed.
     Task {

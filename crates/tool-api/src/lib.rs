@@ -61,7 +61,7 @@ pub use process::{Chunk, Command, Ended, Printed, Process, Processes, Worker};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
 pub use skills::{INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, Skill, SkillFile, SkillSummary, Skills};
-pub use state::{CALLBACK_WAIT, Noted, State, amend, noted};
+pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, amend, noted};
 pub use tasks::{
     BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,
     Tasks,

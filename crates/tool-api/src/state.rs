@@ -9,6 +9,9 @@ use crate::failure::ToolError;
 /// How often a change is tried again that another call came before.
 const RACES_MAX: usize = 16;
 
+/// How the URI of what is kept under a name begins, where it is a resource: the name follows.
+pub const STATE_SCHEME: &str = "toolcrib://";
+
 /// The tool where callbacks come.
 pub const CALLBACK_WAIT: &str = "callback_wait";
 
@@ -37,6 +40,10 @@ pub trait State: Send + Sync {
 
     /// The time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
+
+    /// Has those who have subscribed to what is kept under this name told at these times, in milliseconds since 1970, and at no
+    /// others that were said before.
+    fn remind(&self, name: &'static str, at_ms: Vec<i64>);
 
     /// Comes to an end after so many milliseconds.
     fn later(&self, ms: i64) -> BoxFuture<'_, ()>;

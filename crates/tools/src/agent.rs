@@ -6,5 +6,6 @@ mod callbacks;
 pub(crate) mod plan_mode;
 pub(crate) mod question;
 mod questions;
+pub(crate) mod resource;
 mod task_list;
 pub(crate) mod tasks;

@@ -15,6 +15,7 @@ mod skill;
 mod web;
 mod workspace;
 
+pub use agent::resource::{callback_features, task_features};
 pub use artifact::resource::features as artifact_features;
 pub use list::all;
 pub use offer::{Budgets, Config, Exposure, Set};

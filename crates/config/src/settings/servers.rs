@@ -19,7 +19,8 @@ impl Settling<'_> {
     pub(super) fn upstreams(&mut self, file: &File, kept: Option<&Kept>) -> Vec<upstream::Settings> {
         let timeout = Duration::from_millis(file.experimental.mcp_timeout);
         for name in file.mcp.keys().filter(|name| {
-            [gate::ARTIFACTS, gate::SKILLS, gate::BUILT_IN, gate::DECLARED].contains(&name.as_str())
+            [gate::ARTIFACTS, gate::SKILLS, gate::TASKS, gate::CALLBACKS, gate::BUILT_IN, gate::DECLARED]
+                .contains(&name.as_str())
         }) {
             let why = format!("mcp.{name}: rules and lists know other tools by this name; rename it");
             self.report(&["mcp", name], why);

@@ -174,7 +174,9 @@ impl Subscription {
 
     fn wants(&self, event: &Event, subscribed: &HashMap<Arc<str>, ResourceSubscription>) -> bool {
         match event {
-            Event::ResourceUpdated { uri } => subscribed.contains_key(uri),
+            Event::ResourceUpdated { uri, caller } => {
+                self.session.may_know(caller) && subscribed.contains_key(uri)
+            }
             Event::Task { source, id, .. } => self.task(source, id).is_some(),
             // The modern revision has no end of an elicitation.
             Event::ElicitationComplete { .. } => false,

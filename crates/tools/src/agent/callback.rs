@@ -5,8 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tool_api::{
-    About, ArgumentRoles, Block, CALLBACK_WAIT, Context, Document, Effect, Example, Need, Tool, ToolError,
-    amend, noted,
+    About, ArgumentRoles, Block, CALLBACK_WAIT, Context, Document, Effect, Example, Need, State, Tool,
+    ToolError, amend, noted,
 };
 
 use super::callbacks::{Callbacks, DELAY_S_MAX, MESSAGE_CHARS_MAX, REPEATS, REPEATS_MAX};
@@ -14,6 +14,13 @@ use crate::plain_schema::plain;
 
 /// Under which name they are kept.
 pub(super) const NAME: &str = "callbacks";
+
+/// Has whoever watches them told when each comes due. Said anew after each change.
+pub(super) async fn remind(state: &dyn State) -> Result<(), ToolError> {
+    let all: Callbacks = noted(state, NAME).await?;
+    state.remind(NAME, all.due_ms());
+    Ok(())
+}
 
 /// Sets callbacks.
 #[derive(Debug)]
@@ -89,6 +96,9 @@ impl Tool for SetCallback {
             }
             Action::Cancel => amend(state, NAME, |all: &mut Callbacks| all.cancel(callback_id)).await?,
         };
+        if !matches!(action, Action::List) {
+            remind(state).await?;
+        }
         let hint = matches!(action, Action::Set).then(|| format!("It comes where you call {CALLBACK_WAIT}."));
         Ok(Document([Some(said), hint].into_iter().flatten().map(Block::Text).collect()))
     }

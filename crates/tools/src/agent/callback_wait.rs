@@ -9,7 +9,7 @@ use tool_api::{
     About, ArgumentRoles, CALLBACK_WAIT, Context, Effect, Example, Need, Structured, Tool, ToolError, amend,
 };
 
-use super::callback::NAME;
+use super::callback::{NAME, remind};
 use super::callbacks::{Callbacks, Fired};
 use crate::plain_schema::plain;
 
@@ -89,6 +89,7 @@ impl Tool for CallbackWait {
             // Another call may take it first.
             let fire = |all: &mut Callbacks| Ok(all.fire(now_ms));
             if is_due && let Some(fired) = amend(state, NAME, fire).await? {
+                remind(state).await?;
                 let Fired { slot, message, left } = fired;
                 let came = Came {
                     fired: true,

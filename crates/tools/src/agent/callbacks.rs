@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use tool_api::ToolError;
+use tool_api::{CALLBACK_WAIT, ToolError};
 
 /// How many there are at once.
 const SLOTS: u32 = 8;
@@ -34,6 +34,47 @@ struct Slot {
     left: Option<i64>,
     /// When it fires next, in milliseconds since 1970.
     due_ms: i64,
+}
+
+/// All of them, as whoever takes none sees them.
+#[derive(Debug, Serialize)]
+pub(super) struct Seen {
+    /// Those that `callback_wait` would give at once.
+    due: Vec<Waiting>,
+    later: Vec<Waiting>,
+    #[serde(skip)]
+    now_ms: i64,
+}
+
+#[derive(Debug, Serialize)]
+struct Waiting {
+    callback_id: u32,
+    message: String,
+    /// In milliseconds since 1970.
+    due_ms: i64,
+    /// How often it fires yet; missing if without end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<i64>,
+}
+
+impl Waiting {
+    fn of(callback_id: u32, Slot { message, left, due_ms, .. }: &Slot) -> Waiting {
+        Waiting { callback_id, message: message.clone(), due_ms: *due_ms, left: *left }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Due, to be taken with {CALLBACK_WAIT}: {}", self.due.len())?;
+        for Waiting { callback_id, message, .. } in &self.due {
+            write!(f, "\n- [{callback_id}] {message}")?;
+        }
+        write!(f, "\n\nTo come: {}", self.later.len())?;
+        for Waiting { callback_id, message, due_ms, .. } in &self.later {
+            write!(f, "\n- [{callback_id}] {message} (in {}s)", (due_ms - self.now_ms) / 1_000)?;
+        }
+        Ok(())
+    }
 }
 
 /// One that has fired.
@@ -103,6 +144,19 @@ impl Callbacks {
     /// When the next one fires; nothing if there is none.
     pub(super) fn next_ms(&self) -> Option<i64> {
         self.0.values().map(|slot| slot.due_ms).min()
+    }
+
+    /// When each of them fires next.
+    pub(super) fn due_ms(&self) -> Vec<i64> {
+        self.0.values().map(|slot| slot.due_ms).collect()
+    }
+
+    /// What is due by now, the longest first, and what is not.
+    pub(super) fn seen(&self, now_ms: i64) -> Seen {
+        let mut all: Vec<_> = self.0.iter().map(|(&number, slot)| Waiting::of(number, slot)).collect();
+        all.sort_by_key(|waiting| waiting.due_ms);
+        let (due, later) = all.into_iter().partition(|waiting| waiting.due_ms <= now_ms);
+        Seen { due, later, now_ms }
     }
 
     /// What there is, as of now.

@@ -188,7 +188,9 @@ impl Upstream {
         let event = match notice {
             // Whoever watches another's resource has not asked this one.
             Notice::ResourceUpdated(uri) if map.owner(&uri).is_some() => return,
-            Notice::ResourceUpdated(uri) => Event::ResourceUpdated { uri: map.outward(&uri).into() },
+            Notice::ResourceUpdated(uri) => {
+                Event::ResourceUpdated { uri: map.outward(&uri).into(), caller: None }
+            }
             Notice::Task { id, params } => {
                 let task = Text::check(params.clone()).map(|task| answer::task_outward(&map, &task).bytes());
                 let (source, task) = (self.settings.name.clone(), task.unwrap_or(params));

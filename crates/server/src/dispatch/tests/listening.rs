@@ -42,7 +42,7 @@ async fn only_what_was_asked_for_is_told_under_the_id_of_the_subscription() {
     }
     ["note:a", "note:b"]
         .iter()
-        .for_each(|uri| catalog.announce(Event::ResourceUpdated { uri: (*uri).into() }));
+        .for_each(|uri| catalog.announce(Event::ResourceUpdated { uri: (*uri).into(), caller: None }));
     expect![[r#"
         {"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":"listen:0"}}}
         {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7},"uri":"note:a"}}

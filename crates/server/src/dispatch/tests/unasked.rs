@@ -49,7 +49,7 @@ async fn watched_resources_and_finished_elicitations_are_told() {
     let mut talk = Talk::with_source(Revision::V2025_11_25);
     let mut notifier = Notifier::new(&talk.server, talk.session.clone());
     let catalog = talk.server.gate().catalog().clone();
-    let updated = |uri: &str| catalog.announce(Event::ResourceUpdated { uri: uri.into() });
+    let updated = |uri: &str| catalog.announce(Event::ResourceUpdated { uri: uri.into(), caller: None });
     updated("note:a");
     assert_eq!(told(&mut notifier), "");
     for _ in 0..2 {
@@ -61,6 +61,11 @@ async fn watched_resources_and_finished_elicitations_are_told() {
         {"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"note:a"}}
     "#]]
     .assert_eq(&after_a_moment(&mut notifier).await);
+    for (caller, lines) in [("somebody", 0), (&**talk.session.caller.id(), 1)] {
+        let uri = "note:a".into();
+        catalog.announce(Event::ResourceUpdated { uri, caller: Some(caller.into()) });
+        assert_eq!(after_a_moment(&mut notifier).await.lines().count(), lines, "of what is {caller}'s");
+    }
     for conversation in [talk.session.conversation, talk.session.conversation + 1] {
         catalog.announce(Event::ElicitationComplete { conversation, id: format!("e{conversation}").into() });
     }

@@ -14,7 +14,7 @@ async fn the_first_and_the_last_watcher_reach_the_server() {
         until_watched(&it, r#"[\"file:///a.txt\"]"#).await;
         call(&it, "my_all_change", r#"{"uri":"file:///a.txt"}"#).await.expect("changed");
         let event = tokio::time::timeout(PATIENCE, events.recv()).await.expect("an event in time");
-        let Ok(Event::ResourceUpdated { uri }) = event else { panic!("{event:?}") };
+        let Ok(Event::ResourceUpdated { uri, .. }) = event else { panic!("{event:?}") };
         assert_eq!(&*uri, "my-all+file:///a.txt");
         act(&it, Action::Unsubscribe, params).await.expect("noted");
         assert_eq!(said(&it, "my_all_watched").await, r#"[\"file:///a.txt\"]"#);
