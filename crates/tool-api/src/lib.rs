@@ -69,7 +69,7 @@ pub use tasks::{
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;
 pub use sandbox::Exit;
-pub use sandbox::confine::Limit;
+pub use sandbox::confine::{Limit, Streams};
 // `Context::net`.
 pub use sandbox::egress::HostRules;
 // And `Context::files`.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use sandbox::Exit;
-use sandbox::confine::{Limit, Output, Running, RunningIo};
+use sandbox::confine::{Limit, Output, Running, RunningIo, Streams};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::failure::ToolError;
@@ -38,8 +38,8 @@ pub struct Command {
     pub time_max: Option<Duration>,
     /// Whether it has a descriptor 3, on which it tells more than it prints: [`Chunk::Told`].
     pub tells: bool,
-    /// Whether what it prints on stderr comes with what it prints on stdout, in the order in which it prints it.
-    pub merges: bool,
+    /// What it reads from and prints to.
+    pub streams: Streams,
     /// Whether it only looks at the workspace, though its call may write there.
     pub looks_only: bool,
     /// One of our own in the place of `program`: it sees its arguments and its input, and nothing else of the call.

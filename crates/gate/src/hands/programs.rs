@@ -155,7 +155,7 @@ impl Programs {
     }
 
     fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max, tells, merges, looks_only, worker, .. } = command;
+        let Command { program, args, env, input, time_max, tells, streams, looks_only, worker, .. } = command;
         let (program, args) = match worker {
             None => (program, args),
             Some(worker) => {
@@ -188,7 +188,7 @@ impl Programs {
             judge: self.judge.clone(),
             waived: self.settings.waived.clone(),
             tells,
-            merges,
+            streams,
             ..Confined::new(profile, program, self.files.path())
         };
         (confined, input)

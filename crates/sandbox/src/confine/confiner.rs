@@ -24,6 +24,7 @@ use super::packet::{ask_to_fill, connection};
 use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running, Started};
+use super::streams::Streams;
 use super::trial::Trial;
 use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
 use crate::egress::{CompanyProxy, HostRules, Judge, PROXY_PORT, WayOut};
@@ -106,8 +107,8 @@ pub struct Confined {
     pub waived: Vec<Layer>,
     /// Whether it has a descriptor 3, on which it tells more than it prints.
     pub tells: bool,
-    /// Whether what it prints on stderr comes on stdout, too: one stream, in the order in which it prints.
-    pub merges: bool,
+    /// What it reads from and prints to.
+    pub streams: Streams,
 }
 
 impl Confined {
@@ -134,7 +135,7 @@ impl Confined {
             aside: None,
             waived: Vec::new(),
             tells: false,
-            merges: false,
+            streams: Streams::default(),
         }
     }
 }
@@ -219,7 +220,7 @@ impl Confiner {
             move || program.prepared(pools)
         };
         let (order, folders) = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??;
-        let (pipes, packet) = Pipes::new(&order, program.merges)?;
+        let (pipes, packet) = Pipes::new(&order, program.streams)?;
         self.send(|spawner| packet.send(spawner))?;
         // Their ends of the pipes are not ours to hold.
         drop(packet);
@@ -342,6 +343,7 @@ impl Confined {
             limits: self.profile.limits,
             waived: self.waived.clone(),
             tells: self.tells,
+            has_terminal: self.streams == Streams::Terminal,
             // A home folder that stays is a server's, which starts seldom.
             pools: pools && self.home.is_none(),
         };

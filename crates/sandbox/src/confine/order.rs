@@ -41,6 +41,8 @@ pub(super) struct Order {
     pub(super) waived: Vec<Layer>,
     /// Whether it has a descriptor 3 to tell more on.
     pub(super) tells: bool,
+    /// Whether its three streams are a terminal.
+    pub(super) has_terminal: bool,
     /// Whether it may have a sandbox from the pool, which is filled for those that follow.
     pub(super) pools: bool,
 }
@@ -173,6 +175,7 @@ mod tests {
             limits: Limits::default(),
             waived: vec![Layer::Landlock, Layer::NetworkNamespace, Layer::Seccomp],
             tells: true,
+            has_terminal: true,
             pools: true,
         }
     }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
+use rustix::io::{Errno, ioctl_fionbio};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, BufReader, Lines, ReadBuf};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -19,6 +20,7 @@ use super::limits::{Limit, Limits};
 use super::order::Order;
 use super::packet::{Packet, connection, receive_files};
 use super::report::{Ending, MemoryKeeper, Report, StartedBy};
+use super::streams::{self, Streams};
 use super::workspace::Surveyed;
 use crate::egress::{Doors, Egress, Journal, WayOut};
 use crate::guard::{TERMINATION, VOLUNTARY_EXIT};
@@ -28,10 +30,10 @@ pub(super) type Reports = Lines<BufReader<Receiver>>;
 
 /// Our ends of the pipes of a run, before it runs.
 pub(super) struct Pipes {
-    stdin: PipeWriter,
-    stdout: PipeReader,
-    stderr: PipeReader,
-    told: Option<PipeReader>,
+    stdin: OwnedFd,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
+    told: Option<OwnedFd>,
     lifeline: PipeWriter,
     report: PipeReader,
     doors: Option<OwnedFd>,
@@ -39,17 +41,29 @@ pub(super) struct Pipes {
 
 impl Pipes {
     /// And the spawner's.
-    pub(super) fn new(order: &Order, merges: bool) -> io::Result<(Pipes, Packet)> {
-        let (stdin_theirs, stdin) = io::pipe()?;
-        let (stdout, stdout_theirs) = io::pipe()?;
+    pub(super) fn new(order: &Order, streams: Streams) -> io::Result<(Pipes, Packet)> {
+        let ((stdin, stdout), [stdin_theirs, stdout_theirs]) = match streams {
+            Streams::Terminal => {
+                let (ours, theirs) = streams::terminal()?;
+                ((ours.try_clone()?, ours), [theirs.try_clone()?, theirs])
+            }
+            Streams::Apart | Streams::Merged => {
+                let (stdin_theirs, stdin) = io::pipe()?;
+                let (stdout, stdout_theirs) = io::pipe()?;
+                ((stdin.into(), stdout.into()), [stdin_theirs.into(), stdout_theirs.into()])
+            }
+        };
         let (stderr, stderr_theirs) = io::pipe()?;
-        // Ours ends at once then: nobody else has the other end.
-        let stderr_theirs = if merges { stdout_theirs.try_clone()? } else { stderr_theirs };
+        let stderr_theirs = match streams {
+            Streams::Apart => stderr_theirs.into(),
+            // Ours ends at once then: nobody else has the other end.
+            Streams::Merged | Streams::Terminal => stdout_theirs.try_clone()?,
+        };
         let (told, told_theirs) = io::pipe()?;
         let (lifeline_theirs, lifeline) = io::pipe()?;
         let (report, report_theirs) = io::pipe()?;
-        let streams = [stdin_theirs.into(), stdout_theirs.into(), stderr_theirs.into(), told_theirs.into()];
-        let told = order.tells.then_some(told);
+        let streams = [stdin_theirs, stdout_theirs, stderr_theirs, told_theirs.into()];
+        let (stderr, told) = (stderr.into(), order.tells.then(|| told.into()));
         let (lifeline_theirs, report_theirs) = (lifeline_theirs.into(), report_theirs.into());
         let (doors, doors_theirs) = match order.ports {
             Some(_) => connection().map(|(ours, theirs)| (Some(ours), Some(theirs)))?,
@@ -107,7 +121,7 @@ struct Line {
 /// Our ends of the program's streams.
 #[derive(Debug)]
 pub struct RunningIo {
-    /// Dropping it closes the program's input.
+    /// Dropping it closes the program's input, unless that is a terminal.
     pub stdin: Sender,
     /// Ends with everything that runs inside.
     pub stdout: Output,
@@ -160,11 +174,14 @@ impl Running {
             output_left: AtomicU64::new(limits.output_bytes),
             is_over_output: AtomicBool::new(false),
         });
-        let output = |pipe: PipeReader| {
-            io::Result::Ok(Output { pipe: Receiver::from_owned_fd(pipe.into())?, line: line.clone() })
+        // A terminal is no pipe, which would be asked for otherwise.
+        let output = |pipe: OwnedFd| {
+            ioctl_fionbio(&pipe, true)?;
+            io::Result::Ok(Output { pipe: Receiver::from_owned_fd_unchecked(pipe)?, line: line.clone() })
         };
+        ioctl_fionbio(&pipes.stdin, true)?;
         let io = RunningIo {
-            stdin: Sender::from_owned_fd(pipes.stdin.into())?,
+            stdin: Sender::from_owned_fd_unchecked(pipes.stdin)?,
             stdout: output(pipes.stdout)?,
             stderr: output(pipes.stderr)?,
             told: pipes.told.map(output).transpose()?,
@@ -321,7 +338,11 @@ impl AsyncRead for Output {
             return Poll::Ready(Ok(()));
         }
         let before = buf.filled().len();
-        ready!(Pin::new(&mut self.pipe).poll_read(cx, buf))?;
+        match ready!(Pin::new(&mut self.pipe).poll_read(cx, buf)) {
+            // A terminal that nobody inside has open any more.
+            Err(error) if Errno::from_io_error(&error) == Some(Errno::IO) => return Poll::Ready(Ok(())),
+            read => read?,
+        }
         let passed = self.line.count(buf.filled().len() - before);
         buf.set_filled(before + passed);
         Poll::Ready(Ok(()))

@@ -15,6 +15,7 @@ mod ordinary_user;
 mod pool;
 mod runs;
 mod servers;
+mod terminal;
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

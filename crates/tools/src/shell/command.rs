@@ -1,6 +1,6 @@
 //! What can be a command, and how bash is given one.
 
-use tool_api::{Command, ToolError};
+use tool_api::{Command, Streams, ToolError};
 
 /// The longest command. Linux hands a program no argument of 128 KiB, and what is longer is a script.
 const COMMAND_BYTES_MAX: usize = 100 * 1024;
@@ -18,7 +18,7 @@ const NOT_FOUND: i64 = 127;
 pub(super) fn program(command: &str) -> Result<Command, ToolError> {
     check(command)?;
     let args = vec!["-c".into(), command.into()];
-    Ok(Command { program: SHELL.into(), args, merges: true, ..Command::default() })
+    Ok(Command { program: SHELL.into(), args, streams: Streams::Merged, ..Command::default() })
 }
 
 /// # Errors

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd as _, OwnedFd, RawFd};
 
 use rustix::io::FdFlags;
+use rustix::process::ioctl_tiocsctty;
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 
 use super::given::Init;
@@ -23,6 +24,10 @@ pub(super) fn keep_streams(init: &Init) -> io::Result<()> {
         unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC) };
     if result != 0 {
         return Err(io::Error::last_os_error());
+    }
+    if init.order.has_terminal {
+        // Its session has none yet. Without one nobody could interrupt it, and shells would manage no jobs.
+        ioctl_tiocsctty(stdin)?;
     }
     if init.order.tells { open_as_told(told) } else { Ok(()) }
 }

@@ -97,8 +97,8 @@ const NAMESPACES: libc::c_int = libc::CLONE_NEWUSER
     | libc::CLONE_NEWCGROUP
     | NEW_TIME;
 
-/// Requests to a terminal that type for the person at it, or paste.
-const TYPING: [u32; 2] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32];
+/// Requests to a terminal that type for the person at it, or paste, or have the kernel load code for it.
+const OF_TERMINALS: [u32; 3] = [libc::TIOCSTI as u32, libc::TIOCLINUX as u32, libc::TIOCSETD as u32];
 
 /// A pair is connected to nothing but itself.
 const PAIRS: [u32; 1] = [libc::AF_UNIX.unsigned_abs()];
@@ -137,7 +137,7 @@ fn rules(sockets: Sockets) -> Vec<Rule> {
     rules.push(Rule::always(libc::SYS_clone3, UNKNOWN));
     for (call, allowed) in [
         (libc::SYS_clone, vec![vec![Test::one_of(0, &[0]).masked(NAMESPACES.unsigned_abs())]]),
-        (libc::SYS_ioctl, vec![vec![Test::none_of(1, &TYPING)]]),
+        (libc::SYS_ioctl, vec![vec![Test::none_of(1, &OF_TERMINALS)]]),
         (libc::SYS_socketpair, vec![vec![Test::one_of(0, &PAIRS)]]),
         (libc::SYS_socket, sockets::allowed(sockets)),
     ] {
@@ -191,6 +191,7 @@ mod tests {
             (libc::SYS_ioctl, [0, libc::TIOCSTI], NOT_PERMITTED),
             (libc::SYS_ioctl, [0, libc::TIOCSTI | high], NOT_PERMITTED),
             (libc::SYS_ioctl, [libc::TIOCSTI, libc::TIOCLINUX], NOT_PERMITTED),
+            (libc::SYS_ioctl, [0, libc::TIOCSETD], NOT_PERMITTED),
             (libc::SYS_socketpair, [libc::AF_UNIX as u64, 0], ALLOWED),
             (libc::SYS_socketpair, [libc::AF_UNIX as u64 | high, 0], ALLOWED),
             (libc::SYS_socketpair, [libc::AF_INET as u64, 0], NOT_PERMITTED),

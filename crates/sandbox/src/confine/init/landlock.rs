@@ -71,6 +71,12 @@ fn enforce(init: &Init, abi: ABI, rules: RulesetCreated) -> io::Result<()> {
         rules = allow(rules, path, access)?;
     }
     rules = allow(rules, Path::new(DEVICES_FOLDER), AccessFs::from_file(abi) & !AccessFs::Execute)?;
+    if init.order.has_terminal {
+        // It lies where no folder that is shown does, and is opened again as `/dev/stderr`.
+        let [terminal, ..] = &init.streams;
+        let access = AccessFs::from_file(abi) & !AccessFs::Execute;
+        rules = rules.add_rule(PathBeneath::new(terminal, access)).map_err(io::Error::other)?;
+    }
     rules.restrict_self().map(drop).map_err(io::Error::other)
 }
 

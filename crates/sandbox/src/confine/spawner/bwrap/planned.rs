@@ -167,6 +167,7 @@ mod tests {
             waived: Vec::new(),
             pools: false,
             tells: false,
+            has_terminal: false,
         };
         let plan = plan(&order, &System::look(), false).expect("a plan");
         let own = plan.entries.iter().skip_while(|entry| entry.what != What::Proc).skip(1);
