@@ -54,6 +54,8 @@ const pages = {
     () => document.body.append("reached"), () => document.body.append("refused"))</script>`),
   "/download": (response) => response.writeHead(200, { "content-disposition": "attachment" }).end("file"),
   "/pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.4"),
+  "/attributes": html(`<title>Many</title><p ${Array.from({ length: 100_000 }, (_, n) => `a${n}`).join(" ")}>x`),
+  "/deep": html(`<title>Deep</title>${"<div>".repeat(3000)}<p>within</p>`),
   "/json": (response) => response.writeHead(200, { "content-type": "application/json" }).end('{"a": "<b>"}'),
   "/gone": (response) => response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>"),
   "/long": html(`<title>Long</title>${"<p>0123456789</p>\n".repeat(12_000)}`),
@@ -190,14 +192,19 @@ await run({
     await says("/made", {}, "Made 42");
   },
 
-  "without a browser the page is read as its server sends it": async () => {
-    const more = `[sandbox]\nhosts = ["localhost:${port}"]\nask = false\nbrowser = "/no/such/browser"`;
+  "without a browser the page is read as its server sends it, by a worker with little time": async () => {
+    const more = `[sandbox]\nhosts = ["localhost:${port}"]\nask = false\nbrowser = "/no/such/browser"\ncpu = "1s"`;
     const bare = await openWire(configure({ more }));
     const page = await read("/late", {}, bare);
     checkHolds("the page", page.text, /^Late\n/, "[read without a browser, so no script has run: ", "early");
     checkHolds("where it leads", (await read("/moved", {}, bare)).text, at("/made"));
     checkHolds("elsewhere", (await read("/private", {}, bare)).text, "may not be reached");
     checkHolds("round and round", (await read("/loop", {}, bare)).text, "more than 10 times");
+    checkHolds("JSON", (await read("/json", {}, bare)).text, "[no title]", '{"a": "<b>"}');
+    checkHolds("what is deep", (await read("/deep", {}, bare)).text, "Deep");
+    const { isError, text } = await read("/attributes", {}, bare);
+    checkSame("an error", [true, true], [isError, text.includes("took more than reading one may (cpu); read it as html")]);
+    checkHolds("as html", (await read("/attributes", { format: "html" }, bare)).text, "a99");
     checkHolds("a PDF", (await read("/pdf", {}, bare)).text, "the address is no page, but application/pdf");
   },
 });

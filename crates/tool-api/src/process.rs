@@ -52,6 +52,8 @@ pub struct Command {
 pub enum Worker {
     /// Decodes a picture.
     Image,
+    /// Reads a page of the web.
+    Page,
 }
 
 impl Worker {
@@ -59,12 +61,13 @@ impl Worker {
     pub fn word(self) -> &'static str {
         match self {
             Worker::Image => "__image",
+            Worker::Page => "__page",
         }
     }
 
     /// The one of this word.
     pub fn of(word: &OsStr) -> Option<Worker> {
-        [Worker::Image].into_iter().find(|worker| word == worker.word())
+        [Worker::Image, Worker::Page].into_iter().find(|worker| word == worker.word())
     }
 }
 

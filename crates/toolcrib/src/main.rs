@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         // It is confined already, and no file of ours is there.
         std::process::exit(match worker {
             Worker::Image => images::main(words),
+            Worker::Page => pages::main(words),
         });
     }
     sandbox::give_back_large_buffers();

@@ -13,6 +13,7 @@ mod plain_schema;
 mod shell;
 mod skill;
 mod web;
+mod worker_answer;
 mod workspace;
 
 pub use agent::resource::{callback_features, task_features};

@@ -1,6 +1,7 @@
 //! Tools that reach the web.
 
-mod document;
+mod conversion;
+mod html;
 mod plain;
 pub(crate) mod read_docs;
 pub(crate) mod search;

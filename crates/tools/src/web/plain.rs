@@ -7,7 +7,7 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tool_api::{Context, Page, ToolError};
 use url::Url;
 
-use super::document;
+use super::html;
 
 /// How often a server may lead on to another address.
 const REDIRECTS_MAX: usize = 10;
@@ -60,7 +60,7 @@ fn media_type(headers: &HeaderMap) -> Result<String, ToolError> {
     let media_type = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let is_text = media_type.starts_with("text/")
         || ["json", "xml", "yaml", "javascript"].iter().any(|kind| media_type.ends_with(kind));
-    match is_text || document::is_html(&media_type) {
+    match is_text || html::is_html(&media_type) {
         true => Ok(media_type),
         false => Err(ToolError::new("not_a_page", format!("the address is no page, but {media_type}"))),
     }
@@ -81,17 +81,7 @@ fn read(url: Url, status: StatusCode, media_type: String, headers: &HeaderMap, b
     let charset = said.split("charset=").nth(1).map(|name| name.trim_matches(['"', ' ', ';']));
     let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8);
     let text = encoding.decode(body).0.into_owned();
-    let is_html = document::is_html(&media_type);
-    let title = if is_html { document::title(&text) } else { String::new() };
-    let html = if is_html { text } else { document::as_html(&text) };
+    let html = if html::is_html(&media_type) { text } else { html::as_html(&text) };
     let base = url.to_string();
-    Page {
-        url: base.clone(),
-        base,
-        title,
-        status: Some(status.as_u16()),
-        media_type,
-        html,
-        ..Page::default()
-    }
+    Page { url: base.clone(), base, status: Some(status.as_u16()), media_type, html, ..Page::default() }
 }

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::sync::Semaphore;
 use tool_api::{
     About, ArgumentRoles, Block, Context, Document, Effect, Example, NO_BROWSER, Need, Page, Secrets, Tool,
     ToolError,
 };
 use url::Url;
 
-use super::{document, plain, shown};
+use super::conversion::{Conversion, Wanted};
+use super::{html, plain, shown};
 use crate::plain_schema::plain;
 
 /// The longest address, in bytes: browsers and servers take none that is much longer.
@@ -25,9 +27,14 @@ const WAIT_MS_MAX: u64 = 30_000;
 /// The slowest page, and a person who is asked about its host.
 const CALL: Duration = Duration::from_secs(180);
 
+/// Workers at once: each may take a gigabyte.
+const AT_ONCE_MAX: usize = 2;
+
 /// Reads a page.
 #[derive(Debug)]
-pub(crate) struct ReadDocs;
+pub(crate) struct ReadDocs {
+    turns: Semaphore,
+}
 
 /// The arguments of `ReadDocs`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -53,6 +60,29 @@ pub(crate) enum Format {
     Html,
     #[default]
     Markdown,
+}
+
+impl ReadDocs {
+    pub(crate) fn new() -> ReadDocs {
+        ReadDocs { turns: Semaphore::new(AT_ONCE_MAX) }
+    }
+
+    /// What a page says.
+    async fn content(&self, page: &mut Page, format: Format, cx: &Context) -> Result<String, ToolError> {
+        let wanted = match format {
+            Format::Html => return Ok(std::mem::take(&mut page.html)),
+            Format::Markdown if html::is_html(&page.media_type) => Wanted::Markdown,
+            // What is no HTML is shown as the server has sent it.
+            Format::Text | Format::Markdown => Wanted::Text,
+        };
+        let _turn = self.turns.acquire().await.map_err(|_| ToolError::cancelled())?;
+        let html = std::mem::take(&mut page.html);
+        let Conversion { title, content } = Conversion::of_html(wanted, html, &page.base, cx).await?;
+        if page.title.is_empty() {
+            page.title = title;
+        }
+        Ok(content)
+    }
 }
 
 impl Tool for ReadDocs {
@@ -81,36 +111,20 @@ impl Tool for ReadDocs {
             return Err(ToolError::new("secret_in_url", why));
         }
         let wait = Duration::from_millis(input.wait_ms.unwrap_or(WAIT_MS));
-        let (page, without) = match cx.browser()?.visit(url.as_str(), wait).await {
+        let (mut page, without) = match cx.browser()?.visit(url.as_str(), wait).await {
             Ok(page) => (page, None),
             Err(error) if error.code() == NO_BROWSER => {
                 (plain::page(url, cx).await?, Some(error.to_string()))
             }
             Err(error) => return Err(error),
         };
-        let format = input.format;
+        let content = self.content(&mut page, input.format, cx).await?;
         let secrets = cx.secrets.clone();
-        let shown = cx.blocking(move || {
-            let (page, content) = content(page, format)?;
-            Ok(shown::shown(&page, without.as_deref(), &content, secrets.as_deref()))
-        });
+        let shown =
+            cx.blocking(move || Ok(shown::shown(&page, without.as_deref(), &content, secrets.as_deref())));
         let text = shown::answer(shown.await?, cx).await;
         Ok(Document(vec![Block::Text(text)]))
     }
-}
-
-fn content(mut page: Page, format: Format) -> Result<(Page, String), ToolError> {
-    page.is_cut |= format != Format::Html && document::is_cut(&page.html);
-    let rendered = match format {
-        Format::Html => page.html.clone(),
-        Format::Text => document::text(&page.html, &page.base)?,
-        Format::Markdown if document::is_html(&page.media_type) => {
-            document::markdown(&page.html, &page.base)?
-        }
-        // It is shown as the server has sent it.
-        Format::Markdown => document::text(&page.html, &page.base)?,
-    };
-    Ok((page, rendered))
 }
 
 /// Whether a secret is in an address, however it is written.

@@ -1,12 +1,9 @@
-//! `Answer`: what the worker says: a line that `images` writes, and behind it the picture. It is not believed more than what
-//! any program prints.
+//! `Answer`: what the worker says: a line that `images` writes, and behind it the picture.
 
-use tool_api::{Block, Document, Exit, Inside, Limit, Printed, ToolError};
+use tool_api::{Block, Document, Inside, Limit, Printed, ToolError};
 
 use super::super::listing::OnOneLine;
-
-/// The longest line that is looked for.
-const LINE_BYTES_MAX: usize = 1024;
+use crate::worker_answer::WorkerAnswer;
 
 /// What the worker writes.
 const WRITTEN: [&str; 2] = ["image/png", "image/jpeg"];
@@ -29,28 +26,27 @@ pub(super) struct Answer {
 impl Answer {
     /// What a worker has made of the file at `path`.
     pub(super) fn of(path: &Inside, from: &'static str, printed: Printed) -> Result<Answer, ToolError> {
-        let Printed { stdout, ended, .. } = printed;
-        match (ended.exit, ended.limit) {
-            (Exit::Code(0), _) => {}
-            (_, Some(limit)) => return Err(beyond(path, limit)),
-            // A decoder has given up in a way that its makers did not mean.
-            _ => {
-                return Err(ToolError::new(
-                    "damaged",
-                    format!("{path} could not be decoded; it may be damaged"),
-                ));
+        let (line, bytes) = match WorkerAnswer::of(&printed, &CODES) {
+            WorkerAnswer::Made { line, bytes } => (line, bytes),
+            WorkerAnswer::Refused { code, why } => {
+                return Err(ToolError::new(code, format!("{path} cannot be shown: {why}")));
             }
-        }
-        let end = stdout.iter().take(LINE_BYTES_MAX).position(|byte| *byte == b'\n');
-        let line = end.and_then(|end| std::str::from_utf8(&stdout[..end]).ok()).unwrap_or_default();
-        let bytes = end.map(|end| stdout[end + 1..].to_vec()).unwrap_or_default();
-        if let Some((code, why)) = line.strip_prefix("refused ").and_then(|said| said.split_once(' ')) {
-            let code = CODES.into_iter().find(|known| *known == code).unwrap_or("damaged");
-            return Err(ToolError::new(code, format!("{path} cannot be shown: {why}")));
-        }
-        let answer = picture(line).filter(|_| !bytes.is_empty());
+            WorkerAnswer::Beyond(limit) => return Err(beyond(path, limit)),
+            WorkerAnswer::Died => {
+                let why = format!("{path} could not be decoded; it may be damaged");
+                return Err(ToolError::new("damaged", why));
+            }
+            WorkerAnswer::Unknown => return Err(not_understood()),
+        };
+        let answer = picture(&line).filter(|_| !bytes.is_empty());
         let (mime, [width, height, shown_width, shown_height]) = answer.ok_or_else(not_understood)?;
-        Ok(Answer { from, mime, original: (width, height), shown: (shown_width, shown_height), bytes })
+        Ok(Answer {
+            from,
+            mime,
+            original: (width, height),
+            shown: (shown_width, shown_height),
+            bytes: bytes.into(),
+        })
     }
 
     /// The picture, and what there is to say of it.
@@ -84,7 +80,6 @@ fn beyond(path: &Inside, limit: Limit) -> ToolError {
     )
 }
 
-/// The program's file is another than the one that runs.
 fn not_understood() -> ToolError {
     ToolError::new(
         "worker",
@@ -96,7 +91,7 @@ fn not_understood() -> ToolError {
 mod tests {
     use bytes::Bytes;
     use testkit::Workspace;
-    use tool_api::{Access, Ended};
+    use tool_api::{Access, Ended, Exit};
 
     use super::*;
 

@@ -1,0 +1,96 @@
+//! The whole life of the worker: its words say what comes, a page comes on stdin, and what it says goes to stdout behind a line
+//! with its title. `tools` reads that line.
+
+use std::ffi::OsString;
+use std::io::{self, Read as _, Write as _};
+
+use crate::fault::Fault;
+use crate::html;
+
+/// The exit code where the words are not understood, or nobody reads what comes of them.
+const NOT_DONE: i32 = 2;
+
+/// The longest title, in characters.
+const TITLE_CHARS_MAX: usize = 400;
+
+/// What is wanted.
+#[derive(Debug, PartialEq, Eq)]
+enum Asked {
+    /// Of HTML, whose addresses are relative to this one.
+    Markdown(String),
+    Text(String),
+}
+
+/// What a page says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) title: String,
+    pub(crate) content: String,
+}
+
+/// Reads one page. `words` are what is wanted, `markdown` or `text`, and where the page is. Must be called in a process started
+/// for nothing else. Returns the exit code.
+pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
+    let done = asked(words).ok_or(io::ErrorKind::InvalidInput.into()).and_then(|asked| {
+        let mut page = Vec::new();
+        io::stdin().read_to_end(&mut page)?;
+        let (line, content) = told(read(&asked, &page));
+        let mut out = io::stdout();
+        out.write_all(line.as_bytes())?;
+        out.write_all(content.as_bytes())?;
+        out.flush()
+    });
+    // Whoever asked sees the code.
+    done.map_or(NOT_DONE, |()| 0)
+}
+
+fn asked(words: impl IntoIterator<Item = OsString>) -> Option<Asked> {
+    let words: Vec<String> = words.into_iter().map(OsString::into_string).collect::<Result<_, _>>().ok()?;
+    match &words[..] {
+        [wanted, base] if wanted == "markdown" => Some(Asked::Markdown(base.clone())),
+        [wanted, base] if wanted == "text" => Some(Asked::Text(base.clone())),
+        _ => None,
+    }
+}
+
+fn read(asked: &Asked, page: &[u8]) -> Result<Read, Fault> {
+    match asked {
+        Asked::Markdown(base) => html::markdown(&String::from_utf8_lossy(page), base),
+        Asked::Text(base) => html::text(&String::from_utf8_lossy(page), base),
+    }
+}
+
+fn told(read: Result<Read, Fault>) -> (String, String) {
+    match read {
+        Ok(Read { title, content }) => {
+            let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
+            let title: String = title.chars().take(TITLE_CHARS_MAX).collect();
+            (format!("read {title}\n"), content)
+        }
+        Err(fault) => (format!("refused {} {fault}\n", fault.code()), String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_what_is_wanted_and_where_it_is() {
+        let asked = |words: &[&str]| asked(words.iter().map(OsString::from));
+        assert_eq!(asked(&["text", "http://a.test/"]), Some(Asked::Text("http://a.test/".to_owned())));
+        assert_eq!(asked(&["markdown", ""]), Some(Asked::Markdown(String::new())));
+        for wrong in [&["markdown"][..], &[], &["html", ""], &["text", "", ""]] {
+            assert_eq!(asked(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_line_tells_how_it_is() {
+        let title = format!(" A\n title {}", "x".repeat(500));
+        let (line, content) = told(Ok(Read { title, content: "it".to_owned() }));
+        assert_eq!((line.len(), &line[..13], &*content), (5 + TITLE_CHARS_MAX + 1, "read A title ", "it"));
+        let (line, _) = told(Err(Fault::Html));
+        assert_eq!(line, "refused damaged it cannot be parsed as HTML; read it as html\n");
+    }
+}

@@ -1,0 +1,131 @@
+//! `Conversion`: what a page says, of which a worker makes text: one that is confined and has nothing but the page's bytes.
+
+use bytes::Bytes;
+use tool_api::{Command, Context, Printed, ToolError, Worker};
+
+use crate::worker_answer::WorkerAnswer;
+
+/// What a worker may answer: all that it may print.
+const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// The longest address that others are relative to, in bytes.
+const BASE_BYTES_MAX: usize = 8 * 1024;
+
+/// The codes of what it refuses.
+const CODES: [&str; 1] = ["damaged"];
+
+/// What is made of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Markdown,
+    Text,
+}
+
+/// What a page says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Conversion {
+    pub(super) title: String,
+    pub(super) content: String,
+}
+
+impl Conversion {
+    /// Has a worker read HTML. Its addresses are relative to `base`.
+    pub(super) async fn of_html(
+        wanted: Wanted,
+        html: String,
+        base: &str,
+        cx: &Context,
+    ) -> Result<Conversion, ToolError> {
+        let word = match wanted {
+            Wanted::Markdown => "markdown",
+            Wanted::Text => "text",
+        };
+        let base = if base.len() > BASE_BYTES_MAX { "" } else { base };
+        let command = Command {
+            worker: Some(Worker::Page),
+            args: vec![word.into(), base.into()],
+            input: html.into(),
+            ..Command::default()
+        };
+        let printed = cx.process()?.start(command).await?.printed(ANSWER_BYTES_MAX).await;
+        Conversion::of(&printed)
+    }
+
+    /// What a worker has made of a page.
+    fn of(printed: &Printed) -> Result<Conversion, ToolError> {
+        match WorkerAnswer::of(printed, &CODES) {
+            WorkerAnswer::Made { line, bytes } => conversion(&line, &bytes).ok_or_else(not_understood),
+            WorkerAnswer::Refused { code, why } => {
+                Err(ToolError::new(code, format!("the page cannot be shown: {why}")))
+            }
+            WorkerAnswer::Beyond(limit) => {
+                let why =
+                    format!("the page took more than reading one may ({}); read it as html", limit.name());
+                Err(ToolError::new("too_large", why))
+            }
+            WorkerAnswer::Died => {
+                Err(ToolError::new("damaged", "what reads pages has failed at this one; read it as html"))
+            }
+            WorkerAnswer::Unknown => Err(not_understood()),
+        }
+    }
+}
+
+/// `read TITLE`, and the content.
+fn conversion(line: &str, content: &Bytes) -> Option<Conversion> {
+    let title = line.strip_prefix("read ")?.to_owned();
+    Some(Conversion { title, content: std::str::from_utf8(content).ok()?.to_owned() })
+}
+
+fn not_understood() -> ToolError {
+    let why = "what reads pages has answered something unknown; stop Toolcrib and try again";
+    ToolError::new("worker", why)
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_api::{Ended, Exit, Limit};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(stdout: &[u8], (exit, limit): (Exit, Option<Limit>), expected: &str) {
+        let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
+        let bytes = stdout.len() as u64;
+        let printed = Printed { stdout: Bytes::copy_from_slice(stdout), stderr: Bytes::new(), bytes, ended };
+        let told = match Conversion::of(&printed) {
+            Ok(Conversion { title, content }) => format!("{title:?} {content:?}"),
+            Err(error) => format!("{}: {error}", error.code()),
+        };
+        assert_eq!(told, expected);
+    }
+
+    const WELL: (Exit, Option<Limit>) = (Exit::Code(0), None);
+
+    #[test]
+    fn a_page_has_a_title_and_says_something_or_nothing() {
+        check(b"read A title\n# A\nb", WELL, r##""A title" "# A\nb""##);
+        check(b"read \n", WELL, r#""" """#);
+    }
+
+    #[test]
+    fn what_is_refused_says_why() {
+        check(b"refused damaged it is odd\n", WELL, "damaged: the page cannot be shown: it is odd");
+        check(b"refused odd it is odd\n", WELL, "damaged: the page cannot be shown: it is odd");
+        let died = "damaged: what reads pages has failed at this one; read it as html";
+        check(b"read A\nhalf", (Exit::Code(101), None), died);
+        check(b"", (Exit::Signal(11), None), died);
+        let beyond = "too_large: the page took more than reading one may (cpu); read it as html";
+        check(b"read A\nhalf", (Exit::Signal(9), Some(Limit::Cpu)), beyond);
+    }
+
+    #[test]
+    fn what_no_worker_of_ours_says_is_not_believed() {
+        let unknown = "worker: what reads pages has answered something unknown; stop Toolcrib and try again";
+        for said in
+            [&b""[..], b"read", b"read A", b"shown image/png 1 1 1 1\nx", b"read \xff\nx", b"read A\n\xff"]
+        {
+            check(said, WELL, unknown);
+        }
+    }
+}
