@@ -12,6 +12,7 @@ mod path_names;
 mod preview;
 mod protected;
 mod read;
+mod replaced;
 mod root;
 mod server_files;
 mod trash;

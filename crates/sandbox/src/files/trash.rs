@@ -35,7 +35,7 @@ pub const TRASH_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 pub const TRASH_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Beside what is kept, what is known of it.
-const NOTE: &str = ".json";
+pub(super) const NOTE: &str = ".json";
 
 /// Longest note, in bytes: a path and some numbers.
 const NOTE_BYTES_MAX: u64 = 64 * 1024;
@@ -56,6 +56,9 @@ pub struct Trashed {
     pub bytes: u64,
     /// Whether it is a folder.
     pub is_folder: bool,
+    /// Of a file that was replaced and not deleted: the SHA-256 of what took its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
 }
 
 impl Root {
@@ -131,18 +134,25 @@ impl Root {
         Ok((spot, tree))
     }
 
-    /// All that is in the trash, the newest first.
+    /// All that is in the trash, and all that was replaced, the newest first.
     pub fn trashed(&self) -> Result<Vec<Trashed>, FileError> {
-        match self.trash(false) {
-            Ok(trash) => listed(&trash).map_err(FileError::Io),
-            Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let mut all = match self.trash(false) {
+            Ok(trash) => listed(&trash).map_err(FileError::Io)?,
+            Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Vec::new(),
+            Err(error) => return Err(error),
+        };
+        all.extend(self.replaced()?);
+        all.sort_unstable_by(|one, other| other.id.cmp(&one.id));
+        Ok(all)
     }
 
-    /// Puts something of the trash back to where it was, unless something is there.
+    /// Puts something of the trash back to where it was, unless something is there; what was replaced, if the file is as it
+    /// was left.
     pub fn restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<(), FileError> {
         self.refuse_reading_only()?;
+        if let Some(left) = &trashed.left {
+            return self.put_back(trashed, left);
+        }
         let (trash, kept, path) = self.kept(trashed, is_held)?;
         let target = self.spot_for_writing(&path)?;
         match self.put_at(&kept, &target, &path) {
@@ -161,6 +171,9 @@ impl Root {
 
     /// What [`Root::restore`] would change.
     pub fn preview_restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<Vec<Change>, FileError> {
+        if let Some(left) = &trashed.left {
+            return Ok(vec![self.preview_put_back(trashed, left)?]);
+        }
         let (_, kept, path) = self.kept(trashed, is_held)?;
         if self.spot(&path).is_ok_and(|spot| Tree::of(&spot.folder, &spot.name, &path).is_ok()) {
             return Err(FileError::Exists(path));
@@ -219,9 +232,14 @@ fn forget_if_gone(trash: &Dir, id: &str) {
 
 /// On disk before its entry is: a power cut leaves no entry that nobody can put back.
 fn write_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<()> {
+    written_note(trash, id, note)?.sync_all()
+}
+
+/// Not on disk yet.
+pub(super) fn written_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<cap_std::fs::File> {
     let mut file = trash.create(format!("{id}{NOTE}"))?;
     file.write_all(&serde_json::to_vec(note)?)?;
-    file.sync_all()
+    Ok(file)
 }
 
 /// Copies an entry to another file system, all of it or nothing.
@@ -258,16 +276,21 @@ fn remove(folder: &Dir, name: &Path) -> io::Result<()> {
 
 /// What is known of something that goes to the trash, and by what.
 fn noted(path: &Inside, tree: &Tree) -> Result<(String, Trashed), FileError> {
-    let mut random = [0; 4];
-    getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
-    let deleted_ms = now_ms();
-    let id = format!("{deleted_ms:012x}{}", HEXLOWER.encode(&random));
+    let (id, deleted_ms) = id_and_time().map_err(FileError::Io)?;
     let (entries, bytes, is_folder) = (tree.entries.len(), tree.bytes, tree.is_folder());
     let path = path.as_str().to_owned();
-    Ok((id, Trashed { id: String::new(), path, deleted_ms, entries, bytes, is_folder }))
+    Ok((id, Trashed { id: String::new(), path, deleted_ms, entries, bytes, is_folder, left: None }))
 }
 
-fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
+/// A name that nothing else has, which begins with the time, and that time.
+pub(super) fn id_and_time() -> io::Result<(String, u64)> {
+    let mut random = [0; 4];
+    getrandom::fill(&mut random).map_err(io::Error::other)?;
+    let now = now_ms();
+    Ok((format!("{now:012x}{}", HEXLOWER.encode(&random)), now))
+}
+
+pub(super) fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
     let mut all = Vec::new();
     for entry in trash.entries()? {
         let name = entry?.file_name();
@@ -285,7 +308,7 @@ fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
     Ok(all)
 }
 
-fn now_ms() -> u64 {
+pub(super) fn now_ms() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 

@@ -23,6 +23,7 @@ use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
 use super::protected::is_protected;
 use super::read::READ_FLAGS;
+use super::replaced::Keeping;
 use super::root::{Access, Root};
 
 /// Symbolic links followed to the file that is written; what Linux itself follows.
@@ -92,15 +93,19 @@ impl Root {
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
-        let done = place.fill(&temporary, bytes).and_then(|()| place.put(&temporary, expect, is_kept));
-        if let Err(error) = done {
+        let sha256 = sha256_of(bytes);
+        let filled = place.fill(&temporary, bytes);
+        let present = place.present.filter(|_| filled.is_ok());
+        let keeping = present.and_then(|present| self.keep(path, &place.folder, &place.name, &present));
+        if let Err(error) = filled.and_then(|()| place.put(&temporary, expect, is_kept)) {
             // Best effort: the failure to be reported is the first one.
             let _ = place.ops.remove(&place.folder, &temporary);
+            keeping.into_iter().for_each(Keeping::not_replaced);
             return Err(error);
         }
+        keeping.into_iter().for_each(|keeping| keeping.replaced_by(&sha256));
         place.ops.sync_folder(&place.folder).map_err(FileError::of(path))?;
-        let created = place.present.is_none();
-        Ok(Written { created, sha256: sha256_of(bytes), bytes: bytes.len() as u64 })
+        Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
     }
 
     /// The files that a write to `asked` would reach or pass, and that others obey: a link that they are called by counts,

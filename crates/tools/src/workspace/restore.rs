@@ -1,4 +1,4 @@
-//! `workspace_restore`: what `workspace_delete` has deleted is listed, and put back.
+//! `workspace_restore`: what tools have deleted or replaced is listed, and put back.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::plain_schema::plain;
 /// Most that is listed, the newest first.
 const LISTED_MAX: usize = 100;
 
-/// Puts back what was deleted.
+/// Puts back what was deleted or replaced.
 #[derive(Debug)]
 pub(crate) struct Restore;
 
@@ -25,9 +25,9 @@ pub(crate) struct Restore;
 #[serde(deny_unknown_fields)]
 #[schemars(transform = plain)]
 pub(crate) struct Input {
-    /// Where it was, and where it is put. Without it, what was deleted is listed.
+    /// Where it was, and where it is put. Without it, what can be put back is listed.
     path: Option<String>,
-    /// Which of several that were there. Default: the one deleted last.
+    /// Which of several that were there. Default: the last.
     id: Option<String>,
 }
 
@@ -52,6 +52,8 @@ struct Deleted {
     deleted: String,
     entries: usize,
     bytes: u64,
+    /// It was replaced and not deleted.
+    replaced: bool,
 }
 
 impl fmt::Display for Restored {
@@ -60,20 +62,21 @@ impl fmt::Display for Restored {
             return write!(out, "Restored {path}");
         }
         let all = self.deleted.as_deref().unwrap_or_default();
-        for Deleted { id, path, deleted, entries, bytes } in all {
+        for Deleted { id, path, deleted, entries, bytes, replaced } in all {
             let entries = if *entries > 1 { format!("\t{entries} entries") } else { String::new() };
-            writeln!(out, "{}\t{bytes}{entries}\t{deleted}\t{id}", OnOneLine(path))?;
+            let replaced = if *replaced { "\treplaced" } else { "" };
+            writeln!(out, "{}\t{bytes}{entries}\t{deleted}\t{id}{replaced}", OnOneLine(path))?;
         }
-        if all.is_empty() { write!(out, "[Nothing that was deleted is kept.]") } else { Ok(()) }
+        if all.is_empty() { write!(out, "[Nothing that was deleted or replaced is kept.]") } else { Ok(()) }
     }
 }
 
 impl Tool for Restore {
     const ABOUT: About = About {
         name: "workspace_restore",
-        title: "Restore what was deleted",
-        summary: "Put back what workspace_delete deleted at `path`, never over something that is there. Without `path`: \
-                  list what can be put back.",
+        title: "Undo a change",
+        summary: "Put back what workspace_delete deleted at `path`, or what the file was before a tool wrote it last; never \
+                  over something newer. Without `path`: list what can be put back.",
         effect: Effect::Writes,
         arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
         scopes: &["read_workspace", "write_workspace"],
@@ -102,8 +105,7 @@ impl Tool for Restore {
                 one.path == path.as_str() && input.id.as_ref().is_none_or(|id| *id == one.id)
             };
             let found = all.iter().find(is_it).ok_or_else(|| {
-                let message =
-                    format!("nothing that was deleted at {path} is kept; without `path` all is listed");
+                let message = format!("nothing that was at {path} is kept; without `path` all is listed");
                 ToolError::new("not_found", message)
             })?;
             mover.restore(found)?;
@@ -115,9 +117,9 @@ impl Tool for Restore {
 
 impl Deleted {
     fn of(trashed: Trashed) -> Deleted {
-        let Trashed { id, path, deleted_ms, entries, bytes, is_folder: _ } = trashed;
+        let Trashed { id, path, deleted_ms, entries, bytes, is_folder: _, left } = trashed;
         let second = i64::try_from(deleted_ms / 1000).unwrap_or_default();
         let deleted = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH).to_string();
-        Deleted { id, path, deleted, entries, bytes }
+        Deleted { id, path, deleted, entries, bytes, replaced: left.is_some() }
     }
 }

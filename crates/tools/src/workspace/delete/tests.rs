@@ -39,13 +39,13 @@ fn what_is_deleted_is_put_back() {
             ("restore", "{}"),
         ],
         expect![[r#"
-            text: [Nothing that was deleted is kept.]¶
+            text: [Nothing that was deleted or replaced is kept.]¶
             text: Deleted a; workspace_restore puts it back
             text: Deleted b with 2 entries; workspace_restore puts it back
             text: b\t1\t3 entries
             a\t1
             text: Restored b¶
-            error not_found: nothing that was deleted at b is kept; without `path` all is listed
+            error not_found: nothing that was at b is kept; without `path` all is listed
             text: a\t1
             --
             b/
@@ -128,19 +128,19 @@ fn what_is_not_in_the_trash_is_not_put_back() {
         "b: x",
         &[("restore", r#"{"path": "a"}"#)],
         expect![[r#"
-        error not_found: nothing that was deleted at a is kept; without `path` all is listed
-        --
-        b: x
-    "#]],
+            error not_found: nothing that was at a is kept; without `path` all is listed
+            --
+            b: x
+        "#]],
     );
     check(
         "b: x",
         &[("restore", r#"{"path": "a", "id": "../x"}"#)],
         expect![[r#"
-        error not_found: nothing that was deleted at a is kept; without `path` all is listed
-        --
-        b: x
-    "#]],
+            error not_found: nothing that was at a is kept; without `path` all is listed
+            --
+            b: x
+        "#]],
     );
     check(
         "b: x",
