@@ -18,7 +18,8 @@ const client = (speak) => {
   const call = async (tool, args = {}) => (await speak("tools/call", { name: tool, arguments: args })).result;
   return {
     call,
-    start: async (command) => (await call("BackgroundBash", { command })).structuredContent.task_id,
+    start: async (command, args = {}) => (await call("BackgroundBash", { command, ...args })).structuredContent.task_id,
+    types: async (task_id, command, args = {}) => text(await call("BackgroundBash", { task_id, command, ...args })),
     read: async (task_id, args = {}) => (await call("ReadBgOutput", { task_id, ...args })).structuredContent,
     says: async (tool, args) => text(await call(tool, args)),
   };
@@ -28,7 +29,7 @@ const over = async (options) => {
   return { ...client(async (...request) => (await wire.request(...request)).message), wire };
 };
 
-const { call, start, read, says, wire } = await over();
+const { call, start, types, read, says, wire } = await over();
 await run({
   "where there is none, that is said": async () => {
     checkSame("the list", "There are no background tasks.", await says("ListBgTasks"));
@@ -102,6 +103,80 @@ await run({
     checkSame("its end", ["exited 5", "first\nlast\n"], [seen.status, seen.output]);
   },
 
+  "one that keeps its stdin open reads what is typed, until that ends": async () => {
+    const number = await start("cat; echo over", { stdin: "pipe" });
+    checkHolds(
+      "the answer",
+      await types(number, "one\n"),
+      `Typed 4 bytes to background task ${number}`,
+      "ReadBgOutput",
+    );
+    checkSame("what came", "one\n", (await read(number, { until: "one" })).output);
+    await types(number, "two", { eof: true });
+    const seen = await read(number, { wait_ms: 10_000 });
+    checkSame("its end", ["exited 0", "twoover\n"], [seen.status, seen.output]);
+    const late = await call("BackgroundBash", { task_id: number, command: "x" });
+    check(late.isError, "an error", late);
+    checkHolds("one that is over", text(late), `background task ${number} has ended: exited 0`);
+    checkHolds("none", await types(99, "x"), "there is no background task 99");
+    const deaf = await start("sleep 1000");
+    checkHolds("one that reads nothing", await types(deaf, "x"), "was not started with `stdin`");
+    const open = await start("exec <&-; echo closed; sleep 1000", { stdin: "pipe" });
+    await read(open, { until: "closed" });
+    checkHolds("one that reads no more", await types(open, "x"), "is closed");
+    const full = await start("sleep 1000", { stdin: "pipe" });
+    // A pipe holds 64 KiB.
+    const most = "x".repeat(4095);
+    for (let nth = 0; nth < 16; nth += 1) checkHolds("room", await types(full, most), "Typed 4095 bytes");
+    checkHolds("no more", await types(full, most, { eof: true }), "does not read: there was room for 0 of 4095 bytes");
+    for (const left of [deaf, open, full]) await call("KillBgTask", { task_id: left });
+  },
+
+  "a terminal is one: REPLs answer, keys interrupt, screens are drawn, and all is gone then": async () => {
+    const repl = await start(marked("exec /usr/bin/python3 -q"), { stdin: "tty" });
+    await read(repl, { until: ">>>" });
+    await types(repl, "import os; os.get_terminal_size(), os.isatty(2)\n");
+    const first = (await read(repl, { until: "columns=80, lines=24" })).output;
+    checkHolds("what it says", first, "(os.terminal_size(columns=80, lines=24), True)");
+    await types(repl, 'import time; print("g" + "o"); time.sleep(1000)\n');
+    await read(repl, { until: "go" });
+    await types(repl, "\u0003");
+    checkHolds("a key that interrupts", (await read(repl, { until: "KeyboardInterrupt" })).output, "Traceback");
+    await types(repl, "exit()\n");
+    checkSame("its end", "exited 0", (await read(repl, { wait_ms: 10_000 })).status);
+
+    const shell = await start(marked("exec bash -i"), { stdin: "tty" });
+    await types(shell, "sleep 1000 &\n jobs; ls /dev/pts /dev/ptmx /dev/tty; echo so=$((1-1))\n");
+    const said = (await read(shell, { until: "so=0" })).output;
+    checkHolds(
+      "jobs, and no other terminal",
+      said,
+      /Running +sleep 1000 &/,
+      /pts.*No such/,
+      /ptmx.*No such/,
+      /tty.*No such/,
+    );
+    await types(shell, "", { eof: true });
+    checkSame("its end", "exited 0", (await read(shell, { wait_ms: 10_000 })).status);
+
+    const draws = `import curses; curses.wrapper(lambda w: (w.addstr(9, 9, "drawn"), w.getkey()))`;
+    const screen = await start(marked(`TERM=xterm exec /usr/bin/python3 -c '${draws}'`), { stdin: "tty" });
+    const drawn = (await read(screen, { until: "drawn" })).output;
+    check(!drawn.includes("\u001b"), "nothing that drives a terminal", drawn);
+    await types(screen, "q");
+    checkSame("its end", "exited 0", (await read(screen, { wait_ms: 10_000 })).status);
+    await allGone(mark, 5_000);
+  },
+
+  "who plans types nothing": async () => {
+    const number = await start("cat", { stdin: "pipe" });
+    await call("PlanMode", { action: "enter", goal: "look" });
+    checkHolds("why", await types(number, "x\n"), "plan mode");
+    await call("PlanMode", { action: "reset" });
+    await call("KillBgTask", { task_id: number });
+    checkSame("what it read", "", (await read(number, { all: true })).output);
+  },
+
   "what cannot be started is refused": async () => {
     const long = await call("BackgroundBash", { command: "x".repeat(200_000) });
     checkHolds("a long one", text(long), "200000 bytes");
@@ -127,8 +202,24 @@ await run({
     checkHolds("the answer", text((await answered).message.result), "Started background task 1");
     const seen = (await asked.call("ReadBgOutput", { task_id: 1, wait_ms: 10_000 })).message.result;
     checkSame("its output", "allowed\n", seen.structuredContent.output);
-    const questions = asked.lines.filter((line) => line.includes("elicitation/create"));
-    checkSame("questions", 1, questions.length);
+    const questions = () => asked.lines.filter((line) => line.includes("elicitation/create")).length;
+    checkSame("questions", 1, questions());
+    const types = (command, answer) => {
+      const typed = asked.call("BackgroundBash", command);
+      const heard = asked.next("a form", ({ method }) => method === "elicitation/create");
+      const answers = heard.then(({ message: { id, params } }) => {
+        asked.send({ jsonrpc: "2.0", id, result: answer });
+        return params.message;
+      });
+      return Promise.all([typed, answers]);
+    };
+    const allowed = { action: "accept", content: { answer: "once" } };
+    await types({ command: "cat", stdin: "pipe" }, allowed);
+    const [, shown] = await types({ command: "rm -rf .\n", task_id: 2 }, { action: "decline" });
+    checkHolds("what is typed is shown", shown, "rm -rf .", "it stays");
+    await types({ command: "ls\n", task_id: 2, eof: true }, allowed);
+    const read = (await asked.call("ReadBgOutput", { task_id: 2, wait_ms: 10_000 })).message.result;
+    checkSame("what it has read", "ls\n", read.structuredContent.output);
     await asked.end();
   },
 
@@ -143,6 +234,7 @@ await run({
     checkSame("anna's first", 1, await anna.start("echo hers"));
     checkSame("ben's list", "There are no background tasks.", await ben.says("ListBgTasks"));
     checkHolds("ben's look", await ben.says("ReadBgOutput", { task_id: 1 }), "there is no background task 1");
+    checkHolds("what ben types", await ben.types(1, "x\n"), "there is no background task 1");
     checkSame("ben's first", 1, await ben.start("echo his"));
     checkSame("his output", "his\n", (await ben.read(1, { wait_ms: 10_000 })).output);
   },

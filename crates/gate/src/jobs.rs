@@ -10,6 +10,7 @@ mod ends;
 mod figures;
 mod finish;
 mod for_clients;
+mod inlets;
 mod keeper;
 mod kept_call;
 mod kept_result;

@@ -24,6 +24,9 @@ pub enum Unclear {
     /// A shell reads what it runs from elsewhere, or a program does that starts others.
     #[error("what is run is read from elsewhere")]
     Elsewhere,
+    /// It is typed to a program that runs already.
+    #[error("a program that runs already reads it, and as it likes")]
+    Typed,
     /// What names mean is changed.
     #[error("it changes what the names of programs mean")]
     Names,

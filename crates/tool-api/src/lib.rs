@@ -29,6 +29,7 @@ mod sandboxed;
 mod secrets;
 mod skills;
 mod state;
+mod stdin;
 mod tasks;
 mod tool;
 
@@ -57,14 +58,15 @@ pub use permit::{CallId, Permit};
 pub use person::Person;
 pub use plain_text::PlainText;
 pub use plan_mode::{PLAN_MODE, PlanMode};
-pub use process::{Chunk, Command, Ended, Printed, Process, Processes, Worker};
+pub use process::{Chunk, Command, Ended, Given, Printed, Process, Processes, Worker};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
 pub use skills::{INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, Skill, SkillFile, SkillSummary, Skills};
 pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, amend, noted};
+pub use stdin::Stdin;
 pub use tasks::{
     BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,
-    Tasks,
+    Tasks, Typed,
 };
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;

@@ -14,6 +14,7 @@ use sandbox::confine::{Limit, Output, Running, RunningIo, Streams};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::failure::ToolError;
+use crate::stdin::Stdin;
 
 /// The most that one piece of output holds: what a pipe holds is four of them.
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
@@ -32,8 +33,10 @@ pub struct Command {
     pub read: Vec<PathBuf>,
     /// The same of folders that it writes.
     pub write: Vec<PathBuf>,
-    /// What it reads on stdin. Then its stdin ends.
+    /// What it reads on stdin. Then its stdin ends, unless that stays open.
     pub input: Bytes,
+    /// Whether its stdin stays open, for [`Process::take_stdin`] in the place of `input`.
+    pub keeps_stdin: bool,
     /// How long it may take; never longer than an operator lets programs take.
     pub time_max: Option<Duration>,
     /// Whether it has a descriptor 3, on which it tells more than it prints: [`Chunk::Told`].
@@ -85,12 +88,38 @@ pub trait Processes: Send + Sync {
 pub struct Process<'c> {
     running: Running,
     input: Option<Input>,
+    stdin: Option<Stdin>,
     stdout: Stream,
     stderr: Stream,
     /// Ended from the start where the program has none.
     told: Stream,
     degraded: Vec<&'static str>,
     starter: &'c dyn Processes,
+}
+
+/// What a program is given to read.
+#[derive(Debug)]
+pub enum Given {
+    /// Nothing: its stdin has ended.
+    Nothing,
+    /// This.
+    All(Bytes),
+    /// What [`Process::take_stdin`] is told.
+    Later {
+        /// Whether it is typed at a terminal.
+        is_terminal: bool,
+    },
+}
+
+impl Command {
+    /// What it is given to read.
+    pub fn given(&mut self) -> Given {
+        match std::mem::take(&mut self.input) {
+            _ if self.keeps_stdin => Given::Later { is_terminal: self.streams == Streams::Terminal },
+            input if input.is_empty() => Given::Nothing,
+            input => Given::All(input),
+        }
+    }
 }
 
 /// What is still to be written.
@@ -147,14 +176,23 @@ impl<'c> Process<'c> {
     /// A program that `starter` has just started; nothing if its streams have been taken from it.
     pub fn new(
         mut running: Running,
-        input: Bytes,
+        given: Given,
         degraded: Vec<&'static str>,
         starter: &'c dyn Processes,
     ) -> Option<Process<'c>> {
-        let RunningIo { stdin, stdout, stderr, told } = running.take_io()?;
-        let input = (!input.is_empty()).then_some(Input { pipe: stdin, left: input });
+        let RunningIo { stdin: pipe, stdout, stderr, told } = running.take_io()?;
+        let (input, stdin) = match given {
+            Given::Nothing => (None, None),
+            Given::All(left) => (Some(Input { pipe, left }), None),
+            Given::Later { is_terminal } => (None, Some(Stdin::new(pipe, is_terminal))),
+        };
         let [stdout, stderr, told] = [Some(stdout), Some(stderr), told].map(Stream::of);
-        Some(Process { running, input, stdout, stderr, told, degraded, starter })
+        Some(Process { running, input, stdin, stdout, stderr, told, degraded, starter })
+    }
+
+    /// Hands out its stdin, once, if that stays open. It ends when what is handed out is dropped.
+    pub fn take_stdin(&mut self) -> Option<Stdin> {
+        self.stdin.take()
     }
 
     /// What it prints next, as soon as it does; nothing once all streams have ended. Meanwhile it is given its input. May

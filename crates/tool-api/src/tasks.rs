@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 
 use crate::failure::ToolError;
+use crate::stdin::Stdin;
 
 /// The tool whose calls become some if they last.
 pub const BASH: &str = "Bash";
@@ -57,6 +58,15 @@ pub struct OutputAsked<'a> {
     pub within: Duration,
 }
 
+/// What a task's program is to read.
+#[derive(Debug, Clone, Copy)]
+pub struct Typed<'a> {
+    /// As it is.
+    pub text: &'a str,
+    /// Whether its input ends behind that.
+    pub ends: bool,
+}
+
 /// The background tasks of one caller in one workspace.
 pub trait Tasks: Send + Sync {
     /// Whether this call runs as one.
@@ -64,6 +74,12 @@ pub trait Tasks: Send + Sync {
 
     /// Has the tool of this call, which its caller may make, run as a task with these arguments (JSON text), and gives its number.
     fn start(&self, arguments: String) -> BoxFuture<'_, Result<u32, ToolError>>;
+
+    /// Tells where the program of the task reads that this call runs as; nothing if its stdin has ended.
+    fn reads(&self, stdin: Option<Stdin>);
+
+    /// Has the program of one read this, all of it or an error that says how much; nothing if there is none of this number.
+    fn write<'a>(&'a self, number: u32, typed: Typed<'a>) -> BoxFuture<'a, Result<Option<()>, ToolError>>;
 
     /// All that are kept, the newest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<TaskSeen>, ToolError>>;

@@ -14,7 +14,7 @@ use sandbox::{Root, is_hidden};
 use serde_json::json;
 use telemetry::Telemetry;
 use tokio::task::spawn_blocking;
-use tool_api::{Command, DryRun, Ended, Process, Processes, ToolError};
+use tool_api::{Command, DryRun, Ended, Given, Process, Processes, ToolError};
 
 use super::notes::Notes;
 use super::settings::ProgramSettings;
@@ -68,7 +68,7 @@ impl Processes for Programs {
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Process<'_>, ToolError>> {
         Box::pin(async move {
             let beyond = self.beyond(&command).await?;
-            let (program, input) = self.confined(command, beyond);
+            let (program, given) = self.confined(command, beyond);
             let program = Confined { aside: self.aside(&program).await?, ..program };
             let running =
                 self.confiner.start(&program).await.map_err(|error| not_run(&self.telemetry, error))?;
@@ -76,7 +76,7 @@ impl Processes for Programs {
             self.notes.ran(program.profile.name, running.started_by().name(), &degraded);
             self.notes.reaches(running.journal().clone());
             self.telemetry.metrics.confined(program.profile.name);
-            let process = Process::new(running, input, degraded, self);
+            let process = Process::new(running, given, degraded, self);
             Ok(process.expect("it has just been started, and nobody has taken its streams"))
         })
     }
@@ -154,8 +154,9 @@ impl Programs {
         real.starts_with(self.files.path()) || all.into_iter().any(|path| real.starts_with(path))
     }
 
-    fn confined(&self, command: Command, beyond: Beyond) -> (Confined, bytes::Bytes) {
-        let Command { program, args, env, input, time_max, tells, streams, looks_only, worker, .. } = command;
+    fn confined(&self, mut command: Command, beyond: Beyond) -> (Confined, Given) {
+        let given = command.given();
+        let Command { program, args, env, time_max, tells, streams, looks_only, worker, .. } = command;
         let (program, args) = match worker {
             None => (program, args),
             Some(worker) => {
@@ -191,7 +192,7 @@ impl Programs {
             streams,
             ..Confined::new(profile, program, self.files.path())
         };
-        (confined, input)
+        (confined, given)
     }
 }
 

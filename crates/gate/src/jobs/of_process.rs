@@ -15,6 +15,7 @@ use tool_api::Hold;
 
 use super::config::Config;
 use super::ends::Ends;
+use super::inlets::Inlets;
 use super::live::{End, Live};
 use super::notices::Notices;
 use super::ring::Rings;
@@ -59,6 +60,7 @@ pub(super) struct Inner {
     /// What tools keep for the next round of a call whose caller is asked.
     pub(super) holds: HashMap<JobId, Hold>,
     pub(super) rings: Rings,
+    pub(super) inlets: Inlets,
     pub(super) tasks: JoinSet<()>,
     pub(super) is_kept: bool,
     /// The first job is waited for.

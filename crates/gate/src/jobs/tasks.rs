@@ -10,8 +10,11 @@ use ::jobs::{Event, Job, JobId, State, TASKS_MAX};
 use futures_util::future::BoxFuture;
 use policy::Caller;
 use tokio::time::Instant;
-use tool_api::{BACKGROUND, BACKGROUND_KILL, BASH, Listener, OutputAsked, TaskOutput, TaskSeen, ToolError};
+use tool_api::{
+    BACKGROUND, BACKGROUND_KILL, BASH, Listener, OutputAsked, Stdin, TaskOutput, TaskSeen, ToolError, Typed,
+};
 
+use super::inlets;
 use super::kept_call::KeptCall;
 use super::live::Live;
 use super::look::unavailable;
@@ -32,21 +35,17 @@ pub(crate) struct OfTasks {
     caller: Caller,
     /// The call that asks, as a task is to be one.
     call: KeptCall,
-    is_one: bool,
+    /// The task that it runs as, if it does.
+    own: Option<JobId>,
 }
 
 impl OfTasks {
-    /// A call that asks after tasks, or begins one; `is_one` if it runs as a task itself.
+    /// Of a call that asks after tasks, begins one, or runs as one.
     pub(crate) fn of(jobs: Arc<Jobs>, workspace: Arc<str>, caller: Caller, call: &Call<'_>) -> OfTasks {
         let ttl_ms = jobs.ttl_ms(Wants::default());
         let kept = KeptCall::of(&caller, BACKGROUND, call, ttl_ms);
-        OfTasks {
-            jobs,
-            workspace,
-            caller,
-            call: kept,
-            is_one: call.job.as_ref().is_some_and(|job| job.is_approved),
-        }
+        let own = call.job.as_ref().filter(|job| job.is_approved).and_then(|job| JobId::parse(job.id.get()?));
+        OfTasks { jobs, workspace, caller, call: kept, own }
     }
 
     async fn begin(&self, arguments: String) -> Result<u32, ToolError> {
@@ -65,6 +64,7 @@ impl OfTasks {
         let recorder = Arc::new(Recorder::of_call(None));
         let ring = Arc::new(Ring::before(recorder.clone()));
         jobs.remember(&live.id, ring.clone());
+        jobs.inner().inlets.insert(live.id.clone(), Arc::default());
         let jobs = jobs.clone();
         self.jobs.spawn(async move {
             let listener: Arc<dyn Listener> = ring;
@@ -76,6 +76,7 @@ impl OfTasks {
                 ..kept.call()
             };
             let result = recorder.beside(&jobs, &live, gate.call(&live.caller, call)).await;
+            jobs.inner().inlets.remove(&live.id);
             jobs.settle(&live, result).await;
         });
         Ok(number)
@@ -126,11 +127,30 @@ impl OfTasks {
 
 impl tool_api::Tasks for OfTasks {
     fn is_one(&self) -> bool {
-        self.is_one
+        self.own.is_some()
     }
 
     fn start(&self, arguments: String) -> BoxFuture<'_, Result<u32, ToolError>> {
         Box::pin(self.begin(arguments))
+    }
+
+    fn reads(&self, stdin: Option<Stdin>) {
+        let inlet = self.own.as_ref().and_then(|own| self.jobs.inner().inlets.get(own).cloned());
+        if let Some(inlet) = inlet {
+            inlet.reads(stdin);
+        }
+    }
+
+    fn write<'a>(&'a self, number: u32, typed: Typed<'a>) -> BoxFuture<'a, Result<Option<()>, ToolError>> {
+        Box::pin(async move {
+            let Some(job) = self.of_number(number).await? else { return Ok(None) };
+            if job.state.is_final() {
+                let why = format!("background task {number} has ended: {}", status(&job));
+                return Err(ToolError::new("task_over", why));
+            }
+            let inlet = self.jobs.inner().inlets.get(&job.id).cloned();
+            inlet.ok_or_else(|| inlets::not_open(number))?.write(number, typed).await.map(Some)
+        })
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<TaskSeen>, ToolError>> {

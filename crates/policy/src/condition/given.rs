@@ -13,6 +13,7 @@ use cel::context::VariableResolver;
 use serde_json::Value;
 
 use super::hidden::{Hidden, Places};
+use super::scripts::Scripts;
 use super::variables::{BASE, PATTERN, SCRIPTS, STEP, fields_of};
 use crate::facts::Facts;
 use crate::names::BUILT_IN;
@@ -75,7 +76,7 @@ impl<'a> Given<'a> {
             now,
             patterns,
             base: Hidden::Base(places.cloned()),
-            scripts: Hidden::Scripts(Arc::default()),
+            scripts: Hidden::Scripts(Arc::new(Scripts::of_call(facts, arguments))),
             steps: AtomicI64::new(-1),
             reached: OnceLock::new(),
             whole: OnceLock::new(),

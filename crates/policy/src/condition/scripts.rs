@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
+use serde_json::Value;
 use shell::{Script, Unclear};
+
+use crate::facts::{Facts, ToolOrigin};
 
 /// The functions that ask for it. If they fail, what a text runs cannot be told.
 pub(super) const FUNCTIONS: [&str; 2] = ["runs", "commands"];
@@ -14,14 +17,31 @@ pub(super) const WORDS_MAX: usize = 4;
 /// Texts of one decision; each may take some milliseconds.
 const TEXTS_MAX: usize = 4;
 
+/// The tool whose command is typed to a task of before, if there is this argument.
+const TYPES: (&str, &str) = ("BackgroundBash", "task_id");
+
 /// Those that were read.
 #[derive(Default)]
-pub(crate) struct Scripts(Mutex<Vec<(String, Arc<Script>)>>);
+pub(crate) struct Scripts {
+    read: Mutex<Vec<(String, Arc<Script>)>>,
+    /// Whether another program than bash may read them, so that nobody can tell.
+    is_typed: bool,
+}
 
 impl Scripts {
+    /// Those of a call.
+    pub(super) fn of_call(facts: &Facts<'_>, arguments: Option<&Value>) -> Scripts {
+        let types = facts.origin == ToolOrigin::BuiltIn && facts.tool == TYPES.0;
+        let is_typed = types && arguments.is_some_and(|arguments| arguments.get(TYPES.1).is_some());
+        Scripts { is_typed, ..Scripts::default() }
+    }
+
     /// What a text runs.
     pub(super) fn of(&self, text: &str) -> Result<Arc<Script>, Unclear> {
-        let mut read = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_typed {
+            return Err(Unclear::Typed);
+        }
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, script)) = read.iter().find(|(known, _)| known == text) {
             return Ok(script.clone());
         }

@@ -72,6 +72,7 @@ impl Tool for Bash {
         let run = Run {
             tool: BASH,
             command: &input.command,
+            stdin: None,
             time_max: Some(Duration::from_millis(input.timeout.unwrap_or(TIMEOUT_MS))),
             shown_bytes_max: self.shown_bytes_max,
             told_bytes_max: TOLD_BYTES_MAX,

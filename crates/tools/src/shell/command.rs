@@ -1,5 +1,7 @@
 //! What can be a command, and how bash is given one.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use tool_api::{Command, Streams, ToolError};
 
 /// The longest command. Linux hands a program no argument of 128 KiB, and what is longer is a script.
@@ -11,14 +13,37 @@ const SHELL: &str = "bash";
 /// The exit code of a program that is not there.
 const NOT_FOUND: i64 = 127;
 
+/// What a terminal is called whose screen nobody draws: programs then print lines, and one that draws says what it lacks.
+const TERMINAL: (&str, &str) = ("TERM", "dumb");
+
+/// What a command reads that can be told more while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(super) enum Open {
+    Pipe,
+    Tty,
+}
+
 /// The program that runs a command.
 ///
 /// # Errors
 /// It cannot be one.
-pub(super) fn program(command: &str) -> Result<Command, ToolError> {
+pub(super) fn program(command: &str, stdin: Option<Open>) -> Result<Command, ToolError> {
     check(command)?;
+    let (streams, env) = match stdin {
+        None | Some(Open::Pipe) => (Streams::Merged, Vec::new()),
+        Some(Open::Tty) => (Streams::Terminal, vec![(TERMINAL.0.into(), TERMINAL.1.into())]),
+    };
     let args = vec!["-c".into(), command.into()];
-    Ok(Command { program: SHELL.into(), args, streams: Streams::Merged, ..Command::default() })
+    Ok(Command {
+        program: SHELL.into(),
+        args,
+        env,
+        streams,
+        keeps_stdin: stdin.is_some(),
+        ..Command::default()
+    })
 }
 
 /// # Errors

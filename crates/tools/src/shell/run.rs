@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, sleep};
 use tool_api::{Chunk, Command, Context, PlainText, ToolError};
 
-use super::command;
+use super::command::{self, Open};
 use super::output::Output;
 use super::ran::Ran;
 use super::teller::Teller;
@@ -13,10 +13,15 @@ use super::teller::Teller;
 /// How often a client that asks for progress hears of a command that runs: each hears before it gives up.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
+/// What was printed is told once nothing more has come for so long, though no more should follow for hours.
+const QUIET: Duration = Duration::from_millis(200);
+
 /// A command to run.
 pub(super) struct Run<'c> {
     pub(super) tool: &'static str,
     pub(super) command: &'c str,
+    /// What it reads; nothing if that ends at once.
+    pub(super) stdin: Option<Open>,
     pub(super) time_max: Option<Duration>,
     /// How much of what it prints is shown.
     pub(super) shown_bytes_max: usize,
@@ -28,9 +33,12 @@ impl Run<'_> {
     /// # Errors
     /// It was not started. However a command that was has ended, what it printed is given.
     pub(super) async fn by(self, cx: &Context) -> Result<Ran, ToolError> {
-        let program = command::program(self.command)?;
+        let program = command::program(self.command, self.stdin)?;
         let program = Command { time_max: self.time_max, ..program };
         let mut process = cx.process()?.start(program).await.map_err(command::not_started)?;
+        if let Some(tasks) = &cx.tasks {
+            tasks.reads(process.take_stdin());
+        }
         let mut teller = Teller::new(cx, self.tool, self.told_bytes_max);
         let mut output = Output::new(cx, self.shown_bytes_max);
         let (mut plain, mut text) = (PlainText::default(), String::new());
@@ -39,6 +47,7 @@ impl Run<'_> {
         // The first is at once.
         ticks.tick().await;
         loop {
+            let is_told = teller.has_told();
             tokio::select! {
                 biased;
                 _ = ticks.tick() => teller.still_runs(),
@@ -52,6 +61,7 @@ impl Run<'_> {
                     }
                     Ok(None) | Err(_) => break,
                 },
+                () = sleep(QUIET), if !is_told => teller.quiet(self.stdin.is_some()),
             }
         }
         plain.finish(&mut text);

@@ -27,6 +27,8 @@ pub(super) struct Teller<'c> {
     told: Instant,
     /// What has not been told yet.
     waiting: String,
+    /// Whether nothing has come since it was last quiet.
+    is_quiet: bool,
     last_line: String,
     /// What may still be told. Whoever wants more of it has the artifact.
     bytes_left: u64,
@@ -35,7 +37,7 @@ pub(super) struct Teller<'c> {
 impl<'c> Teller<'c> {
     pub(super) fn new(cx: &'c Context, tool: &'static str, bytes_max: u64) -> Teller<'c> {
         let (began, waiting, last_line) = (Instant::now(), String::new(), String::new());
-        Teller { cx, tool, began, told: began, waiting, last_line, bytes_left: bytes_max }
+        Teller { cx, tool, began, told: began, waiting, is_quiet: false, last_line, bytes_left: bytes_max }
     }
 
     /// How long it runs.
@@ -50,6 +52,7 @@ impl<'c> Teller<'c> {
         }
         let (text, left) = within(text, self.bytes_left);
         self.bytes_left = left;
+        self.is_quiet = false;
         self.waiting.push_str(text);
         if self.waiting.len() > LINE_BYTES_MAX || self.told.elapsed() >= GATHER {
             self.pass_on();
@@ -57,9 +60,23 @@ impl<'c> Teller<'c> {
     }
 
     /// Passes on the lines that have ended.
-    pub(super) fn pass_on(&mut self) {
+    fn pass_on(&mut self) {
         self.told = Instant::now();
         self.log(passed(&self.waiting));
+    }
+
+    /// Nothing more has come for a while. Of a program that can be typed to, a line that has not ended may be a prompt.
+    pub(super) fn quiet(&mut self, may_prompt: bool) {
+        self.pass_on();
+        if may_prompt {
+            self.log(prompt(&self.waiting));
+        }
+        self.is_quiet = true;
+    }
+
+    /// Whether there is nothing that [`Teller::quiet`] could pass on.
+    pub(super) fn has_told(&self) -> bool {
+        self.is_quiet || self.waiting.is_empty()
     }
 
     fn log(&mut self, bytes: usize) {
@@ -119,6 +136,11 @@ fn passed(waiting: &str) -> usize {
     waiting.rfind(char::is_whitespace).map_or(waiting.len(), |space| space + 1).max(whole)
 }
 
+/// How much of what waits is passed on as a prompt: all of it, unless a block has begun.
+fn prompt(waiting: &str) -> usize {
+    if waiting.contains(BLOCK_BEGINS) { 0 } else { waiting.len() }
+}
+
 /// As much of a line as is told as progress: whole words.
 fn beginning(line: &str) -> String {
     let Some((most, _)) = line.char_indices().nth(PROGRESS_CHARS_MAX) else { return line.to_owned() };
@@ -146,6 +168,12 @@ mod tests {
         ] {
             assert_eq!(passed(waiting), expected, "{} bytes", waiting.len());
         }
+    }
+
+    #[test]
+    fn a_prompt_is_passed_on_and_no_block_that_has_begun() {
+        assert_eq!((prompt(">>> "), prompt("")), (4, 0));
+        assert_eq!(prompt("-----BEGIN PRIVATE KEY-----\nMI"), 0);
     }
 
     #[test]
