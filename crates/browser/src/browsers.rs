@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use sandbox::confine::{Confined, Confiner, Limits, Profile, Running};
 use sandbox::egress::{Journal, Judge};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, sleep};
 
@@ -16,8 +16,12 @@ use crate::program::program;
 use crate::running::Browser;
 use crate::turn::Turn;
 
-/// Browsers that work at once; each takes some hundred MiB. Further calls wait.
+/// Browsers that work at once. Further calls wait.
 const WORKING_MAX: usize = 3;
+
+/// Calls that have a browser, or wait for one to work: those whose person is being asked as well. Each browser takes some hundred
+/// MiB. Further calls wait.
+const CALLS_MAX: usize = 8;
 
 /// How long one waits for the next call of its caller.
 const WAITS_MAX: Duration = Duration::from_secs(30);
@@ -43,14 +47,16 @@ pub struct Wanted<'c> {
 /// All that run. Dropping it ends the one that waits.
 pub struct Browsers {
     confiner: Arc<Confiner>,
-    working: Semaphore,
+    calls: Semaphore,
+    working: Arc<Semaphore>,
     waiting: Mutex<Option<Browser>>,
 }
 
 impl Browsers {
     /// Starts none yet.
     pub fn new(confiner: Arc<Confiner>) -> Arc<Browsers> {
-        Arc::new(Browsers { confiner, working: Semaphore::new(WORKING_MAX), waiting: Mutex::new(None) })
+        let (calls, working) = (Semaphore::new(CALLS_MAX), Arc::new(Semaphore::new(WORKING_MAX)));
+        Arc::new(Browsers { confiner, calls, working, waiting: Mutex::new(None) })
     }
 
     /// Opens an address in a browser, with nothing of earlier calls, and reads what it becomes.
@@ -59,37 +65,50 @@ impl Browsers {
     /// There is no browser, or it does not come to a page.
     pub async fn visit(self: &Arc<Self>, wanted: &Wanted<'_>, visit: &Visit) -> Result<Page, BrowserError> {
         // Nobody closes it.
-        let _working = self.working.acquire().await;
+        let _call = self.calls.acquire().await;
+        let mut place = self.place().await;
         if let Some(browser) = self.take(&wanted.key) {
-            let visited = self.visit_by(browser, wanted, visit).await;
+            let visited = self.visit_by(browser, place, wanted, visit).await;
             // One that has ended while it waited: the call is made by another.
             if visited.is_begun {
                 return visited.result;
             }
+            place = self.place().await;
         }
-        let browser = self.start(wanted).await?;
-        self.visit_by(browser, wanted, visit).await.result
+        let browser = self.start(&wanted.key).await?;
+        self.visit_by(browser, place, wanted, visit).await.result
     }
 
-    async fn visit_by(self: &Arc<Self>, mut browser: Browser, wanted: &Wanted<'_>, visit: &Visit) -> Visited {
+    /// A place among those that work.
+    async fn place(&self) -> OwnedSemaphorePermit {
+        self.working.clone().acquire_owned().await.expect("nobody closes it")
+    }
+
+    async fn visit_by(
+        self: &Arc<Self>,
+        mut browser: Browser,
+        place: OwnedSemaphorePermit,
+        wanted: &Wanted<'_>,
+        visit: &Visit,
+    ) -> Visited {
         (wanted.given)(&browser.running);
-        let visited = browser.visit(visit, wanted.judge.clone(), wanted.journal).await;
+        let visited = browser.visit(visit, place, wanted.judge.clone(), wanted.journal).await;
         self.give_back(browser, visited.is_good);
         visited
     }
 
-    async fn start(&self, wanted: &Wanted<'_>) -> Result<Browser, BrowserError> {
-        let limits = wanted.key.profile.limits;
+    async fn start(&self, key: &Key) -> Result<Browser, BrowserError> {
+        let limits = key.profile.limits;
         let limits = Limits { time: LASTS_MAX, output_bytes: u64::MAX, ..limits };
-        let profile = Profile { limits, ..wanted.key.profile };
-        let turn = Arc::new(Turn::default());
-        let Key { hosts, program: named, waived, company, surroundings, .. } = wanted.key.clone();
+        let profile = Profile { limits, ..key.profile };
+        let turn = Arc::new(Turn::new(self.working.clone()));
+        let Key { hosts, program: named, waived, company, surroundings, .. } = key.clone();
         // It looks at the disk.
         let program = spawn_blocking(move || program(named.as_deref(), profile)).await;
         let program = program.map_err(|_| BrowserError::Unreadable("it was not looked for"))??;
         let program = Confined { surroundings, company, waived, hosts, judge: Some(turn.clone()), ..program };
         let running = self.confiner.start(&program).await?;
-        let browser = Browser::new(wanted.key.clone(), running, turn);
+        let browser = Browser::new(key.clone(), running, turn);
         Ok(browser.expect("it has just been started, and nobody has taken its streams"))
     }
 

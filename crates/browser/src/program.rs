@@ -10,7 +10,7 @@ use sandbox::egress::PROXY_PORT;
 const PLUMBING: &str = "exec \"$@\" 4>&3 3<&0 </dev/null >/dev/null";
 
 /// What it is told beside where its proxy is. Our sandbox holds it, so its own, which needs namespaces, is left out.
-const WORDS: [&str; 23] = [
+const WORDS: [&str; 24] = [
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
@@ -25,8 +25,9 @@ const WORDS: [&str; 23] = [
     "--disable-client-side-phishing-detection",
     "--disable-component-extensions-with-background-pages",
     "--disable-component-update",
-    // It asks for parts of its own all the same: nobody is there.
+    // It asks for parts of its own, and who is signed in, all the same: nobody is there.
     "--component-updater=url-source=http://localhost:1/",
+    "--gaia-url=http://localhost:1/",
     "--disable-default-apps",
     "--disable-domain-reliability",
     "--disable-extensions",

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sandbox::confine::{Output, Running, RunningIo};
 use sandbox::egress::{Journal, Judge};
 use tokio::io::AsyncReadExt as _;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::connection::Connection;
@@ -58,10 +59,13 @@ impl Browser {
     pub(crate) async fn visit(
         &mut self,
         asked: &Visit,
+        place: OwnedSemaphorePermit,
         judge: Option<Arc<dyn Judge>>,
         journal: &Journal,
     ) -> Visited {
-        self.turn.begin(judge);
+        // Between two calls it reached nothing; what it tried then is no call's.
+        Journal::new().take(self.running.journal());
+        self.turn.begin(judge, place);
         let turn = self.turn.clone();
         let _noting = Noting { from: self.running.journal().clone(), to: journal };
         let visited = visit(&mut self.connection, &turn, asked).await;
@@ -78,6 +82,13 @@ impl Browser {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();
         String::from_utf8_lossy(&bytes).trim().to_owned()
+    }
+}
+
+impl Drop for Browser {
+    /// Its place is free at once, however its call has ended.
+    fn drop(&mut self) {
+        self.turn.end();
     }
 }
 

@@ -1,19 +1,29 @@
 //! `Turn`: who decides about hosts that no rule names, while a browser works for one call. It asks about the hosts of pages
-//! alone: a page would have a person asked about every host that it takes pictures from.
+//! alone: a page would have a person asked about every host that it takes pictures from. Between two calls nothing is reached.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
 use sandbox::egress::{Destination, Judge};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
-/// Of one browser. Others are refused between two calls.
-#[derive(Debug, Default)]
-pub(crate) struct Turn(Mutex<State>);
+/// Of one browser.
+#[derive(Debug)]
+pub(crate) struct Turn {
+    state: Mutex<State>,
+    /// Where browsers that work have their places.
+    working: Arc<Semaphore>,
+}
 
 #[derive(Debug, Default)]
 struct State {
+    /// Which turn it is.
+    number: u64,
+    is_open: bool,
     judge: Option<Arc<dyn Judge>>,
+    /// The place among those that work: another has it while a person is asked.
+    place: Option<OwnedSemaphorePermit>,
     /// Where the page of the call is, and where it has led on to.
     pages: Vec<Destination>,
     /// How many questions are open.
@@ -22,14 +32,22 @@ struct State {
 }
 
 impl Turn {
+    pub(crate) fn new(working: Arc<Semaphore>) -> Turn {
+        Turn { state: Mutex::default(), working }
+    }
+
     /// A call begins.
-    pub(crate) fn begin(&self, judge: Option<Arc<dyn Judge>>) {
-        *self.state() = State { judge, ..State::default() };
+    pub(crate) fn begin(&self, judge: Option<Arc<dyn Judge>>, place: OwnedSemaphorePermit) {
+        let mut state = self.state();
+        *state =
+            State { number: state.number + 1, is_open: true, judge, place: Some(place), ..State::default() };
     }
 
     /// It has ended. Says whether more was granted to it than its rules name.
     pub(crate) fn end(&self) -> bool {
-        std::mem::take(&mut *self.state()).has_granted
+        let mut state = self.state();
+        let number = state.number;
+        std::mem::replace(&mut *state, State { number, ..State::default() }).has_granted
     }
 
     /// The page of the call is at this address now.
@@ -48,7 +66,7 @@ impl Turn {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -62,29 +80,54 @@ impl Judge for Turn {
             let Some(judge) = judge else { return false };
             let asking = Asking::new(self);
             let is_allowed = judge.allows(to).await;
-            drop(asking);
+            asking.answered().await;
             if is_allowed {
                 self.state().has_granted = true;
             }
             is_allowed
         })
     }
+
+    fn is_open(&self) -> bool {
+        self.state().is_open
+    }
 }
 
 /// A question, however it ends.
-struct Asking<'t>(&'t Turn);
+struct Asking<'t> {
+    turn: &'t Turn,
+    number: u64,
+}
 
 impl<'t> Asking<'t> {
     fn new(turn: &'t Turn) -> Asking<'t> {
-        turn.state().asking += 1;
-        Asking(turn)
+        let mut state = turn.state();
+        state.asking += 1;
+        state.place = None;
+        Asking { turn, number: state.number }
+    }
+
+    /// Waits for a place to work on, unless the call has ended or another question has waited for it.
+    async fn answered(self) {
+        let is_needed = |state: &State| state.number == self.number && state.is_open && state.place.is_none();
+        if !is_needed(&self.turn.state()) {
+            return;
+        }
+        let place = self.turn.working.clone().acquire_owned().await;
+        let mut state = self.turn.state();
+        if is_needed(&state) {
+            // Nobody closes it.
+            state.place = place.ok();
+        }
     }
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let mut state = self.0.state();
-        state.asking = state.asking.saturating_sub(1);
+        let mut state = self.turn.state();
+        if state.number == self.number {
+            state.asking = state.asking.saturating_sub(1);
+        }
     }
 }
 
@@ -107,24 +150,73 @@ mod tests {
         }
     }
 
+    fn turn(places: usize) -> (Arc<Semaphore>, Turn) {
+        let working = Arc::new(Semaphore::new(places));
+        (working.clone(), Turn::new(working))
+    }
+
+    fn place(working: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+        working.clone().try_acquire_owned().expect("a place")
+    }
+
     #[tokio::test]
     async fn only_the_hosts_of_pages_are_asked_about_and_only_in_a_turn() {
-        let turn = Turn::default();
+        let (working, turn) = turn(1);
         let (page, other) =
             (destination("https://a.test/x").expect("one"), destination("http://b.test:81").expect("one"));
         assert_eq!((page.to_string(), other.to_string()), ("a.test:443".to_owned(), "b.test:81".to_owned()));
-        assert!(!turn.allows(&page).await, "nobody's turn");
-        turn.begin(Some(Arc::new(Yes)));
-        assert!(!turn.allows(&page).await, "no page yet");
+        assert!(!turn.allows(&page).await && !turn.is_open(), "nobody's turn");
+        turn.begin(Some(Arc::new(Yes)), place(&working));
+        assert!(!turn.allows(&page).await && turn.is_open(), "no page yet");
         turn.leads_to("https://a.test/x");
         turn.leads_to("not an address");
         assert!(!turn.allows(&other).await, "no page");
         assert!(!std::mem::take(&mut turn.state().has_granted));
         assert!(turn.allows(&page).await);
         assert!(!turn.is_asking() && turn.end(), "it was granted more");
-        assert!(!turn.allows(&page).await && !turn.end(), "the turn is over");
-        turn.begin(None);
+        assert!(!turn.allows(&page).await && !turn.is_open() && !turn.end(), "the turn is over");
+        turn.begin(None, place(&working));
         turn.leads_to("https://a.test/x");
         assert!(!turn.allows(&page).await, "nobody can be asked");
+    }
+
+    /// A person who answers when told to.
+    #[derive(Debug, Default)]
+    struct Person(tokio::sync::Notify);
+
+    impl Judge for Person {
+        fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+            Box::pin(async {
+                self.0.notified().await;
+                true
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn who_waits_for_a_person_leaves_the_place_to_others() {
+        let (working, turn) = turn(1);
+        let (person, page) = (Arc::new(Person::default()), destination("https://a.test/").expect("one"));
+        turn.begin(Some(person.clone()), place(&working));
+        turn.leads_to("https://a.test/");
+        let mut asked = std::pin::pin!(turn.allows(&page));
+        assert!(futures_util::poll!(&mut asked).is_pending() && turn.is_asking());
+        let others = place(&working);
+        person.0.notify_one();
+        assert!(futures_util::poll!(&mut asked).is_pending(), "it has no place");
+        drop(others);
+        assert!(asked.await);
+        assert_eq!((working.available_permits(), turn.is_asking()), (0, false));
+        turn.end();
+        assert_eq!(working.available_permits(), 1);
+        // One that ends while somebody is asked needs none any more.
+        turn.begin(Some(person.clone()), place(&working));
+        turn.leads_to("https://a.test/");
+        let mut asked = std::pin::pin!(turn.allows(&page));
+        assert!(futures_util::poll!(&mut asked).is_pending());
+        turn.end();
+        person.0.notify_one();
+        asked.await;
+        assert_eq!(working.available_permits(), 1);
     }
 }

@@ -138,6 +138,9 @@ impl Access {
 
     /// To which addresses a destination may lead, by a rule, or by whoever decides about what no rule names.
     async fn grant(&self, to: &Destination) -> Option<Grant> {
+        if self.way.judge.as_ref().is_some_and(|judge| !judge.is_open()) {
+            return None;
+        }
         if let Some(grant) = self.rules().grant(to) {
             return Some(grant);
         }

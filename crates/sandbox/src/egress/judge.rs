@@ -11,6 +11,11 @@ use super::host::{Destination, Host};
 pub trait Judge: Send + Sync {
     /// Whether the program may be connected. It waits meanwhile, so this must end by itself.
     fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool>;
+
+    /// Whether it may be connected to anything at all now, also to what a rule names.
+    fn is_open(&self) -> bool {
+        true
+    }
 }
 
 impl fmt::Debug for dyn Judge {

@@ -106,3 +106,27 @@ async fn one_that_waits_holds_up_no_other() {
     within(program.tunnel(&format!("public.test:{port}"))).await.expect("a rule allows it");
     assert_eq!(program.lines(), [format!("connect public.test:{port}")]);
 }
+
+/// Would say yes, and lets nothing out now.
+struct Closed;
+
+impl Judge for Closed {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(true))
+    }
+
+    fn is_open(&self) -> bool {
+        false
+    }
+}
+
+#[tokio::test]
+async fn what_is_closed_lets_out_to_no_host_not_even_to_one_that_a_rule_names() {
+    let port = host("127.1.0.1", echo).await.port();
+    let rules = parse(&[&format!("public.test:{port}")]);
+    let program = Program::on(Arc::new(WayOut { rules, company: None, judge: Some(Arc::new(Closed)) }), &[]);
+    for to in ["public.test", "other.test"] {
+        let answer = program.tunnel(&format!("{to}:{port}")).await.expect_err("closed");
+        assert!(answer.starts_with("HTTP/1.1 403"), "{to}: {answer}");
+    }
+}
