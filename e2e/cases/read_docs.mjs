@@ -1,9 +1,13 @@
 // `ReadDocs`: pages as a real browser shows them, and what pages try: to lead elsewhere, never to end, to be too large, to be a
 // download, to ask something, to crash the browser. And what is left where there is no browser.
 
+import { execFile } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER } from "../support/environment.mjs";
 import { parentOf } from "../support/processes.mjs";
 import { configure } from "../support/toolcrib.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
@@ -17,6 +21,26 @@ const MADE = `<title>Made</title><nav>menu</nav><main></main><script>
 const late = (from) => `<title>Late</title><p id=p>early</p><img src=/never><script>
   fetch("${from}").then((answer) => answer.text()).then((text) => (p.textContent = text));
 </script>`;
+
+/** A PDF as Chromium prints it. */
+const print = async () => {
+  const chromium = process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium";
+  const folder = mkdtempSync(path.join(FOLDER, "printed-"));
+  writeFileSync(
+    `${folder}/page.html`,
+    "<title>Printed</title><h1>Fence posts</h1><p>A fence of n panels.<p style='break-before:page'>Last.",
+  );
+  const words = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-pdf-header-footer",
+    `--user-data-dir=${folder}/profile`,
+  ];
+  await promisify(execFile)(chromium, [...words, `--print-to-pdf=${folder}/page.pdf`, `${folder}/page.html`]);
+  return readFileSync(`${folder}/page.pdf`);
+};
+const printed = await print();
 
 const listen = async (answer) => {
   const server = createServer(answer);
@@ -53,7 +77,12 @@ const pages = {
   "/reaches": html(`<title>R</title><p>here</p><script>fetch("http://localhost:${other}/").then(
     () => document.body.append("reached"), () => document.body.append("refused"))</script>`),
   "/download": (response) => response.writeHead(200, { "content-disposition": "attachment" }).end("file"),
-  "/pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("%PDF-1.4"),
+  "/archive": (response) => response.writeHead(200, { "content-type": "application/zip" }).end("PK and more"),
+  "/pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end(printed),
+  "/report": (response) => response.writeHead(200, { "content-disposition": "attachment" }).end(printed),
+  "/half-pdf": (response) =>
+    response.writeHead(200, { "content-type": "application/pdf" }).end(printed.subarray(0, 900)),
+  "/no-pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("no such thing"),
   "/attributes": html(`<title>Many</title><p ${Array.from({ length: 100_000 }, (_, n) => `a${n}`).join(" ")}>x`),
   "/deep": html(`<title>Deep</title>${"<div>".repeat(3000)}<p>within</p>`),
   "/json": (response) => response.writeHead(200, { "content-type": "application/json" }).end('{"a": "<b>"}'),
@@ -138,7 +167,7 @@ await run({
     await refuses("/loop", "leads on to others more than 10 times");
     await says("/reaches", {}, "here", "refused", `nobody has allowed these hosts: localhost:${other}]`);
     const before = rounds;
-    await says("/forever", { wait_ms: 10_000 }, "Forever\n", "round");
+    await says("/forever", { wait_ms: 2000 }, "Forever\n", "round");
     check(rounds - before <= 11, "no more rounds than a page may lead on", rounds - before);
     await says("/gone", {}, "[the server answered with status 404]", "Not here");
     for (const url of [
@@ -158,7 +187,7 @@ await run({
 
   "what is no page is refused, and the next one is read": async () => {
     await refuses("/download", "a file to download");
-    await refuses("/pdf", "PDF");
+    await refuses("/archive", "the address is no page, but application/zip");
     for (const [url, why] of [
       ["javascript:alert(1)", "only http and https"],
       ["file:///etc/passwd", "only http and https"],
@@ -169,6 +198,14 @@ await run({
     const { message } = await wire.call("ReadDocs", { url: at("/made"), wait_ms: 30_001 });
     check(message.result.isError, "a wait that is too long to be refused", message);
     await says("/asks", {}, "answered null false");
+  },
+
+  "a PDF is read as its server sends it, page by page": async () => {
+    const pages = /^Printed\nhttp.*\n\n## Page 1\n\nFence posts\n+A fence of n panels\.\n\n## Page 2\n\nLast\.\n/;
+    await says("/pdf", {}, pages, at("/pdf"));
+    await says("/report", { format: "html" }, pages, at("/report"));
+    await refuses("/half-pdf", "the PDF cannot be shown: it is damaged or cut short");
+    await refuses("/no-pdf", "the address says that it is a PDF, and what it sends is none");
   },
 
   "too much is cut: what is loaded, and what is said": async () => {
@@ -203,8 +240,14 @@ await run({
     checkHolds("JSON", (await read("/json", {}, bare)).text, "[no title]", '{"a": "<b>"}');
     checkHolds("what is deep", (await read("/deep", {}, bare)).text, "Deep");
     const { isError, text } = await read("/attributes", {}, bare);
-    checkSame("an error", [true, true], [isError, text.includes("took more than reading one may (cpu); read it as html")]);
+    checkSame(
+      "an error",
+      [true, true],
+      [isError, text.includes("took more than reading one may (cpu); read it as html")],
+    );
     checkHolds("as html", (await read("/attributes", { format: "html" }, bare)).text, "a99");
-    checkHolds("a PDF", (await read("/pdf", {}, bare)).text, "the address is no page, but application/pdf");
+    const pdf = (await read("/pdf", {}, bare)).text;
+    check(pdf.startsWith(`Printed\n${at("/pdf")}\n\n## Page 1\n`), "a PDF, for which no browser was needed", pdf);
+    checkHolds("an archive", (await read("/archive", {}, bare)).text, "the address is no page, but application/zip");
   },
 });

@@ -1,16 +1,26 @@
 //! `Fault`: why a page is not shown, in words for the model that asked for it.
 
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("it cannot be parsed as HTML; read it as html")]
     Html,
+    #[error("it is damaged or cut short")]
+    Pdf,
+    #[error("none of its pages is found, so it may be damaged or cut short")]
+    NoPages,
+    #[error("it is encrypted, and nobody reads it without its password; look for another copy")]
+    Encrypted,
+    #[error("none of its {0} pages has any text that can be read: they may be pictures, which are not read")]
+    NoText(u32),
 }
 
 impl Fault {
     /// As programs know it.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Fault::Html => "damaged",
+            Fault::Html | Fault::Pdf | Fault::NoPages => "damaged",
+            Fault::Encrypted => "encrypted",
+            Fault::NoText(_) => "no_text",
         }
     }
 }

@@ -3,6 +3,7 @@
 
 mod fault;
 mod html;
+mod pdf;
 mod worker;
 
 pub use worker::main;

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 
 use crate::fault::Fault;
-use crate::html;
+use crate::{html, pdf};
 
 /// The exit code where the words are not understood, or nobody reads what comes of them.
 const NOT_DONE: i32 = 2;
@@ -19,6 +19,8 @@ enum Asked {
     /// Of HTML, whose addresses are relative to this one.
     Markdown(String),
     Text(String),
+    /// Of a PDF.
+    Pdf,
 }
 
 /// What a page says.
@@ -28,7 +30,7 @@ pub(crate) struct Read {
     pub(crate) content: String,
 }
 
-/// Reads one page. `words` are what is wanted, `markdown` or `text`, and where the page is. Must be called in a process started
+/// Reads one page. `words` are what is wanted, `markdown`, `text` or `pdf`, and where the page is. Must be called in a process started
 /// for nothing else. Returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
     let done = asked(words).ok_or(io::ErrorKind::InvalidInput.into()).and_then(|asked| {
@@ -49,6 +51,7 @@ fn asked(words: impl IntoIterator<Item = OsString>) -> Option<Asked> {
     match &words[..] {
         [wanted, base] if wanted == "markdown" => Some(Asked::Markdown(base.clone())),
         [wanted, base] if wanted == "text" => Some(Asked::Text(base.clone())),
+        [wanted, _] if wanted == "pdf" => Some(Asked::Pdf),
         _ => None,
     }
 }
@@ -57,6 +60,7 @@ fn read(asked: &Asked, page: &[u8]) -> Result<Read, Fault> {
     match asked {
         Asked::Markdown(base) => html::markdown(&String::from_utf8_lossy(page), base),
         Asked::Text(base) => html::text(&String::from_utf8_lossy(page), base),
+        Asked::Pdf => pdf::text(page),
     }
 }
 
@@ -79,6 +83,7 @@ mod tests {
     fn the_words_are_what_is_wanted_and_where_it_is() {
         let asked = |words: &[&str]| asked(words.iter().map(OsString::from));
         assert_eq!(asked(&["text", "http://a.test/"]), Some(Asked::Text("http://a.test/".to_owned())));
+        assert_eq!(asked(&["pdf", ""]), Some(Asked::Pdf));
         assert_eq!(asked(&["markdown", ""]), Some(Asked::Markdown(String::new())));
         for wrong in [&["markdown"][..], &[], &["html", ""], &["text", "", ""]] {
             assert_eq!(asked(wrong), None, "{wrong:?}");

@@ -10,6 +10,9 @@ use crate::failure::ToolError;
 /// The code of a call that would need a browser, where there is none or none that starts.
 pub const NO_BROWSER: &str = "no_browser";
 
+/// The code of a call whose address is something else than a page, such as a file to download.
+pub const NOT_A_PAGE: &str = "not_a_page";
+
 /// Reads pages for one call. A tool gets it if its `ABOUT` says that it needs a browser, and its caller may reach the network.
 pub trait Browser: Send + Sync {
     /// Opens a whole http or https address, if the rules of the call allow its host, and reads the page that it becomes.

@@ -39,7 +39,7 @@ pub use artifact::{
     ARTIFACT_READ, ARTIFACT_SCHEME, ARTIFACT_SEARCH, Artifact, ArtifactReader, ArtifactWriter, Artifacts,
     JSON, TEXT, is_text,
 };
-pub use browser::{Browser, NO_BROWSER, Page};
+pub use browser::{Browser, NO_BROWSER, NOT_A_PAGE, Page};
 pub use cancel::Cancel;
 pub use catalogue::{TOOLS_CALL, TOOLS_DESCRIBE, TOOLS_SEARCH, is_of_catalogue};
 pub use client::{Client, Input, shows_forms};
@@ -73,6 +73,7 @@ pub use sandbox::Change;
 pub use sandbox::Exit;
 pub use sandbox::confine::{Limit, Streams};
 // `Context::net`.
+pub use sandbox::Body;
 pub use sandbox::egress::HostRules;
 // And `Context::files`.
 pub use sandbox::{

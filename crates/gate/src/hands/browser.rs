@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use sandbox::confine::{Profile, Running};
 use sandbox::egress::{Attempt, HostRules, Journal, Judge, Outcome};
 use telemetry::Telemetry;
-use tool_api::{Browser, NO_BROWSER, Page, ToolError};
+use tool_api::{Browser, NO_BROWSER, NOT_A_PAGE, Page, ToolError};
 
 use super::hosts::blocked;
 use super::notes::Notes;
@@ -76,7 +76,7 @@ impl Pages {
                 refused(&url, journal).unwrap_or_else(|| ToolError::new("no_answer", message))
             }
             BrowserError::TooSlow(_) | BrowserError::LedOn(_) => ToolError::new("no_answer", message),
-            BrowserError::Download | BrowserError::Pdf => ToolError::new("not_a_page", message),
+            BrowserError::Download | BrowserError::Pdf => ToolError::new(NOT_A_PAGE, message),
             error @ (BrowserError::Gone(_)
             | BrowserError::Silent(_)
             | BrowserError::Unreadable(_)

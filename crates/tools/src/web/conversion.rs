@@ -12,14 +12,27 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const BASE_BYTES_MAX: usize = 8 * 1024;
 
 /// The codes of what it refuses.
-const CODES: [&str; 1] = ["damaged"];
+const CODES: [&str; 3] = ["damaged", "encrypted", "no_text"];
 
-/// What is made of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What is made of which page.
+#[derive(Debug)]
 pub(super) enum Wanted {
-    Markdown,
-    Text,
+    /// Of HTML.
+    Markdown(String),
+    Text(String),
+    /// Its text.
+    OfPdf(Bytes),
 }
+
+/// How a page is called, and what else could be done with one.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    hint: &'static str,
+}
+
+const HTML: Kind = Kind { name: "page", hint: "; read it as html" };
+const PDF: Kind = Kind { name: "PDF", hint: "; it may be damaged" };
 
 /// What a page says.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,42 +42,33 @@ pub(super) struct Conversion {
 }
 
 impl Conversion {
-    /// Has a worker read HTML. Its addresses are relative to `base`.
-    pub(super) async fn of_html(
-        wanted: Wanted,
-        html: String,
-        base: &str,
-        cx: &Context,
-    ) -> Result<Conversion, ToolError> {
-        let word = match wanted {
-            Wanted::Markdown => "markdown",
-            Wanted::Text => "text",
+    /// Has a worker read a page. Its addresses are relative to `base`.
+    pub(super) async fn made(wanted: Wanted, base: &str, cx: &Context) -> Result<Conversion, ToolError> {
+        let (kind, word, input) = match wanted {
+            Wanted::Markdown(html) => (HTML, "markdown", html.into()),
+            Wanted::Text(html) => (HTML, "text", html.into()),
+            Wanted::OfPdf(file) => (PDF, "pdf", file),
         };
         let base = if base.len() > BASE_BYTES_MAX { "" } else { base };
-        let command = Command {
-            worker: Some(Worker::Page),
-            args: vec![word.into(), base.into()],
-            input: html.into(),
-            ..Command::default()
-        };
+        let args = vec![word.into(), base.into()];
+        let command = Command { worker: Some(Worker::Page), args, input, ..Command::default() };
         let printed = cx.process()?.start(command).await?.printed(ANSWER_BYTES_MAX).await;
-        Conversion::of(&printed)
+        Conversion::of(kind, &printed)
     }
 
     /// What a worker has made of a page.
-    fn of(printed: &Printed) -> Result<Conversion, ToolError> {
+    fn of(Kind { name, hint }: Kind, printed: &Printed) -> Result<Conversion, ToolError> {
         match WorkerAnswer::of(printed, &CODES) {
             WorkerAnswer::Made { line, bytes } => conversion(&line, &bytes).ok_or_else(not_understood),
             WorkerAnswer::Refused { code, why } => {
-                Err(ToolError::new(code, format!("the page cannot be shown: {why}")))
+                Err(ToolError::new(code, format!("the {name} cannot be shown: {why}")))
             }
             WorkerAnswer::Beyond(limit) => {
-                let why =
-                    format!("the page took more than reading one may ({}); read it as html", limit.name());
+                let why = format!("the {name} took more than reading one may ({}){hint}", limit.name());
                 Err(ToolError::new("too_large", why))
             }
             WorkerAnswer::Died => {
-                Err(ToolError::new("damaged", "what reads pages has failed at this one; read it as html"))
+                Err(ToolError::new("damaged", format!("what reads pages has failed at this {name}{hint}")))
             }
             WorkerAnswer::Unknown => Err(not_understood()),
         }
@@ -89,11 +93,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(stdout: &[u8], (exit, limit): (Exit, Option<Limit>), expected: &str) {
+    fn check(stdout: &[u8], ended: (Exit, Option<Limit>), expected: &str) {
+        check_of(HTML, stdout, ended, expected);
+    }
+
+    #[track_caller]
+    fn check_of(kind: Kind, stdout: &[u8], (exit, limit): (Exit, Option<Limit>), expected: &str) {
         let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
         let bytes = stdout.len() as u64;
         let printed = Printed { stdout: Bytes::copy_from_slice(stdout), stderr: Bytes::new(), bytes, ended };
-        let told = match Conversion::of(&printed) {
+        let told = match Conversion::of(kind, &printed) {
             Ok(Conversion { title, content }) => format!("{title:?} {content:?}"),
             Err(error) => format!("{}: {error}", error.code()),
         };
@@ -112,7 +121,9 @@ mod tests {
     fn what_is_refused_says_why() {
         check(b"refused damaged it is odd\n", WELL, "damaged: the page cannot be shown: it is odd");
         check(b"refused odd it is odd\n", WELL, "damaged: the page cannot be shown: it is odd");
-        let died = "damaged: what reads pages has failed at this one; read it as html";
+        let encrypted = "encrypted: the PDF cannot be shown: it is locked";
+        check_of(PDF, b"refused encrypted it is locked\n", WELL, encrypted);
+        let died = "damaged: what reads pages has failed at this page; read it as html";
         check(b"read A\nhalf", (Exit::Code(101), None), died);
         check(b"", (Exit::Signal(11), None), died);
         let beyond = "too_large: the page took more than reading one may (cpu); read it as html";

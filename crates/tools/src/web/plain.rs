@@ -1,10 +1,11 @@
-//! A page as its server sends it, where there is no browser: no script runs, and nothing else is loaded.
+//! What an address is as its server sends it: a PDF, which no browser shows us, or a page where there is no browser. No script
+//! runs, and nothing else is loaded.
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use encoding_rs::{Encoding, UTF_8};
-use http::{HeaderMap, Request, StatusCode, header};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
-use tool_api::{Context, Page, ToolError};
+use http::{HeaderMap, Request, Response, StatusCode, header};
+use http_body_util::BodyExt as _;
+use tool_api::{Body, Context, NOT_A_PAGE, Page, ToolError};
 use url::Url;
 
 use super::html;
@@ -15,11 +16,27 @@ const REDIRECTS_MAX: usize = 10;
 /// The largest page, in bytes.
 const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
+/// The largest PDF, in bytes.
+const PDF_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// How a PDF begins, whatever its server calls it.
+const PDF_BEGINS: &[u8] = b"%PDF-";
+
+/// Its media type.
+const PDF: &str = "application/pdf";
+
 /// Who asks. Some servers answer nobody without a name.
 const AGENT: &str = "Mozilla/5.0 (compatible; Toolcrib)";
 
-/// Asks for a page, and follows where it leads.
-pub(super) async fn page(mut url: Url, cx: &Context) -> Result<Page, ToolError> {
+/// What has come.
+pub(super) struct Fetched {
+    pub(super) page: Page,
+    /// Of a PDF, the file; its page has no HTML.
+    pub(super) pdf: Option<Bytes>,
+}
+
+/// Asks for an address, and follows where it leads.
+pub(super) async fn fetch(mut url: Url, cx: &Context) -> Result<Fetched, ToolError> {
     for _ in 0..=REDIRECTS_MAX {
         let request = Request::get(url.as_str())
             .header(header::USER_AGENT, AGENT)
@@ -28,16 +45,9 @@ pub(super) async fn page(mut url: Url, cx: &Context) -> Result<Page, ToolError> 
             .body(Bytes::new());
         let request = request.map_err(|error| ToolError::new("invalid_arguments", error.to_string()))?;
         let answer = cx.net()?.send(request).await?;
-        let (parts, body) = answer.into_parts();
-        match redirect(parts.status, &parts.headers, &url)? {
+        match redirect(answer.status(), answer.headers(), &url)? {
             Some(next) => url = next,
-            None => {
-                let media_type = media_type(&parts.headers)?;
-                let body = Limited::new(body, PAGE_BYTES_MAX).collect().await.map_err(not_read)?.to_bytes();
-                return cx
-                    .blocking(move || Ok(read(url, parts.status, media_type, &parts.headers, &body)))
-                    .await;
-            }
+            None => return fetched(url, answer, cx).await,
         }
     }
     let why = format!("the page leads on to others more than {REDIRECTS_MAX} times");
@@ -53,27 +63,62 @@ fn redirect(status: StatusCode, headers: &HeaderMap, from: &Url) -> Result<Optio
     }
 }
 
-/// # Errors
-/// It is no text.
-fn media_type(headers: &HeaderMap) -> Result<String, ToolError> {
-    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or("text/html");
-    let media_type = said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    let is_text = media_type.starts_with("text/")
-        || ["json", "xml", "yaml", "javascript"].iter().any(|kind| media_type.ends_with(kind));
-    match is_text || html::is_html(&media_type) {
-        true => Ok(media_type),
-        false => Err(ToolError::new("not_a_page", format!("the address is no page, but {media_type}"))),
+async fn fetched(url: Url, answer: Response<Body>, cx: &Context) -> Result<Fetched, ToolError> {
+    let (parts, body) = answer.into_parts();
+    let media_type = media_type(&parts.headers);
+    let body = whole(body, &media_type).await?;
+    if body.starts_with(PDF_BEGINS) {
+        let (url, status) = (url.to_string(), Some(parts.status.as_u16()));
+        let page = Page { url, status, media_type: PDF.to_owned(), ..Page::default() };
+        return Ok(Fetched { page, pdf: Some(body) });
     }
+    let page = cx.blocking(move || Ok(read(url, parts.status, media_type, &parts.headers, &body))).await?;
+    Ok(Fetched { page, pdf: None })
 }
 
-fn not_read(error: Box<dyn std::error::Error + Send + Sync>) -> ToolError {
-    match error.is::<LengthLimitError>() {
-        true => ToolError::new(
-            "not_a_page",
-            "the page has more than 4 MiB, and there is no browser to read its beginning",
-        ),
-        false => ToolError::new("no_answer", format!("the page broke off: {error}")),
+fn media_type(headers: &HeaderMap) -> String {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or("text/html");
+    said.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn is_text(media_type: &str) -> bool {
+    media_type.starts_with("text/")
+        || html::is_html(media_type)
+        || ["json", "xml", "yaml", "javascript"].iter().any(|kind| media_type.ends_with(kind))
+}
+
+/// All of an answer.
+///
+/// # Errors
+/// It is neither text nor a PDF, which its beginning tells, or it is too large.
+async fn whole(mut body: Body, media_type: &str) -> Result<Bytes, ToolError> {
+    let mut bytes = BytesMut::new();
+    let is_pdf = |bytes: &BytesMut| bytes.starts_with(PDF_BEGINS);
+    while let Some(frame) = body.frame().await {
+        let broke_off = |error| ToolError::new("no_answer", format!("the page broke off: {error}"));
+        let Ok(piece) = frame.map_err(broke_off)?.into_data() else { continue };
+        bytes.extend_from_slice(&piece);
+        if bytes.len() > PDF_BYTES_MAX {
+            return Err(ToolError::new("too_large", "the PDF has more than 32 MiB"));
+        }
+        if bytes.len() > PAGE_BYTES_MAX && !is_pdf(&bytes) {
+            let why = "the page has more than 4 MiB, and there is no browser to read its beginning";
+            return Err(ToolError::new(NOT_A_PAGE, why));
+        }
+        if bytes.len() >= PDF_BEGINS.len() && !is_pdf(&bytes) && !is_text(media_type) {
+            break;
+        }
     }
+    if is_text(media_type) || is_pdf(&bytes) {
+        return Ok(bytes.freeze());
+    }
+    Err(ToolError::new(
+        NOT_A_PAGE,
+        match media_type {
+            PDF => "the address says that it is a PDF, and what it sends is none".to_owned(),
+            other => format!("the address is no page, but {other}"),
+        },
+    ))
 }
 
 fn read(url: Url, status: StatusCode, media_type: String, headers: &HeaderMap, body: &[u8]) -> Page {
