@@ -1,4 +1,4 @@
-// `toolcrib doctor`: whether the sandbox is there and holds, found out by trying; and how jobs stand.
+// `toolcrib doctor`: whether the sandbox is there and holds, and a browser works in it, found out by trying; and how jobs stand.
 
 import { check, checkHolds, checkSame, run } from "../support/check.mjs";
 import { freePort } from "../support/http_servers.mjs";
@@ -22,6 +22,7 @@ const parts = {
     check(told.start.confined_us > told.start.bare_us, "a start costs something", told.start);
     check(told.start.pooled_us > 0, "a start from the pool", told.start);
     checkSame("jobs", [{}, []], [told.jobs.states, told.jobs.faults]);
+    check(/Chrome\/\d/.test(told.browser.version), "a browser that works", told.browser);
     check(told.programs.git !== undefined && told.kernel !== "", "what the machine offers", told);
   },
 
@@ -39,11 +40,17 @@ const parts = {
     );
   },
 
-  "whoever cannot be told of the end of jobs is named, and why": async () => {
+  "whoever cannot be told of the end of jobs is named, and why; so is a browser that is not there": async () => {
     const webhook = `http://127.0.0.1:${await freePort()}/hook?token=t0ken`;
-    const more = `[jobs.notify]\ncommand = ["no-such-program"]\nwebhook = "${webhook}"\n`;
+    const more = `[jobs.notify]\ncommand = ["no-such-program"]\nwebhook = "${webhook}"\n[sandbox]\nbrowser = "/no/such"\n`;
     const { stdout } = await expectExit(1, ["doctor", "--config", configure({ more }).file]);
     checkHolds("the page", stdout, "there is no program `no-such-program`", "127.0.0.1 cannot be reached", "all held");
+    checkHolds(
+      "its browser",
+      stdout,
+      "`sandbox.browser` names /no/such, where no program is",
+      "on Debian: apt install",
+    );
     check(!stdout.includes("t0ken"), "no secret", stdout);
   },
 };

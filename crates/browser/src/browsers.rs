@@ -97,6 +97,14 @@ impl Browsers {
         visited
     }
 
+    /// Starts a browser for nobody's call, and says which it is. It reaches nothing, and ends.
+    ///
+    /// # Errors
+    /// There is none, or it does not work.
+    pub async fn version(&self, key: &Key) -> Result<String, BrowserError> {
+        self.start(key).await?.version().await
+    }
+
     async fn start(&self, key: &Key) -> Result<Browser, BrowserError> {
         let limits = key.profile.limits;
         let limits = Limits { time: LASTS_MAX, output_bytes: u64::MAX, ..limits };

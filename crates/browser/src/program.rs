@@ -51,6 +51,9 @@ const SYSTEM: &str = "/usr";
 /// Folders below which each is somebody's home.
 const HOMES: [&str; 2] = ["/home", "/Users"];
 
+/// What stands for the programs of all snaps.
+const SNAP: &str = "/usr/bin/snap";
+
 /// There is no browser.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBrowser {
@@ -60,6 +63,16 @@ pub enum NoBrowser {
          `sandbox.browser`"
     )]
     Missing,
+    /// The one that a person has named is not there.
+    #[error("`sandbox.browser` names {}, where no program is", .0.display())]
+    NotThere(PathBuf),
+    /// It brings a sandbox of its own, which does not run in ours.
+    #[error(
+        "{} is a snap, and those do not run in the sandbox: a person can install a browser that is none, and name it in \
+         `sandbox.browser`",
+        .0.display()
+    )]
+    Snap(PathBuf),
     /// Its pages would see what lies beside it.
     #[error(
         "the browser is not started, since pages would see all that lies in {}; a person has to put it into a folder of its own",
@@ -70,7 +83,8 @@ pub enum NoBrowser {
 
 /// The program of the browser: the one that is named, or the first that is found.
 pub(crate) fn program(named: Option<&Path>, profile: Profile) -> Result<Confined, NoBrowser> {
-    let found = sandbox::headless_browser(named).ok_or(NoBrowser::Missing)?;
+    let missing = || named.map_or(NoBrowser::Missing, |named| NoBrowser::NotThere(named.to_owned()));
+    let found = sandbox::headless_browser(named).ok_or_else(missing)?;
     let (browser, beside) = seen(found)?;
     let proxy = format!("--proxy-server=http://127.0.0.1:{PROXY_PORT}");
     let words = ["-c", PLUMBING, "sh"].into_iter().map(OsString::from);
@@ -87,6 +101,9 @@ pub(crate) fn program(named: Option<&Path>, profile: Profile) -> Result<Confined
 /// Where the sandbox shows it, and what has to be shown for that: one outside of the system is seen with what lies beside it.
 fn seen(found: PathBuf) -> Result<(PathBuf, Option<PathBuf>), NoBrowser> {
     let browser = real(&found).ok_or(NoBrowser::Missing)?;
+    if browser == Path::new(SNAP) {
+        return Err(NoBrowser::Snap(found));
+    }
     if browser.starts_with(SYSTEM) {
         // Some programs go by the name by which they are started.
         let is_seen = found.starts_with(SYSTEM);
@@ -119,6 +136,13 @@ fn is_shared(folder: &Path, home: Option<&Path>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_browser_that_is_named_has_to_be_there() {
+        let named = Path::new("/no/such/browser");
+        let error = program(Some(named), Profile::browser()).expect_err("none");
+        assert_eq!(error, NoBrowser::NotThere(named.to_owned()));
+    }
 
     #[test]
     fn no_folder_is_shown_that_is_not_the_browsers() {

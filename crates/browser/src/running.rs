@@ -5,6 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use sandbox::confine::{Output, Running, RunningIo};
 use sandbox::egress::{Journal, Judge};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -13,6 +15,7 @@ use crate::connection::Connection;
 use crate::error::BrowserError;
 use crate::key::Key;
 use crate::page::{Visit, Visited, visit};
+use crate::tab::{Tab, read};
 use crate::turn::Turn;
 
 /// The end of what it says on stderr, in bytes: enough to tell why it did not start.
@@ -41,6 +44,11 @@ impl Browser {
         let started = Instant::now();
         Some(Browser { key, running, started, waits_since: started, connection, turn, stderr: kept })
     }
+}
+
+#[derive(Deserialize)]
+struct Version {
+    product: String,
 }
 
 async fn keep_end(mut stderr: Output, kept: Arc<Mutex<VecDeque<u8>>>) {
@@ -75,6 +83,13 @@ impl Browser {
             other => other,
         });
         Visited { result, is_good: visited.is_good && !has_granted, ..visited }
+    }
+
+    /// Which browser it is, in its own words.
+    pub(crate) async fn version(&mut self) -> Result<String, BrowserError> {
+        let mut tab = Tab::open(&mut self.connection, &self.turn).await?;
+        let Version { product } = read(&tab.command("Browser.getVersion", json!({})).await?)?;
+        tab.close().await.map(|()| product)
     }
 
     /// The end of what it said.

@@ -101,7 +101,11 @@ impl<'b> Tab<'b> {
     }
 
     /// Has the browser do something.
-    async fn command(&mut self, method: &'static str, params: Value) -> Result<Box<RawValue>, BrowserError> {
+    pub(crate) async fn command(
+        &mut self,
+        method: &'static str,
+        params: Value,
+    ) -> Result<Box<RawValue>, BrowserError> {
         let id = self.connection.send(None, method, &params).await?;
         self.answer(method, id, ANSWER_MAX).await
     }

@@ -1,5 +1,6 @@
 //! `doctor`: is every layer of the sandbox there, and does it hold? Tries it, instead of looking at versions. And how jobs stand.
 
+mod browser_report;
 mod jobs_report;
 mod search_report;
 
@@ -14,6 +15,7 @@ use sandbox::confine::{
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
 
+use self::browser_report::BrowserReport;
 use self::jobs_report::JobsReport;
 use self::search_report::SearchReport;
 use super::load::load_resting;
@@ -30,7 +32,12 @@ pub(super) fn run(cli: &Cli, asks_net: bool) -> Result<Ending, Trouble> {
             true => Some(SearchReport::new(&loaded.settings).await),
             false => None,
         };
-        Ok::<_, Trouble>(Report { search, ..Report::new(waived, remembered, jobs).await? })
+        let browser = BrowserReport::new(&loaded.settings).await?;
+        Ok::<_, Trouble>(Report {
+            search,
+            browser: Some(browser),
+            ..Report::new(waived, remembered, jobs).await?
+        })
     })??;
     let is_good = report.is_good();
     if cli.json {
@@ -50,6 +57,7 @@ struct Report {
     /// The last test that was made because a program was confined, and whether another one is due.
     remembered: Option<(Remembered, bool)>,
     jobs: JobsReport,
+    browser: Option<BrowserReport>,
     /// Nothing if nobody was to be asked.
     search: Option<SearchReport>,
 }
@@ -135,7 +143,7 @@ impl Report {
             let is_due = here.as_ref() != Some(&test.at);
             (test, is_due)
         });
-        Ok(Report { layers: layers.collect(), machine, tried, remembered, jobs, search: None })
+        Ok(Report { layers: layers.collect(), machine, tried, remembered, jobs, browser: None, search: None })
     }
 
     fn escaped(&self) -> Vec<&'static str> {
@@ -180,6 +188,9 @@ impl Report {
             "programs": programs.collect::<std::collections::BTreeMap<_, _>>(),
             "jobs": self.jobs.to_json(),
         });
+        if let Some(browser) = &self.browser {
+            told["browser"] = browser.to_json();
+        }
         if let Some(search) = &self.search {
             told["search"] = search.to_json();
         }
@@ -230,6 +241,7 @@ impl Report {
             let place = path.as_ref().map_or("not found".to_owned(), |path| path.display().to_string());
             lines.push(format!("{name:<11} {place}"));
         }
+        lines.extend(self.browser.iter().flat_map(BrowserReport::lines));
         lines.extend(self.jobs.lines());
         if let Some(search) = &self.search {
             lines.push(String::new());
