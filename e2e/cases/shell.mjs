@@ -77,6 +77,25 @@ await run({
     checkHolds("one that never ends", endless, "[ended by its limit of output_bytes]");
   },
 
+  "more than is kept costs no more memory, what it left behind is gone, and the limit is said": async () => {
+    const more = `[sandbox]\noutput = "2 GiB"\nask = false\n[artifacts]\ncaller = "8 MiB"`;
+    const roomy = await openWire(configure({ more }));
+    const mark = newMark();
+    const [[name, value]] = Object.entries(mark.env);
+    const before = peak(roomy.child.pid);
+    // No line ends, half a character stands at the end, a terminal would turn red, and one goes on by itself.
+    const command = `export ${name}=${value}; (setsid nohup sleep 1000 >/dev/null 2>&1 </dev/null &)
+printf '\\033[31m'; head -c 256M /dev/zero | tr '\\0' x; printf '\\033]0;title\\007\\377\\303'`;
+    const { message } = await roomy.call("Bash", { command, timeout: 120_000 }, 120_000);
+    const shown = text(message.result);
+    checkHolds("head and tail", shown, /^x+\n\[\d+ of 268435462 bytes are left out here/, /x+\ufffd\ufffd$/);
+    checkHolds("the limit", shown, "could not be kept: an artifact may have at most 8 MiB; set artifacts.caller");
+    const grown = peak(roomy.child.pid) - before;
+    check(grown < 32 * MIB, "less than 32 MiB more", `${(grown / MIB).toFixed(1)} MiB`);
+    await allGone(mark, 5_000);
+    await roomy.end();
+  },
+
   "time ends all of it, and what it printed until then comes back": async () => {
     const mark = newMark();
     const [[name, value]] = Object.entries(mark.env);
