@@ -81,6 +81,17 @@ await run({
     const seen = await read(number, { wait_ms: 30_000 });
     checkHolds("the end of it", seen.output, /400000\n\nthe end\n$/);
     check(seen.left_out_bytes > 2_000_000 && seen.output.length <= 32 * 1024, "little of it", seen.left_out_bytes);
+    checkHolds("the rest", text(await call("artifact_read", { id: seen.artifact, bytes: 20 })), /^1\n2\n3\n/);
+    checkHolds(
+      "where it is",
+      await says("ReadBgOutput", { task_id: number, all: true }),
+      `artifact_search with id: "${seen.artifact}" show them`,
+    );
+    const running = await start("seq 20000; sleep 1000");
+    await read(running, { until: "19999" });
+    const some = await says("ReadBgOutput", { task_id: running, all: true });
+    checkHolds("of one that runs", some, "once the task has ended by itself, this names what shows them");
+    await call("KillBgTask", { task_id: running });
   },
 
   "32 run at once whatever turns other jobs wait for, and no more": async () => {
@@ -146,7 +157,10 @@ await run({
     checkSame("its end", "exited 0", (await read(repl, { wait_ms: 10_000 })).status);
 
     const shell = await start(marked("exec bash -i"), { stdin: "tty" });
-    await types(shell, "sleep 1000 &\n jobs; ls /dev/pts /dev/ptmx /dev/tty; echo so=$((1-1))\n");
+    await types(
+      shell,
+      "sleep 1000 &\n jobs; ls /dev/pts /dev/ptmx /dev/tty; script -c true /dev/null; echo so=$((1-1))\n",
+    );
     const said = (await read(shell, { until: "so=0" })).output;
     checkHolds(
       "jobs, and no other terminal",
@@ -155,6 +169,7 @@ await run({
       /pts.*No such/,
       /ptmx.*No such/,
       /tty.*No such/,
+      "failed to create pseudo-terminal",
     );
     await types(shell, "", { eof: true });
     checkSame("its end", "exited 0", (await read(shell, { wait_ms: 10_000 })).status);

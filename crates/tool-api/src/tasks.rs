@@ -45,6 +45,8 @@ pub struct TaskOutput {
     pub text: String,
     /// Bytes before it that are not kept here.
     pub missed: u64,
+    /// The artifact with the whole, if there is one: once the task is over.
+    pub artifact: Option<String>,
 }
 
 /// What is asked of a task's output.

@@ -16,8 +16,34 @@ const KEPT_BYTES_MAX: usize = 1024 * 1024;
 /// So much more may be there before the oldest is let go: each time all that stays is moved.
 const SLACK_BYTES: usize = 256 * 1024;
 
-/// Those that this process knows.
-pub(super) type Rings = HashMap<JobId, Arc<Ring>>;
+/// The most that this process holds: each may have 1.25 MiB.
+pub(super) const RINGS_MAX: usize = 128;
+
+/// Those that this process holds.
+#[derive(Default)]
+pub(super) struct Rings(HashMap<JobId, Arc<Ring>>);
+
+impl Rings {
+    pub(super) fn get(&self, id: &JobId) -> Option<Arc<Ring>> {
+        self.0.get(id).cloned()
+    }
+
+    /// Whether there is room for another. Those of tasks that are over make it.
+    pub(super) fn have_room(&mut self, runs: impl Fn(&JobId) -> bool) -> bool {
+        if self.0.len() >= RINGS_MAX {
+            let over = self.0.keys().find(|id| !runs(id)).cloned();
+            over.iter().for_each(|id| drop(self.0.remove(id)));
+        }
+        self.0.len() < RINGS_MAX
+    }
+
+    /// Holds one, if there is room.
+    pub(super) fn hold(&mut self, id: &JobId, ring: &Arc<Ring>, runs: impl Fn(&JobId) -> bool) {
+        if self.have_room(runs) {
+            self.0.insert(id.clone(), ring.clone());
+        }
+    }
+}
 
 /// The output of one task. Hears its call, and passes everything on.
 pub(super) struct Ring {
@@ -47,19 +73,27 @@ impl Ring {
         ring
     }
 
-    /// Whether a line of what is asked for has the words that are waited for.
-    pub(super) fn has_what_is_waited_for(&self, asked: &OutputAsked<'_>) -> bool {
-        let Some(words) = asked.until else { return false };
-        self.with(|kept| kept.from(asked.all).lines().any(|line| line.contains(words)))
+    /// Whether a line of what is asked for has the words that are waited for. What was looked at before `looked` is not looked
+    /// at again: who waits is woken many times a second.
+    pub(super) fn has_what_is_waited_for(&self, asked: &OutputAsked<'_>, looked: &mut u64) -> bool {
+        // No line has the end of one in it.
+        let Some(words) = asked.until.filter(|words| !words.contains('\n')) else { return false };
+        self.with(|kept| {
+            let text = kept.from(if asked.all { 0 } else { kept.seen }.max(*looked));
+            // The words may have begun.
+            let begun = text.ceil_char_boundary((text.len() + 1).saturating_sub(words.len()));
+            *looked = kept.end() - (text.len() - begun) as u64;
+            text.contains(words)
+        })
     }
 
     /// What is asked for. From then on it is seen.
     pub(super) fn take(&self, all: bool) -> TaskOutput {
         self.with(|kept| {
-            let text = kept.from(all).to_owned();
+            let text = kept.from(if all { 0 } else { kept.seen }).to_owned();
             let missed = if all { kept.start } else { kept.start.saturating_sub(kept.seen) };
-            kept.seen = kept.start + kept.text.len() as u64;
-            TaskOutput { text, missed }
+            kept.seen = kept.end();
+            TaskOutput { text, missed, artifact: None }
         })
     }
 
@@ -78,9 +112,16 @@ impl Kept {
         }
     }
 
-    fn from(&self, all: bool) -> &str {
-        let from = if all { 0 } else { self.seen.saturating_sub(self.start) };
-        usize::try_from(from).ok().and_then(|from| self.text.get(from..)).unwrap_or_default()
+    fn end(&self) -> u64 {
+        self.start + self.text.len() as u64
+    }
+
+    /// What is kept from this place of the whole output on.
+    fn from(&self, place: u64) -> &str {
+        usize::try_from(place.saturating_sub(self.start))
+            .ok()
+            .and_then(|from| self.text.get(from..))
+            .unwrap_or_default()
     }
 }
 
@@ -114,16 +155,50 @@ mod tests {
     #[test]
     fn what_is_new_is_given_once_and_all_that_is_kept_as_often_as_one_likes() {
         let ring = Ring::of("one\n");
-        let output = |text: &str, missed| TaskOutput { text: text.to_owned(), missed };
+        let output = |text: &str, missed| TaskOutput { text: text.to_owned(), missed, artifact: None };
+        let has = |words, all| ring.has_what_is_waited_for(&waits(words, all), &mut 0);
         assert_eq!(ring.take(false), output("one\n", 0));
         assert_eq!(ring.take(false), output("", 0));
         ring.with(|kept| kept.push("two\nready on 80\n"));
-        assert!(ring.has_what_is_waited_for(&waits("ready", false)));
-        assert!(!ring.has_what_is_waited_for(&waits("one", false)), "it was seen before");
-        assert!(ring.has_what_is_waited_for(&waits("one", true)));
-        assert!(!ring.has_what_is_waited_for(&waits("two ready", true)), "these are two lines");
+        assert!(has("ready", false));
+        assert!(!has("one", false), "it was seen before");
+        assert!(has("one", true));
+        assert!(!has("two ready", true) && !has("two\nready", true), "these are two lines");
         assert_eq!(ring.take(true), output("one\ntwo\nready on 80\n", 0));
         assert_eq!(ring.take(false), output("", 0));
+    }
+
+    #[test]
+    fn outputs_of_tasks_that_are_over_make_room_and_those_of_others_do_not() {
+        let mut rings = Rings::default();
+        let ids: Vec<_> = (0..RINGS_MAX + 2).map(|_| JobId::new().expect("an id")).collect();
+        let ring = Arc::new(Ring::of(""));
+        ids[..RINGS_MAX].iter().for_each(|id| rings.hold(id, &ring, |_| true));
+        assert!(!rings.have_room(|_| true));
+        rings.hold(&ids[RINGS_MAX], &ring, |_| true);
+        assert!(rings.get(&ids[RINGS_MAX]).is_none());
+        rings.hold(&ids[RINGS_MAX + 1], &ring, |id| *id != ids[3]);
+        assert!(rings.get(&ids[RINGS_MAX + 1]).is_some() && rings.get(&ids[3]).is_none());
+        assert_eq!(rings.0.len(), RINGS_MAX);
+    }
+
+    #[test]
+    fn what_was_looked_at_is_not_looked_at_again_but_for_words_that_have_begun() {
+        let (ring, mut looked) = (Ring::of("seen\n"), 0);
+        ring.take(false);
+        let mut has = |more: &str| {
+            ring.with(|kept| kept.push(more));
+            (ring.has_what_is_waited_for(&waits("é ready", false), &mut looked), looked)
+        };
+        // The words have 8 bytes, so the last 7 may be their beginning.
+        assert_eq!(has(&"x".repeat(1000)), (false, 5 + 1000 - 7));
+        assert_eq!(has("\n"), (false, 5 + 1001 - 7));
+        assert_eq!(has("é123456"), (false, 5 + 1009 - 6), "between two characters");
+        assert_eq!(has("é re"), (false, 5 + 1014 - 7));
+        assert!(has("ady\n").0);
+        // What was let go meanwhile is passed over.
+        let gone = "y".repeat(KEPT_BYTES_MAX + SLACK_BYTES + 1);
+        assert_eq!(has(&gone), (false, 5 + 1018 + gone.len() as u64 - 7));
     }
 
     #[test]

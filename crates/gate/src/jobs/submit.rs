@@ -229,28 +229,28 @@ impl Jobs {
             giving_up.1 = false;
             return Answered::Done(result.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into())));
         }
-        match self.adopt(gate, caller, kept, wants, (mark, cancel)).await {
-            Ok(live) => {
-                giving_up.1 = false;
-                ring.into_iter().for_each(|ring| self.remember(&live.id, ring));
-                let job = live.job().await;
-                let jobs = self.clone();
-                self.spawn(async move {
-                    let running = async {
-                        is_done.await.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into()))
-                    };
-                    let result = recorder.beside(&jobs, &live, running).await;
+        let (told, adopted) = oneshot::channel();
+        let (jobs, gate, caller) = (self.clone(), gate.clone(), caller.clone());
+        // By itself: a caller that goes away in between cancels the call, and then the job is to end.
+        self.spawn(async move {
+            match jobs.adopt(&gate, &caller, kept, wants, ring, (mark, cancel)).await {
+                Ok(live) => {
+                    // Who is gone hears of nothing.
+                    let _ = told.send(Ok(live.job().await));
+                    let result = recorder.beside(&jobs, &live, ended(is_done)).await;
                     jobs.settle(&live, result).await;
-                });
-                Answered::Job(Box::new(job))
+                }
+                Err(_) => drop(told.send(Err(is_done))),
             }
+        });
+        let answered = match adopted.await {
+            Ok(Ok(job)) => Answered::Job(Box::new(job)),
             // It cannot be kept, so its caller waits for it.
-            Err(_) => {
-                let result = is_done.await;
-                giving_up.1 = false;
-                Answered::Done(result.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into())))
-            }
-        }
+            Ok(Err(is_done)) => Answered::Done(ended(is_done).await),
+            Err(_) => Answered::Done(Err(Internal { call: CallId::next() }.into())),
+        };
+        giving_up.1 = false;
+        answered
     }
 
     /// Makes a job of a call that runs.
@@ -260,6 +260,7 @@ impl Jobs {
         caller: &Caller,
         mut kept: KeptCall,
         wants: Wants,
+        ring: Option<Arc<Ring>>,
         (mark, cancel): (Arc<OnceLock<Arc<str>>>, Cancel),
     ) -> Result<Arc<Live>, Refusal> {
         let offered = gate.find(caller, &kept.tool).await?;
@@ -269,12 +270,12 @@ impl Jobs {
         let job = self.new_job(&**gate, caller, (id, ttl_ms), &offered, wants);
         let now_ms = job.created_at_ms;
         let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(now_ms), ..job };
-        let live = match wants.background {
-            true => {
+        let live = match ring {
+            Some(ring) => {
                 let too_many = Refusal::TooManyJobs { max: TASKS_MAX, is_own_share: true };
-                self.numbered(caller, job, &kept).await?.ok_or(too_many)?.0
+                self.numbered(caller, job, &kept, &ring).await?.ok_or(too_many)?.0
             }
-            false => self.keep(caller, job, &kept, true, vec![Event::Started { attempt: 1 }]).await?,
+            None => self.keep(caller, job, &kept, true, vec![Event::Started { attempt: 1 }]).await?,
         };
         // Nobody has set it: it is made here.
         let _ = mark.set(live.id.shared());
@@ -291,6 +292,11 @@ impl Jobs {
         });
         Ok(live)
     }
+}
+
+/// What came of a call that runs.
+async fn ended(is_done: oneshot::Receiver<Result<Outcome, Failure>>) -> Result<Outcome, Failure> {
+    is_done.await.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into()))
 }
 
 /// Cancels a call that nobody waits for any more.

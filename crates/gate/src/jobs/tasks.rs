@@ -9,24 +9,25 @@ use std::time::Duration;
 use ::jobs::{Event, Job, JobId, State, TASKS_MAX};
 use futures_util::future::BoxFuture;
 use policy::Caller;
+use serde_json::Value;
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 use tool_api::{
-    BACKGROUND, BACKGROUND_KILL, BASH, Listener, OutputAsked, Stdin, TaskOutput, TaskSeen, ToolError, Typed,
+    BACKGROUND, BACKGROUND_KILL, BASH, Listener, Outcome, OutputAsked, Payload, Stdin, TaskOutput, TaskSeen,
+    ToolError, Typed,
 };
 
 use super::inlets;
 use super::kept_call::KeptCall;
-use super::live::Live;
+use super::kept_result::KeptResult;
+use super::live::{End, Live};
 use super::look::unavailable;
-use super::of_process::{Filter, Jobs};
+use super::of_process::{Filter, Inner, Jobs};
 use super::recorder::Recorder;
-use super::ring::Ring;
+use super::ring::{RINGS_MAX, Ring};
 use super::submit::Wants;
 use crate::failure::Refusal;
 use crate::request::{Call, OfJob};
-
-/// The outputs that this process knows. Those of tasks that are over go first.
-const RINGS_MAX: usize = 64;
 
 /// The tasks of one caller in one workspace.
 pub(crate) struct OfTasks {
@@ -59,14 +60,23 @@ impl OfTasks {
         let new = jobs.new_job(&*gate, &self.caller, (id, kept.ttl_ms), &offered, Wants::default());
         let started_at_ms = Some(new.created_at_ms);
         let job = Job { state: State::Running, attempt: 1, started_at_ms, ..new };
-        let kept_as = jobs.numbered(&self.caller, job, &kept).await.map_err(told)?;
-        let (live, number) = kept_as.ok_or_else(too_many)?;
         let recorder = Arc::new(Recorder::of_call(None));
         let ring = Arc::new(Ring::before(recorder.clone()));
-        jobs.remember(&live.id, ring.clone());
-        jobs.inner().inlets.insert(live.id.clone(), Arc::default());
-        let jobs = jobs.clone();
+        let (begun, number) = oneshot::channel();
+        let (jobs, caller) = (jobs.clone(), self.caller.clone());
+        // By itself: a caller that goes away in between must leave no job that is kept and that nobody runs.
         self.jobs.spawn(async move {
+            let kept_as = jobs.numbered(&caller, job, &kept, &ring).await;
+            let kept_as = kept_as.map_err(told).and_then(|kept| kept.ok_or_else(too_many));
+            let (live, number) = match kept_as {
+                Ok(kept) => kept,
+                // Who is gone hears of nothing.
+                Err(error) => return drop(begun.send(Err(error))),
+            };
+            jobs.inner().inlets.insert(live.id.clone(), Arc::default());
+            if begun.send(Ok(number)).is_err() {
+                live.end(End::Cancelled);
+            }
             let listener: Arc<dyn Listener> = ring;
             let id = Arc::new(OnceLock::from(live.id.shared()));
             let call = Call {
@@ -79,7 +89,7 @@ impl OfTasks {
             jobs.inner().inlets.remove(&live.id);
             jobs.settle(&live, result).await;
         });
-        Ok(number)
+        number.await.unwrap_or_else(|_| Err(not_served()))
     }
 
     async fn tasks(&self) -> Result<Vec<Job>, ToolError> {
@@ -96,19 +106,33 @@ impl OfTasks {
         asked: OutputAsked<'_>,
     ) -> Result<Option<(TaskSeen, TaskOutput)>, ToolError> {
         let Some(Job { id, .. }) = self.of_number(number).await? else { return Ok(None) };
-        let until = Instant::now() + asked.within;
+        let (until, mut looked) = (Instant::now() + asked.within, 0);
         loop {
             let changed = self.jobs.changes(id.as_str());
             let job = self.jobs.get(&self.caller, id.as_str()).await.map_err(told)?;
             let ring = self.jobs.ring(&job).await.map_err(told)?;
-            let is_time =
-                job.state.is_final() || Instant::now() >= until || ring.has_what_is_waited_for(&asked);
+            let is_time = job.state.is_final()
+                || Instant::now() >= until
+                || ring.has_what_is_waited_for(&asked, &mut looked);
             if is_time {
+                let artifact = if job.state.is_final() { self.whole(&job).await? } else { None };
                 let seen = self.seen(job).await?;
-                return Ok(Some((seen, ring.take(asked.all))));
+                return Ok(Some((seen, TaskOutput { artifact, ..ring.take(asked.all) })));
             }
             changed.or(until).await;
         }
+    }
+
+    /// The artifact with all that a task that is over has put out, which its result names.
+    async fn whole(&self, job: &Job) -> Result<Option<String>, ToolError> {
+        let result = self.jobs.kept_result(&job.id).await.map_err(|error| told(unavailable(error)))?;
+        let Some(Ok(Outcome { payload: Payload::Ours { structured: Some(ran), .. }, .. })) =
+            result.map(KeptResult::opened)
+        else {
+            return Ok(None);
+        };
+        let ran: Value = serde_json::from_slice(&ran).unwrap_or_default();
+        Ok(ran["artifact"].as_str().map(str::to_owned))
     }
 
     async fn seen(&self, job: Job) -> Result<TaskSeen, ToolError> {
@@ -186,23 +210,26 @@ impl tool_api::Tasks for OfTasks {
 }
 
 impl Jobs {
-    /// Keeps a job that runs as the next of its caller's background tasks in its workspace, and gives its number; nothing if
-    /// too many run.
+    /// Keeps a job that runs as the next of its caller's background tasks in its workspace, with its output, and gives its
+    /// number; nothing if too many run.
     pub(super) async fn numbered(
         self: &Arc<Self>,
         caller: &Caller,
         job: Job,
         kept: &KeptCall,
+        ring: &Arc<Ring>,
     ) -> Result<Option<(Arc<Live>, u32)>, Refusal> {
         // Two that come at once are numbered one after the other.
         let _turn = self.numbering.lock().await;
-        if self.tasks(caller, &job.workspace, &[State::Running]).await?.len() >= TASKS_MAX {
+        let running = self.tasks(caller, &job.workspace, &[State::Running]).await?.len();
+        if running >= TASKS_MAX || !self.has_room_for_output() {
             return Ok(None);
         }
         let before = self.tasks(caller, &job.workspace, &[]).await?;
         let number = 1 + before.iter().filter_map(|job| job.background).max().unwrap_or_default();
         let job = Job { background: Some(number), ..job };
         let live = self.keep(caller, job, kept, true, vec![Event::Started { attempt: 1 }]).await?;
+        self.remember(&live.id, ring);
         Ok(Some((live, number)))
     }
 
@@ -231,7 +258,7 @@ impl Jobs {
     /// The output of a task. Of one that another process has run, what its events hold.
     async fn ring(&self, job: &Job) -> Result<Arc<Ring>, Refusal> {
         if let Some(ring) = self.inner().rings.get(&job.id) {
-            return Ok(ring.clone());
+            return Ok(ring);
         }
         let (mut text, mut after) = (String::new(), 0);
         loop {
@@ -248,18 +275,19 @@ impl Jobs {
         }
         let ring = Arc::new(Ring::of(&text));
         if job.state.is_final() {
-            self.remember(&job.id, ring.clone());
+            self.remember(&job.id, &ring);
         }
         Ok(ring)
     }
 
-    pub(super) fn remember(&self, id: &JobId, ring: Arc<Ring>) {
-        let mut inner = self.inner();
-        if inner.rings.len() >= RINGS_MAX {
-            let over = inner.rings.keys().find(|id| !inner.live.contains_key(*id)).cloned();
-            over.iter().for_each(|id| drop(inner.rings.remove(id)));
-        }
-        inner.rings.insert(id.clone(), ring);
+    fn has_room_for_output(&self) -> bool {
+        let Inner { rings, live, .. } = &mut *self.inner();
+        rings.have_room(|id| live.contains_key(id))
+    }
+
+    fn remember(&self, id: &JobId, ring: &Arc<Ring>) {
+        let Inner { rings, live, .. } = &mut *self.inner();
+        rings.hold(id, ring, |id| live.contains_key(id));
     }
 }
 
@@ -280,7 +308,9 @@ fn not_served() -> ToolError {
 }
 
 fn too_many() -> ToolError {
-    let why = format!("{TASKS_MAX} background tasks run already; end one with {BACKGROUND_KILL} first");
+    let why = format!(
+        "{TASKS_MAX} background tasks run already, or {RINGS_MAX} of all callers; end one with {BACKGROUND_KILL} first"
+    );
     ToolError::new("too_many_tasks", why)
 }
 

@@ -1,4 +1,4 @@
-//! A store of jobs that can be broken and mended, as when the disk is full or the database is gone.
+//! A store of jobs that can be broken and mended, as when the disk is full or the database is gone, and that can be slow.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -7,12 +7,15 @@ use store::{
     Body, Enqueued, EventRow, JobChange, JobQuery, JobRow, JobStore, Kept, NewJob, Reply, Room, SqliteJobs,
     StoreError,
 };
+use tokio::sync::Mutex;
 
 pub(crate) struct Breaking {
     pub(crate) jobs: SqliteJobs,
     pub(crate) is_broken: Arc<AtomicBool>,
     /// How often it could not be used.
     pub(crate) failures: Arc<AtomicU32>,
+    /// Who holds it has what is done be heard of later.
+    pub(crate) is_slow: Arc<Mutex<()>>,
 }
 
 macro_rules! unless_broken {
@@ -27,7 +30,15 @@ macro_rules! unless_broken {
                     self.failures.fetch_add(1, Ordering::SeqCst);
                     return Box::pin(async { Err(StoreError::NoSpace) });
                 }
-                self.jobs.$name($($arg),*)
+                let done = self.jobs.$name($($arg),*);
+                if stringify!($name) != "enqueue" {
+                    return done;
+                }
+                Box::pin(async move {
+                    let done = done.await;
+                    drop(self.is_slow.lock().await);
+                    done
+                })
             })*
         }
     };

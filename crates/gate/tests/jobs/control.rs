@@ -144,3 +144,36 @@ async fn a_job_that_runs_is_its_callers_alone() {
     }
     assert_eq!(jobs.get(&local(), id).await.unwrap().state, State::Running);
 }
+
+#[tokio::test]
+async fn whoever_goes_away_while_a_call_becomes_a_job_leaves_none_that_nobody_runs() {
+    for (tool, does) in [("work", "waits"), (BACKGROUND, "starts")] {
+        let scene = Scene::new();
+        let process = scene.process();
+        let slow = scene.is_slow.clone().lock_owned().await;
+        let (jobs, gate) = (process.jobs.clone(), process.gate.clone());
+        let going = tokio::spawn(async move {
+            let arguments = serde_json::json!({ "does": does }).to_string();
+            let (caller, call) = (local(), Call::tool(tool, Some(arguments.into())));
+            match tool {
+                BACKGROUND => drop(gate.call(&caller, call).await),
+                _ => drop(jobs.call(&gate, &caller, call, Duration::from_millis(1), Wants::default()).await),
+            }
+        });
+        let kept = async {
+            loop {
+                let page = process.jobs.list(&local(), &Filter::default()).await.unwrap();
+                match page.jobs.into_iter().next() {
+                    Some(job) => return job,
+                    None => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        };
+        let job = tokio::time::timeout(SOON, kept).await.expect("it is kept");
+        assert_eq!(job.state, State::Running, "{tool}");
+        going.abort();
+        assert!(going.await.unwrap_err().is_cancelled());
+        drop(slow);
+        assert_eq!(process.over(&job).await.0.state, State::Cancelled, "{tool}");
+    }
+}

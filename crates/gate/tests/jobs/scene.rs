@@ -14,7 +14,7 @@ pub(crate) use gate::{
 };
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
 pub(crate) use tokio::sync::Notify;
-pub(crate) use tool_api::{AnyTool, Arguments, Context};
+pub(crate) use tool_api::{About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, Listing, Need};
 
 use crate::breaking::Breaking;
 
@@ -55,6 +55,10 @@ impl AnyTool for Sample {
                     () = cx.cancel.cancelled() => return Err(ToolError::cancelled()),
                 },
                 "says much" => text("x".repeat(RESULT_BYTES_MAX + 1)),
+                "starts" => {
+                    let number = cx.tasks()?.start(r#"{"does":"waits"}"#.to_owned()).await?;
+                    text(number.to_string())
+                }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
                 "asks" if input.state.is_none() => {
@@ -81,7 +85,24 @@ pub(crate) struct Scene {
     pub(crate) is_broken: Arc<AtomicBool>,
     /// How often it could not.
     pub(crate) failures: Arc<AtomicU32>,
+    /// Whoever holds it has new jobs be kept, and nobody hear of it yet.
+    pub(crate) is_slow: Arc<tokio::sync::Mutex<()>>,
 }
+
+/// What starts background tasks.
+const STARTS: About = About {
+    name: BACKGROUND,
+    title: "",
+    summary: "",
+    effect: Effect::Executes,
+    arguments: ArgumentRoles::NONE,
+    scopes: &[],
+    needs: &[Need::Tasks],
+    idempotent: false,
+    open_world: false,
+    timeout: SOON,
+    examples: &[],
+};
 
 /// One process.
 pub(crate) struct Process {
@@ -101,6 +122,7 @@ impl Scene {
             let_go: Arc::default(),
             is_broken: Arc::default(),
             failures: Arc::default(),
+            is_slow: Arc::default(),
         }
     }
 
@@ -115,11 +137,13 @@ impl Scene {
     pub(crate) fn idle(&self) -> Process {
         let state = self.folder.path().join("state");
         let store = Arc::new(SqliteStore::at(&state));
-        let catalog = Catalog::new(Vec::new());
-        let sample = |name: &str, effect| -> Arc<dyn AnyTool> {
-            let definition = crate::definition::definition(Some("u"), name, effect);
+        let made = |definition| -> Arc<dyn AnyTool> {
             Arc::new(Sample(definition, self.ran.clone(), self.let_go.clone()))
         };
+        let starts = crate::definition::definition(None, BACKGROUND, Effect::Executes);
+        let starts = Definition { listing: Listing::Ours(&STARTS), timeout: SOON, ..starts };
+        let catalog = Catalog::new(vec![made(starts)]);
+        let sample = |name: &str, effect| made(crate::definition::definition(Some("u"), name, effect));
         let works = match self.is_another.load(Ordering::SeqCst) {
             true => Effect::Executes,
             false => Effect::Writes,
@@ -128,11 +152,7 @@ impl Scene {
             marked_destructive: true,
             ..crate::definition::definition(Some("u"), "burn", Effect::Destroys)
         };
-        let tools = vec![
-            sample("look", Effect::Reads),
-            sample("work", works),
-            Arc::new(Sample(destroys, self.ran.clone(), self.let_go.clone())) as Arc<dyn AnyTool>,
-        ];
+        let tools = vec![sample("look", Effect::Reads), sample("work", works), made(destroys)];
         catalog.replace("u", tools, Features::default());
         let approvals = Approvals::new(store.clone());
         let known = self.is_known.clone();
@@ -144,6 +164,7 @@ impl Scene {
             jobs: SqliteJobs::at(&state),
             is_broken: self.is_broken.clone(),
             failures: self.failures.clone(),
+            is_slow: self.is_slow.clone(),
         };
         let jobs = Jobs::kept_in(Arc::new(store), approvals.clone(), secrets.clone());
         let policy = policy::Policy::new(&policy::Config::default()).unwrap();

@@ -37,6 +37,8 @@ pub(super) struct Task {
     runtime_ms: u64,
     /// The beginning of its command.
     command: String,
+    #[serde(skip)]
+    is_over: bool,
 }
 
 impl Task {
@@ -49,7 +51,11 @@ impl Task {
             None => line,
         };
         let runtime_ms = u64::try_from(seen.runtime.as_millis()).unwrap_or(u64::MAX);
-        Task { task_id: seen.number, status: seen.status.clone(), runtime_ms, command }
+        Task { task_id: seen.number, status: seen.status.clone(), runtime_ms, command, is_over: seen.is_over }
+    }
+
+    pub(super) fn runs(&self) -> bool {
+        !self.is_over
     }
 
     /// What is said of it above its output.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, BACKGROUND_READ, Context, Effect, Example, Need, OutputAsked, Structured,
-    TaskOutput, Tool, ToolError,
+    ARTIFACT_READ, ARTIFACT_SEARCH, About, ArgumentRoles, BACKGROUND_READ, Context, Effect, Example, Need,
+    OutputAsked, Structured, TaskOutput, Tool, ToolError,
 };
 
 use super::kill::unknown;
@@ -56,6 +56,9 @@ pub(crate) struct Seen {
     /// Bytes of it that are left out before.
     #[serde(default, skip_serializing_if = "is_zero")]
     left_out_bytes: u64,
+    /// The artifact that holds them, once the task is over.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    artifact: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
@@ -65,14 +68,16 @@ fn is_zero(count: &u64) -> bool {
 
 impl Seen {
     /// The end of it, if it is too long: what is newest matters most.
-    fn of(task: Task, TaskOutput { mut text, missed }: TaskOutput, bytes_max: usize) -> Seen {
+    fn of(task: Task, output: TaskOutput, bytes_max: usize) -> Seen {
+        let TaskOutput { mut text, missed, artifact } = output;
         let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
         let from = match text[from..].find('\n').filter(|_| from > 0) {
             Some(end) if end < bytes_max / 2 => from + end + 1,
             _ => from,
         };
         let output = text.split_off(from);
-        Seen { task, output, left_out_bytes: missed + from as u64 }
+        let left_out_bytes = missed + from as u64;
+        Seen { task, output, left_out_bytes, artifact: artifact.filter(|_| left_out_bytes > 0) }
     }
 }
 
@@ -81,7 +86,15 @@ impl fmt::Display for Seen {
         let output = self.output.trim_end_matches('\n');
         write!(f, "{}", self.task.header())?;
         if self.left_out_bytes > 0 {
-            write!(f, "\n[{} bytes before are left out]", self.left_out_bytes)?;
+            write!(f, "\n[{} bytes before are left out", self.left_out_bytes)?;
+            match &self.artifact {
+                Some(id) => write!(f, ": {ARTIFACT_READ} and {ARTIFACT_SEARCH} with id: \"{id}\" show them")?,
+                None if self.task.runs() => {
+                    f.write_str("; once the task has ended by itself, this names what shows them")?
+                }
+                None => {}
+            }
+            f.write_str("]")?;
         }
         write!(f, "\n{}", if output.is_empty() { "(no new output)" } else { output })
     }
@@ -131,14 +144,19 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, missed: u64, expected: &str) {
+        check_in(true, None, text, missed, expected);
+    }
+
+    #[track_caller]
+    fn check_in(is_over: bool, artifact: Option<&str>, text: &str, missed: u64, expected: &str) {
         let seen = TaskSeen {
             number: 3,
-            status: "exited 0".to_owned(),
-            is_over: true,
+            status: if is_over { "exited 0" } else { "running" }.to_owned(),
+            is_over,
             runtime: Duration::from_secs(12),
             arguments: "{}".to_owned(),
         };
-        let output = TaskOutput { text: text.to_owned(), missed };
+        let output = TaskOutput { text: text.to_owned(), missed, artifact: artifact.map(str::to_owned) };
         assert_eq!(Seen::of(Task::of(&seen), output, 10).to_string(), expected);
     }
 
@@ -148,6 +166,11 @@ mod tests {
         check("a\nb\n", 0, "task 3 · exited 0 · 12s\na\nb");
         check("a", 5, "task 3 · exited 0 · 12s\n[5 bytes before are left out]\na");
         check("0123456\n89abcdef", 1, "task 3 · exited 0 · 12s\n[9 bytes before are left out]\n89abcdef");
+        check_in(true, Some("i"), "a", 0, "task 3 · exited 0 · 12s\na");
+        let shown = "task 3 · exited 0 · 12s\n[5 bytes before are left out: artifact_read and artifact_search with id: \"i\" show them]\na";
+        check_in(true, Some("i"), "a", 5, shown);
+        let runs = "task 3 · running · 12s\n[5 bytes before are left out; once the task has ended by itself, this names what shows them]\na";
+        check_in(false, None, "a", 5, runs);
         check("aéééééé", 0, "task 3 · exited 0 · 12s\n[3 bytes before are left out]\nééééé");
     }
 }
