@@ -71,9 +71,9 @@ fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Resul
             say_so(here, questions)?;
             said = Some(Instant::now());
         }
-        let living = living(here, questions)?;
+        let living = living(here.kept, questions)?;
         for waiting in living.iter().rev().filter(|waiting| known.insert(waiting.id().clone())) {
-            tell(cli.json, asks, here, waiting)?;
+            tell(cli.json, asks, here.kept, waiting)?;
         }
         // What is over for good is not asked about again.
         known.retain(|id| living.iter().any(|waiting| waiting.id() == id));

@@ -4,13 +4,14 @@ use std::cmp::Reverse;
 use std::io;
 use std::sync::Arc;
 
-use gate::approvals::{Approval, Asker, is_there};
+use gate::Approvals;
+use gate::approvals::{Approval, Asker, State, is_there};
 use gate::questions::{Question, Questions};
 use sandbox::Machine;
 use serde_json::json;
 use terminal::{Trouble, print};
 
-use crate::commands::approvals::{Here, question, shown};
+use crate::commands::approvals::{question, shown};
 use crate::commands::caller::caller;
 
 /// What waits for a person.
@@ -58,9 +59,9 @@ impl Waiting {
 }
 
 /// What waits whose client is still there, the newest first.
-pub(super) fn living(here: &Here<'_>, questions: &Questions) -> Result<Vec<Waiting>, Trouble> {
-    let calls = here.kept.approvals(&caller()).map_err(Trouble::because)?;
-    let calls = calls.into_iter().filter(|approval| here.is_open(approval));
+pub(super) fn living(kept: &Approvals, questions: &Questions) -> Result<Vec<Waiting>, Trouble> {
+    let calls = kept.approvals(&caller()).map_err(Trouble::because)?;
+    let calls = calls.into_iter().filter(|approval| approval.status(kept.now_ms()) == State::Pending);
     let agents = questions.open().map_err(Trouble::because)?;
     let calls = calls.map(|approval| Waiting::Call(Box::new(approval)));
     let all = calls.chain(agents.into_iter().map(Waiting::Agent));
@@ -70,14 +71,14 @@ pub(super) fn living(here: &Here<'_>, questions: &Questions) -> Result<Vec<Waiti
 }
 
 /// Tells of what was not seen before: whole where nobody is asked, otherwise by a sign.
-pub(super) fn tell(is_json: bool, asks: bool, here: &Here<'_>, waiting: &Waiting) -> io::Result<()> {
+pub(super) fn tell(is_json: bool, asks: bool, kept: &Approvals, waiting: &Waiting) -> io::Result<()> {
     if asks {
         print::bell();
         let (title, text) = waiting.sign();
         sandbox::notify(title, &text);
         return Ok(());
     }
-    let now_ms = here.kept.now_ms();
+    let now_ms = kept.now_ms();
     match (waiting, is_json) {
         (Waiting::Call(approval), true) => print::line(&json!(approval.report(now_ms)).to_string()),
         (Waiting::Call(approval), false) => {
