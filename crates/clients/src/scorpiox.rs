@@ -19,15 +19,13 @@ const PROFILE_CHARS_MAX: usize = 64;
 /// Most lines that are spoken of, so that a file of something else does not fill the screen.
 const NOTES_MAX: usize = 20;
 
-/// What says something, the least first.
-const FILES: [Location; 4] = [
-    Home(".scorpiox/scorpiox-env.txt"),
-    Home(".claude/scorpiox-env.txt"),
-    Project(".claude/scorpiox-env.txt"),
-    Project(".scorpiox/scorpiox-env.txt"),
-];
+/// What says something for all folders, the least first.
+const USERS: [Location; 2] = [Home(".scorpiox/scorpiox-env.txt"), Home(".claude/scorpiox-env.txt")];
 
-/// Where profiles lie beside these files, the first that has it alone.
+/// What says something for a project alone.
+const PROJECTS: [Location; 2] = [Project(".claude/scorpiox-env.txt"), Project(".scorpiox/scorpiox-env.txt")];
+
+/// Where profiles lie beside these files.
 const PROFILES: &str = "scorpiox-env";
 
 /// A setting.
@@ -39,11 +37,13 @@ pub struct ScorpioxSetting {
     pub place: ClientFile,
 }
 
-/// The settings in force.
+/// The settings that were found: the user's, and the project's, which are not laid over them here.
 #[derive(Debug, Default)]
 pub struct ScorpioxSettings {
-    /// By their keys.
-    pub settings: BTreeMap<String, ScorpioxSetting>,
+    /// The user's, by their keys.
+    pub users: BTreeMap<String, ScorpioxSetting>,
+    /// The project's.
+    pub projects: BTreeMap<String, ScorpioxSetting>,
     /// The files that were read.
     pub files: Vec<PathBuf>,
     /// What is no setting in them.
@@ -53,20 +53,36 @@ pub struct ScorpioxSettings {
 }
 
 impl ScorpioxSettings {
-    /// Those in force where this is called. Blocks on the disk.
+    /// Those that there are where this is called. Blocks on the disk.
     pub fn read(surroundings: &Surroundings) -> ScorpioxSettings {
         let mut all = ScorpioxSettings::default();
-        let places: Vec<ClientFile> = FILES.iter().filter_map(|file| file.file(surroundings)).collect();
-        for place in &places {
-            all.lay_over(place);
-        }
-        if let Some(profile) = all.settings.get("ACTIVE_PROFILE").cloned() {
-            all.profile(&profile, &places);
-        }
+        all.users = all.laid_over(&USERS, surroundings);
+        all.projects = all.laid_over(&PROJECTS, surroundings);
         all
     }
 
-    fn profile(&mut self, profile: &ScorpioxSetting, places: &[ClientFile]) {
+    fn laid_over(
+        &mut self,
+        files: &[Location],
+        surroundings: &Surroundings,
+    ) -> BTreeMap<String, ScorpioxSetting> {
+        let mut settings = BTreeMap::new();
+        let places: Vec<ClientFile> = files.iter().filter_map(|file| file.file(surroundings)).collect();
+        for place in &places {
+            self.lay_over(place, &mut settings);
+        }
+        if let Some(profile) = settings.get("ACTIVE_PROFILE").cloned() {
+            self.profile(&profile, &places, &mut settings);
+        }
+        settings
+    }
+
+    fn profile(
+        &mut self,
+        profile: &ScorpioxSetting,
+        places: &[ClientFile],
+        settings: &mut BTreeMap<String, ScorpioxSetting>,
+    ) {
         let name = &profile.value;
         if name.chars().count() > PROFILE_CHARS_MAX || name.contains(['/', '\\']) || name.contains("..") {
             self.errors
@@ -77,13 +93,16 @@ impl ScorpioxSettings {
             let path = place.path.with_file_name(PROFILES).join(format!("{name}.txt"));
             ClientFile { path, ..place.clone() }
         });
-        if !beside.into_iter().any(|place| self.lay_over(&place)) {
-            self.errors.push(format!("the profile {name} is in none of the folders {PROFILES}"));
+        if !beside.into_iter().any(|place| self.lay_over(&place, settings)) {
+            self.errors.push(format!(
+                "{}: the profile {name} is in no folder {PROFILES} beside it",
+                profile.place.path.display()
+            ));
         }
     }
 
     /// Whether the file is there.
-    fn lay_over(&mut self, place: &ClientFile) -> bool {
+    fn lay_over(&mut self, place: &ClientFile, settings: &mut BTreeMap<String, ScorpioxSetting>) -> bool {
         let path = place.path.display();
         let text = match read(&place.path) {
             Ok(Some(text)) => text,
@@ -98,7 +117,7 @@ impl ScorpioxSettings {
                 Ok(None) => {}
                 Ok(Some((key, value))) => {
                     let setting = ScorpioxSetting { value: value.to_owned(), place: place.clone() };
-                    self.settings.insert(key.to_owned(), setting);
+                    settings.insert(key.to_owned(), setting);
                 }
                 Err(why) if self.notes.len() < NOTES_MAX => {
                     self.notes.push(format!("{path}:{}: {why}; the line is left out", number + 1));
@@ -139,9 +158,9 @@ mod tests {
 
     use super::*;
 
-    /// What is in force with these files below a home with a project, from its folder `home/project/below`.
+    /// The user's settings and the project's with these files below a home with a project, from its folder `home/project/below`.
     #[track_caller]
-    fn check(files: &[(&str, &str)], expected: &[(&str, &str)], said: &[&str]) {
+    fn check(files: &[(&str, &str)], users: &[(&str, &str)], projects: &[(&str, &str)], said: &[&str]) {
         let disk = tempfile::tempdir().expect("a folder");
         let below = |path: &str| disk.path().join(path);
         std::fs::create_dir_all(below("home/project/below")).expect("a folder");
@@ -153,9 +172,11 @@ mod tests {
         let variables = [("HOME".into(), below("home").into()), ("TOOLS".into(), "no".into())].into();
         let surroundings = Surroundings { current_dir: below("home/project/below"), variables };
         let all = ScorpioxSettings::read(&surroundings);
-        let found: Vec<_> =
-            all.settings.iter().map(|(key, setting)| (key.as_str(), setting.value.as_str())).collect();
-        assert_eq!(found, expected);
+        for (found, expected) in [(&all.users, users), (&all.projects, projects)] {
+            let found: Vec<_> =
+                found.iter().map(|(key, setting)| (key.as_str(), setting.value.as_str())).collect();
+            assert_eq!(found, expected);
+        }
         let root = format!("{}/", disk.path().display());
         let told: Vec<String> =
             all.notes.iter().chain(&all.errors).map(|line| line.replace(&root, "")).collect();
@@ -163,16 +184,17 @@ mod tests {
     }
 
     #[test]
-    fn files_are_laid_over_each_other() {
+    fn files_are_laid_over_each_other_and_a_projects_over_no_users() {
         let files = [
             ("home/.scorpiox/scorpiox-env.txt", "TOOLS=1\nMODEL=a\n"),
             ("home/.claude/scorpiox-env.txt", "MODEL=b # mine\n"),
             ("home/project/.claude/scorpiox-env.txt", "TOOL_BASH=0\nMODEL=c\r\n"),
             ("home/project/.scorpiox/scorpiox-env.txt", "# theirs\n\n MODEL = d#e \n"),
         ];
-        check(&files, &[("MODEL", "d#e"), ("TOOLS", "1"), ("TOOL_BASH", "0")], &[]);
-        check(&files[..2], &[("MODEL", "b"), ("TOOLS", "1")], &[]);
-        check(&[], &[], &[]);
+        let users = [("MODEL", "b"), ("TOOLS", "1")];
+        check(&files, &users, &[("MODEL", "d#e"), ("TOOL_BASH", "0")], &[]);
+        check(&files[..2], &users, &[], &[]);
+        check(&[], &[], &[], &[]);
     }
 
     #[test]
@@ -180,23 +202,23 @@ mod tests {
         let users = ("home/.claude/scorpiox-env.txt", "ACTIVE_PROFILE=work\n");
         let profile = ("home/.claude/scorpiox-env/work.txt", "MODEL=w\nTOOLS=0\n");
         let projects = [
-            ("home/project/.claude/scorpiox-env.txt", ""),
+            ("home/project/.claude/scorpiox-env.txt", "ACTIVE_PROFILE=work\n"),
             ("home/project/.claude/scorpiox-env/work.txt", "MODEL=p\n"),
         ];
-        check(&[users, profile], &[("ACTIVE_PROFILE", "work"), ("MODEL", "w"), ("TOOLS", "0")], &[]);
-        check(
-            &[users, profile, projects[0], projects[1]],
-            &[("ACTIVE_PROFILE", "work"), ("MODEL", "p")],
-            &[],
-        );
+        let with_profile = [("ACTIVE_PROFILE", "work"), ("MODEL", "w"), ("TOOLS", "0")];
+        check(&[users, profile], &with_profile, &[], &[]);
+        let theirs = [("ACTIVE_PROFILE", "work"), ("MODEL", "p")];
+        check(&[users, profile, projects[0], projects[1]], &with_profile, &theirs, &[]);
         check(
             &[users],
             &[("ACTIVE_PROFILE", "work")],
-            &["the profile work is in none of the folders scorpiox-env"],
+            &[],
+            &["home/.claude/scorpiox-env.txt: the profile work is in no folder scorpiox-env beside it"],
         );
         check(
             &[("home/.claude/scorpiox-env.txt", "ACTIVE_PROFILE=../x\n")],
             &[("ACTIVE_PROFILE", "../x")],
+            &[],
             &["home/.claude/scorpiox-env.txt: ACTIVE_PROFILE is no name of a profile"],
         );
     }
@@ -205,21 +227,19 @@ mod tests {
     fn what_is_no_setting_is_said_without_it() {
         let file = "home/.claude/scorpiox-env.txt";
         let long = format!("LONG={}\nFITS={}\n", "x".repeat(513), "y".repeat(512));
+        let said = |line: usize, why: &str| format!("{file}:{line}: {why}; the line is left out");
         check(
             &[(file, &long)],
             &[("FITS", &"y".repeat(512))],
-            &[
-                "home/.claude/scorpiox-env.txt:1: the value of LONG is longer than 512 characters or has a NUL; the line is left out",
-            ],
+            &[],
+            &[&said(1, "the value of LONG is longer than 512 characters or has a NUL")],
         );
+        let no_key = "a key has letters, digits and underscores, at most 64";
         check(
             &[(file, "sk-secret\nA B=1\n=2\n")],
             &[],
-            &[
-                "home/.claude/scorpiox-env.txt:1: it is no KEY=VALUE; the line is left out",
-                "home/.claude/scorpiox-env.txt:2: a key has letters, digits and underscores, at most 64; the line is left out",
-                "home/.claude/scorpiox-env.txt:3: a key has letters, digits and underscores, at most 64; the line is left out",
-            ],
+            &[],
+            &[&said(1, "it is no KEY=VALUE"), &said(2, no_key), &said(3, no_key)],
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Adding entries to lists of the configuration by command, such as `policy.deny`.
 
 use admin::Fault;
-use admin::import::{Grown, Target as _};
+use admin::import::{Grown, Taken, Target as _};
 use clients::{line_end, not_toml};
 use toml_edit::{Array, DocumentMut, Item, Table, TomlError};
 
@@ -9,19 +9,25 @@ use crate::draft::Draft;
 use crate::held::hold;
 
 impl Draft {
-    /// Those of these lists that would change the file.
+    /// What of it would change the file. A list that is to be empty and is not stays, and is told of.
     ///
     /// # Errors
     /// The file cannot be read, or such a list cannot be in it.
-    pub fn lacking(&self, lists: Vec<Grown>) -> Result<Vec<Grown>, Fault> {
+    pub fn lacking(&self, taken: Taken) -> Result<Taken, Fault> {
         let text = self.text()?;
-        let mut lacking = Vec::new();
-        for list in lists {
+        let (mut lists, mut told) = (Vec::new(), taken.told);
+        for list in taken.lists {
             if self.grown(&text, std::slice::from_ref(&list))? != text {
-                lacking.push(list);
+                lists.push(list);
+            } else if list.entries.is_empty() && has_entries(&text, &list) {
+                told.push(format!(
+                    "{}: yours has other entries in {}; take them out by hand",
+                    list.from,
+                    list.path()
+                ));
             }
         }
-        Ok(lacking)
+        Ok(Taken { lists, told })
     }
 
     /// Writes them into the file: all of them, or none if the configuration would have something wrong with them.
@@ -59,6 +65,12 @@ fn grown(text: &str, lists: &[Grown]) -> Result<String, String> {
     }
     // A document knows no other line ends.
     Ok(document.to_string().replace('\n', line_end(text)))
+}
+
+fn has_entries(text: &str, Grown { table, key, .. }: &Grown) -> bool {
+    let document = text.parse::<DocumentMut>().ok();
+    let list = document.as_ref().and_then(|document| document.get(table)?.get(key)?.as_array());
+    list.is_some_and(|list| !list.is_empty())
 }
 
 #[cfg(test)]

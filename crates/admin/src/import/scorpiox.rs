@@ -63,6 +63,12 @@ const MEANINGS: [(&str, &str); 19] = [
     ("OLLAMA_", NO_MODEL),
 ];
 
+/// What names servers.
+const SERVERS: [&str; 2] = ["MCP_CONFIG", "MCP_SERVER"];
+
+/// What is said of them.
+const OF_SERVERS: [&str; 3] = ["MCP", "MCP_ALLOW", "MCP_DENY"];
+
 const NO_MODEL: &str = "nothing to set: Toolcrib speaks to no model";
 
 /// A list in our configuration that entries are added to.
@@ -106,42 +112,41 @@ impl Taken {
     /// What the settings come to, those of servers left aside.
     pub(super) fn of(settings: &ScorpioxSettings, home: &Path) -> Taken {
         let mut taken = Taken::default();
-        for (key, setting) in &settings.settings {
-            let from = format!("{key} in {}", setting.place.path.display());
-            let list = |table: &str, key: &str, entries: Vec<String>| Grown {
-                table: table.to_owned(),
-                key: key.to_owned(),
-                entries,
-                from: from.clone(),
-            };
-            let mut add = |list: Grown| match setting.place.project {
-                // Ours are for all folders, and whoever wrote a project's is somebody else.
-                Some(_) => taken.told.push(format!("{from}: of this project alone, and left there")),
-                None => taken.lists.push(list),
-            };
-            let tool = key.strip_prefix("TOOL_");
-            let tool = tool.and_then(|tool| TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)));
-            match (key.as_str(), tool, switch(&setting.value)) {
-                ("MCP" | "MCP_CONFIG" | "MCP_SERVER" | "MCP_ALLOW" | "MCP_DENY", ..) => {}
-                ("TOOLS", _, Some(false)) => add(list("tools", "offer", Vec::new())),
-                ("TOOLS", _, Some(true)) => taken.told.push(format!("{from}: they are on offer")),
-                (_, Some(tool), Some(false)) => {
-                    add(list("policy", "deny", vec![format!("built-in/{tool}")]));
-                }
-                (_, Some(tool), Some(true)) => taken.told.push(format!("{from}: {tool} is on offer")),
-                ("ADDITIONAL_SKILLS", ..) => {
-                    let folders = words(&setting.value, &[',', ';', ':']);
-                    let folders = folders.map(|folder| absolute(folder, setting, home)).collect();
-                    add(list("tools", "skills", folders));
-                }
-                (key, ..) => {
-                    let known = MEANINGS.iter().find(|(beginning, _)| key.starts_with(beginning));
-                    let meaning = known.map_or("nothing here answers to it", |(_, meaning)| meaning);
-                    taken.told.push(format!("{from}: {meaning}"));
-                }
-            }
+        for (key, setting) in &settings.users {
+            taken.take(key, setting, home);
+        }
+        // Ours are for all folders, and whoever wrote a project's is somebody else.
+        for (key, setting) in settings.projects.iter().filter(|(key, _)| !SERVERS.contains(&key.as_str())) {
+            let path = setting.place.path.display();
+            taken.told.push(format!("{key} in {path}: of this project alone, and left there"));
         }
         taken
+    }
+
+    fn take(&mut self, key: &str, setting: &ScorpioxSetting, home: &Path) {
+        let from = format!("{key} in {}", setting.place.path.display());
+        let mut add = |table: &str, key: &str, entries: Vec<String>| {
+            let (table, key, from) = (table.to_owned(), key.to_owned(), from.clone());
+            self.lists.push(Grown { table, key, entries, from });
+        };
+        let tool = key.strip_prefix("TOOL_");
+        let tool = tool.and_then(|tool| TOOLS.iter().find(|known| known.eq_ignore_ascii_case(tool)));
+        match (key, tool, switch(&setting.value)) {
+            (key, ..) if SERVERS.contains(&key) || OF_SERVERS.contains(&key) => {}
+            ("TOOLS", _, Some(false)) => add("tools", "offer", Vec::new()),
+            ("TOOLS", _, Some(true)) => self.told.push(format!("{from}: they are on offer")),
+            (_, Some(tool), Some(false)) => add("policy", "deny", vec![format!("built-in/{tool}")]),
+            (_, Some(tool), Some(true)) => self.told.push(format!("{from}: {tool} is on offer")),
+            ("ADDITIONAL_SKILLS", ..) => {
+                let folders = words(&setting.value, &[',', ';', ':']);
+                add("tools", "skills", folders.map(|folder| absolute(folder, setting, home)).collect());
+            }
+            (key, ..) => {
+                let known = MEANINGS.iter().find(|(beginning, _)| key.starts_with(beginning));
+                let meaning = known.map_or("nothing here answers to it", |(_, meaning)| meaning);
+                self.told.push(format!("{from}: {meaning}"));
+            }
+        }
     }
 }
 
@@ -152,35 +157,36 @@ pub(super) fn gather_servers(
     home: &Path,
     gathered: &mut Gathered,
 ) {
-    let setting = |key: &str| settings.settings.get(key).filter(|setting| !setting.value.is_empty());
     let client = clients::client("scorpiox").expect("it is known");
-    match (setting("MCP_CONFIG"), setting("MCP_SERVER")) {
-        (Some(file), _) => {
-            let path = PathBuf::from(absolute(&file.value, file, home));
-            let before = gathered.files.len() + gathered.errors.len();
-            gathered.look(client, &ClientFile { path: path.clone(), ..file.place.clone() }, surroundings);
-            if before == gathered.files.len() + gathered.errors.len() && !gathered.files.contains(&path) {
-                gathered
-                    .errors
-                    .push(format!("{}: there is no such file, which MCP_CONFIG names", path.display()));
+    for settings in [&settings.users, &settings.projects] {
+        let setting = |key: &str| settings.get(key).filter(|setting| !setting.value.is_empty());
+        match (setting("MCP_CONFIG"), setting("MCP_SERVER")) {
+            (Some(file), _) => {
+                let path = PathBuf::from(absolute(&file.value, file, home));
+                let before = gathered.files.len() + gathered.errors.len();
+                gathered.look(client, &ClientFile { path: path.clone(), ..file.place.clone() }, surroundings);
+                if before == gathered.files.len() + gathered.errors.len() && !gathered.files.contains(&path) {
+                    let path = path.display();
+                    gathered.errors.push(format!("{path}: there is no such file, which MCP_CONFIG names"));
+                }
             }
+            (None, Some(line)) => {
+                let (servers, broken) = servers(&line.value);
+                let place = line.place.path.display();
+                let broken =
+                    broken.iter().map(|name| format!("{place}: MCP_SERVER says no command for {name:?}"));
+                gathered.errors.extend(broken);
+                gathered.read(client, &line.place, &Value::from(servers).to_string(), surroundings);
+            }
+            (None, None) => {}
         }
-        (None, Some(line)) => {
-            let (servers, broken) = servers(&line.value);
-            let place = line.place.path.display();
-            let broken =
-                broken.iter().map(|name| format!("{place}: MCP_SERVER says no command for {name:?}"));
-            gathered.errors.extend(broken);
-            gathered.read(client, &line.place, &Value::from(servers).to_string(), surroundings);
-        }
-        (None, None) => {}
     }
 }
 
-/// Does with the servers what the settings say of them; what could not be done.
+/// Does with the servers what the user's settings say of them; what could not be done.
 pub(super) fn apply(settings: &ScorpioxSettings, plan: &mut Plan) -> Vec<String> {
     let mut told = Vec::new();
-    let setting = |key: &str| settings.settings.get(key);
+    let setting = |key: &str| settings.users.get(key);
     if let Some(off) = setting("MCP").filter(|setting| switch(&setting.value) == Some(false)) {
         for planned in &mut plan.add {
             planned.server.enabled = Some(false);

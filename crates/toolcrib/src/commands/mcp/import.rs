@@ -69,10 +69,10 @@ fn take_over(
         plan.add.clear();
         taken.lists.clear();
     }
-    if !taken.lists.is_empty() {
-        draft.grow(&taken.lists)?;
-    }
-    let answers = add(cli, draft, &plan, loaded)?;
+    write(cli, draft, &plan, &taken)?;
+    let is_written = !(plan.add.is_empty() && taken.lists.is_empty());
+    let answers = loaded.filter(|_| is_written).map(|loaded| running::reload(&loaded.settings.state));
+    let answers = answers.transpose()?.unwrap_or_default();
     if cli.json {
         report["added"] = plan.add.iter().map(|planned| planned.name.as_str()).collect();
         report["set"] = taken.lists.iter().map(Grown::path).collect();
@@ -104,16 +104,17 @@ fn done(plan: &Plan, taken: &Taken, target: &Path) -> Vec<String> {
     done
 }
 
-/// Adds what is in the plan, and has the running Toolcribs take it up.
-fn add(cli: &Cli, draft: &Draft, plan: &Plan, loaded: Option<&Loaded>) -> Result<RunningAnswers, Trouble> {
+/// Writes what is left of it into the configuration.
+fn write(cli: &Cli, draft: &Draft, plan: &Plan, taken: &Taken) -> Result<(), Trouble> {
+    if !taken.lists.is_empty() {
+        draft.grow(&taken.lists)?;
+    }
     if plan.add.is_empty() {
-        return Ok(RunningAnswers::default());
+        return Ok(());
     }
     let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
     draft.save(&new)?;
-    trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?;
-    let answers = loaded.map(|loaded| running::reload(&loaded.settings.state));
-    Ok(answers.transpose()?.unwrap_or_default())
+    Ok(trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?)
 }
 
 /// Asks what to add; leaves that. Whether there is any.

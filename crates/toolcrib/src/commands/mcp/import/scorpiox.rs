@@ -13,9 +13,9 @@ pub(in crate::commands) fn run(cli: &Cli, import: &ImportSystem) -> Result<Endin
     let (file, loaded) = moves::own_configuration(cli, &surroundings)?;
     let bind = loaded.as_ref().map_or(server::Config::default().bind, |loaded| loaded.settings.server.bind);
     let part = administration::import(Some(&file), &surroundings, bind)?;
-    let (gathered, plan, mut taken) = part.plan_scorpiox()?;
+    let (gathered, plan, taken) = part.plan_scorpiox()?;
     let draft = Draft::new(Some(&file), surroundings)?;
-    taken.lists = draft.lacking(taken.lists)?;
+    let taken = draft.lacking(taken)?;
     let how = How { dry_run: import.dry_run, yes: import.yes };
     take_over(cli, how, &part, &draft, loaded.as_ref(), (gathered, plan, taken))
 }

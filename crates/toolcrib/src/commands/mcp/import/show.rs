@@ -87,6 +87,11 @@ fn one(planned: &Planned) -> String {
             row(title, &pairs.join(" "));
         }
     }
+    for (title, globs) in [("offers", &shown.include), ("but not", &shown.exclude)] {
+        if !globs.is_empty() {
+            row(title, &globs.join(" "));
+        }
+    }
     let hidden: Vec<String> = planned.server.references().difference(&shown.references()).cloned().collect();
     if !hidden.is_empty() {
         row("with", &hidden.join(" "));
