@@ -13,7 +13,7 @@ use htmd::{HtmlToMarkdown, Node};
 use markup5ever_rcdom::NodeData;
 
 use crate::fault::Fault;
-use crate::worker::Read;
+use crate::read::Read;
 use addresses::Addresses;
 use words::{name, write_text};
 

@@ -4,6 +4,7 @@
 mod fault;
 mod html;
 mod pdf;
+mod read;
 mod worker;
 
 pub use worker::main;

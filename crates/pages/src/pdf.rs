@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pdf_extract::{Document, decode_text_string, output_doc_page};
 
 use crate::fault::Fault;
-use crate::worker::Read;
+use crate::read::Read;
 use layout::Layout;
 
 /// Pages that are read.
@@ -50,8 +50,7 @@ pub(crate) fn text(file: &[u8]) -> Result<Read, Fault> {
 
 /// One that is only encrypted against being changed is read: anyone may.
 fn document(file: &[u8]) -> Result<Document, Fault> {
-    let loaded = catch_unwind(|| Document::load_mem(file)).map_err(|_| Fault::Pdf)?;
-    let document = loaded.map_err(|_| Fault::Pdf)?;
+    let document = Document::load_mem(file).map_err(|_| Fault::Pdf)?;
     // It is taken away where no password was needed.
     match document.trailer.get(b"Encrypt") {
         Ok(_) => Err(Fault::Encrypted),

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 
 use crate::fault::Fault;
+use crate::read::Read;
 use crate::{html, pdf};
 
 /// The exit code where the words are not understood, or nobody reads what comes of them.
@@ -21,13 +22,6 @@ enum Asked {
     Text(String),
     /// Of a PDF.
     Pdf,
-}
-
-/// What a page says.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Read {
-    pub(crate) title: String,
-    pub(crate) content: String,
 }
 
 /// Reads one page. `words` are what is wanted, `markdown`, `text` or `pdf`, and where the page is. Must be called in a process started

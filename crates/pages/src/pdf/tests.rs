@@ -40,13 +40,14 @@ fn pages_have_numbers_and_lines() {
         (50, 700, "One two"),
         (50, 688, "next"),
         (80, 688, "column"),
-        (50, 660, "paragraph"),
-        (99, 660, "word"),
+        (150, 676, "indented"),
+        (50, 640, "paragraph"),
+        (99, 640, "word"),
     ]);
     let file = pdf(&[&first, "", &words(&[(50, 700, "last")])], "");
     let Read { title, content } = text(&file).expect("read");
     assert_eq!(title, "A title");
-    let expected = "## Page 1\n\nOne two\nnext column\n\nparagraph word\n\n\
+    let expected = "## Page 1\n\nOne two\nnext column\nindented\n\nparagraph word\n\n\
                     ## Page 2\n\n[this page shows no text]\n\n## Page 3\n\nlast\n\n";
     assert_eq!(content, expected);
 }
