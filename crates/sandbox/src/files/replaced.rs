@@ -1,25 +1,23 @@
-//! What files were before tools replaced them, beside the trash: the old file under a second name, so that nothing is copied where
-//! one file system holds both. It is put back as long as the file is as the tool left it.
+//! What files were before tools replaced them: a copy beside the trash. It is put back as long as the file is as the tool left
+//! it, or gone.
 //!
-//! Nothing here is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same.
+//! No disk is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same.
 #![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
 use std::fs::{DirBuilder, File};
 use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::DirBuilderExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, Mode, OFlags, Stat, linkat, openat};
-use rustix::io::Errno;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use rustix::fs::{Mode, OFlags, openat};
 
-use super::copied::copy_tree;
 use super::error::FileError;
 use super::inside::Inside;
 use super::read::READ_FLAGS;
 use super::root::Root;
 use super::trash::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
-use super::write::Expect;
+use super::write::{Expect, Written};
 use crate::change::Change;
 
 /// Most that is kept of one workspace: with the next one, the oldest goes for good.
@@ -31,7 +29,10 @@ const REPLACED_BYTES_MAX: u64 = 10 * 1024 * 1024;
 /// The digits of a name that say when.
 const TIME_DIGITS: usize = 12;
 
-/// A file that is about to be replaced, under its second name.
+/// What is taken of a mode, and given.
+const PERMISSION_BITS: u32 = 0o777;
+
+/// The copy of a file that is about to be replaced.
 pub(super) struct Keeping {
     dir: Dir,
     id: String,
@@ -44,7 +45,7 @@ impl Keeping {
         self.note.left = Some(sha256.to_owned());
         // Without a note it cannot be put back, and goes when there is too much.
         let _ = written_note(&self.dir, &self.id, &self.note);
-        let _ = forget_oldest(&self.dir);
+        let _ = forget_oldest(&self.dir, &self.id);
     }
 
     /// It was not replaced.
@@ -54,29 +55,27 @@ impl Keeping {
 }
 
 impl Root {
-    /// Gives the file a second name, if what is replaced is kept here and it is not too large.
-    pub(super) fn keep(&self, path: &Inside, folder: &File, name: &Path, present: &Stat) -> Option<Keeping> {
-        let bytes = u64::try_from(present.st_size).ok().filter(|bytes| *bytes <= REPLACED_BYTES_MAX)?;
+    /// Copies the file, if what is replaced is kept here and it is not too large.
+    pub(super) fn keep(&self, path: &Inside, folder: &File, name: &Path) -> Option<Keeping> {
         let dir = self.replaced_folder(true).ok()?;
         let (id, deleted_ms) = id_and_time().ok()?;
-        match linkat(folder, name, &dir, &id, AtFlags::empty()) {
-            Ok(()) => {}
-            Err(Errno::XDEV | Errno::PERM | Errno::MLINK) => {
-                let from = Dir::from_std_file(folder.try_clone().ok()?);
-                copy_tree((&from, name), (&dir, Path::new(&id))).ok()?;
-            }
-            Err(_) => return None,
-        }
-        let note = Trashed {
-            id: id.clone(),
-            path: path.as_str().to_owned(),
-            deleted_ms,
-            entries: 1,
-            bytes,
-            is_folder: false,
-            left: None,
-        };
+        let bytes = copied((folder, name), (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))).ok()?;
+        let path = path.as_str().to_owned();
+        let note =
+            Trashed { id: id.clone(), path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
         Some(Keeping { dir, id, note })
+    }
+
+    /// Gives a file back what a write of ours, which left it with this SHA-256, has replaced, as if that had not been: nothing is
+    /// kept of either.
+    pub fn take_back(&self, path: &Inside, before: &[u8], left: &str) -> Result<Written, FileError> {
+        let expect = Expect::Sha256(left.to_owned());
+        let written = Root { trash: None, ..self.clone() }.write(path, before, &expect)?;
+        if let (Ok(all), Ok(dir)) = (self.replaced(), self.replaced_folder(false)) {
+            let is_it = |one: &&Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
+            all.iter().find(is_it).into_iter().for_each(|one| forget(&dir, &one.id));
+        }
+        Ok(written)
     }
 
     /// All that is kept.
@@ -88,33 +87,27 @@ impl Root {
         }
     }
 
-    /// Gives the file the content that it had, if it is as it was left, or gone; what it has now is kept in turn.
-    pub(super) fn put_back(&self, replaced: &Trashed, left: &str) -> Result<(), FileError> {
-        let (dir, path, content, expect) = self.earlier(replaced, left)?;
-        self.write(&path, &content, &expect)?;
-        let _ = dir.remove_file(&replaced.id);
-        let _ = dir.remove_file(format!("{}{NOTE}", replaced.id));
+    /// Gives the file the content that it had, if it is as it was left; what it has now is kept in turn.
+    pub(super) fn put_back(&self, replaced: &Trashed, path: &Inside, left: &str) -> Result<(), FileError> {
+        let dir = self.replaced_folder(false)?;
+        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
+        self.write(path, &content, &Expect::Sha256(left.to_owned()))?;
+        forget(&dir, &replaced.id);
         Ok(())
     }
 
     /// What that would change.
-    pub(super) fn preview_put_back(&self, replaced: &Trashed, left: &str) -> Result<Change, FileError> {
-        let (_, path, content, expect) = self.earlier(replaced, left)?;
-        self.preview(&path, &content, &expect)
+    pub(super) fn preview_put_back(
+        &self,
+        replaced: &Trashed,
+        path: &Inside,
+        left: &str,
+    ) -> Result<Change, FileError> {
+        let content = content(&self.replaced_folder(false)?, &replaced.id).map_err(FileError::Io)?;
+        self.preview(path, &content, &Expect::Sha256(left.to_owned()))
     }
 
-    fn earlier(&self, replaced: &Trashed, left: &str) -> Result<(Dir, Inside, Vec<u8>, Expect), FileError> {
-        let path = self.locate(&replaced.path)?;
-        let dir = self.replaced_folder(false)?;
-        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
-        let expect = match self.open_read(&path) {
-            Err(FileError::NotFound(_)) => Expect::Absent,
-            _ => Expect::Sha256(left.to_owned()),
-        };
-        Ok((dir, path, content, expect))
-    }
-
-    fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
+    pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
         let folder: PathBuf = self.trash.as_deref().ok_or(FileError::NoTrash)?.with_extension("replaced");
         if makes {
             DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(FileError::Io)?;
@@ -123,30 +116,44 @@ impl Root {
     }
 }
 
-fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
-    let file = File::from(openat(dir, id, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
-    let mut content = Vec::new();
-    file.take(REPLACED_BYTES_MAX + 1).read_to_end(&mut content)?;
-    if content.len() as u64 > REPLACED_BYTES_MAX {
-        return Err(io::Error::other("it has grown since it was kept"));
+/// Copies a regular file that is not too large, with its permissions; how many bytes it has.
+fn copied((folder, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
+    let source = File::from(openat(folder, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
+    let meta = source.metadata()?;
+    if !meta.is_file() || meta.len() > REPLACED_BYTES_MAX {
+        return Err(io::Error::new(ErrorKind::Unsupported, "only files that are not too large are kept"));
     }
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(meta.permissions().mode() & PERMISSION_BITS);
+    io::copy(&mut source.take(meta.len()), &mut dir.open_with(id, &options)?)
+}
+
+fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    let file = File::from(openat(dir, id, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
+    file.take(REPLACED_BYTES_MAX).read_to_end(&mut content)?;
     Ok(content)
 }
 
-/// Removes what there is too much of and what is too old, by the names alone.
-fn forget_oldest(dir: &Dir) -> io::Result<()> {
+/// Best effort: what stays goes with the oldest.
+fn forget(dir: &Dir, id: &str) {
+    let _ = dir.remove_file(id);
+    let _ = dir.remove_file(format!("{id}{NOTE}"));
+}
+
+/// Removes what there is too much of and what is too old, by the names alone, but not what was `added`, whatever the clock said
+/// of the others.
+fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     let mut names = Vec::new();
     for entry in dir.entries()? {
-        names.extend(entry?.file_name().into_string().ok().filter(|name| !name.ends_with(NOTE)));
+        let name = entry?.file_name().into_string().ok();
+        names.extend(name.filter(|name| !name.ends_with(NOTE) && name != added));
     }
     names.sort_unstable();
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
-    let too_many = names.len().saturating_sub(REPLACED_MAX);
+    let too_many = (names.len() + 1).saturating_sub(REPLACED_MAX);
     let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest;
-    for (_, name) in names.iter().enumerate().filter(is_over) {
-        dir.remove_file(name)?;
-        let _ = dir.remove_file(format!("{name}{NOTE}"));
-    }
+    names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
     Ok(())
 }
 

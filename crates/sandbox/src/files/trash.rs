@@ -150,10 +150,10 @@ impl Root {
     /// was left.
     pub fn restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<(), FileError> {
         self.refuse_reading_only()?;
-        if let Some(left) = &trashed.left {
-            return self.put_back(trashed, left);
-        }
         let (trash, kept, path) = self.kept(trashed, is_held)?;
+        if let Some(left) = trashed.left.as_deref().filter(|_| self.is_there(&path)) {
+            return self.put_back(trashed, &path, left);
+        }
         let target = self.spot_for_writing(&path)?;
         match self.put_at(&kept, &target, &path) {
             Err(FileError::OtherFileSystem) => {
@@ -171,12 +171,13 @@ impl Root {
 
     /// What [`Root::restore`] would change.
     pub fn preview_restore(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<Vec<Change>, FileError> {
-        if let Some(left) = &trashed.left {
-            return Ok(vec![self.preview_put_back(trashed, left)?]);
-        }
         let (_, kept, path) = self.kept(trashed, is_held)?;
-        if self.spot(&path).is_ok_and(|spot| Tree::of(&spot.folder, &spot.name, &path).is_ok()) {
-            return Err(FileError::Exists(path));
+        match &trashed.left {
+            Some(left) if self.is_there(&path) => {
+                return Ok(vec![self.preview_put_back(trashed, &path, left)?]);
+            }
+            None if self.is_there(&path) => return Err(FileError::Exists(path)),
+            Some(_) | None => {}
         }
         let tree = Tree::of(&kept.folder, &kept.name, &path)?;
         self.changes(&kept, &tree, &path, What::Added)
@@ -184,12 +185,19 @@ impl Root {
 
     fn kept(&self, trashed: &Trashed, is_held: IsHeld<'_>) -> Result<(Dir, Spot, Inside), FileError> {
         let path = self.locate(&trashed.path)?;
-        let trash = self.trash(false)?;
+        let trash = match trashed.left {
+            Some(_) => self.replaced_folder(false)?,
+            None => self.trash(false)?,
+        };
         let kept = self.spot_in(&trash, &trashed.id)?;
         let tree = Tree::of(&kept.folder, &kept.name, &path)?;
         let real = self.real_target(path.as_path()).map_err(FileError::of(&path))?;
         self.check_tree(&tree, &path, &real, is_held)?;
         Ok((trash, kept, path))
+    }
+
+    fn is_there(&self, path: &Inside) -> bool {
+        self.spot(path).is_ok_and(|spot| Tree::of(&spot.folder, &spot.name, path).is_ok())
     }
 
     fn trash(&self, makes: bool) -> Result<Dir, FileError> {

@@ -95,8 +95,8 @@ impl Root {
         let temporary = temporary_name()?;
         let sha256 = sha256_of(bytes);
         let filled = place.fill(&temporary, bytes);
-        let present = place.present.filter(|_| filled.is_ok());
-        let keeping = present.and_then(|present| self.keep(path, &place.folder, &place.name, &present));
+        let is_kept_now = self.trash.is_some() && place.present.is_some() && filled.is_ok();
+        let keeping = is_kept_now.then(|| self.keep(path, &place.folder, &place.name)).flatten();
         if let Err(error) = filled.and_then(|()| place.put(&temporary, expect, is_kept)) {
             // Best effort: the failure to be reported is the first one.
             let _ = place.ops.remove(&place.folder, &temporary);

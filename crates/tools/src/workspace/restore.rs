@@ -1,5 +1,6 @@
 //! `workspace_restore`: what tools have deleted or replaced is listed, and put back.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ use crate::plain_schema::plain;
 
 /// Most that is listed, the newest first.
 const LISTED_MAX: usize = 100;
+
+/// Most earlier contents of one file among them.
+const LISTED_OF_FILE_MAX: usize = 5;
 
 /// Puts back what was deleted or replaced.
 #[derive(Debug)]
@@ -98,14 +102,14 @@ impl Tool for Restore {
         cx.blocking(move || {
             let all = mover.files.trashed().map_err(refused)?;
             let Some(path) = path else {
-                let deleted = all.into_iter().take(LISTED_MAX).map(Deleted::of).collect();
+                let deleted = listed(all).map(Deleted::of).collect();
                 return Ok(Structured(Restored { restored: None, deleted: Some(deleted) }));
             };
             let is_it = |one: &&Trashed| {
                 one.path == path.as_str() && input.id.as_ref().is_none_or(|id| *id == one.id)
             };
             let found = all.iter().find(is_it).ok_or_else(|| {
-                let message = format!("nothing that was at {path} is kept; without `path` all is listed");
+                let message = format!("nothing that was at {path} is kept; without `path` you see what is");
                 ToolError::new("not_found", message)
             })?;
             mover.restore(found)?;
@@ -113,6 +117,17 @@ impl Tool for Restore {
         })
         .await
     }
+}
+
+/// The newest, and of a file that was written often not so many that they hide others.
+fn listed(all: Vec<Trashed>) -> impl Iterator<Item = Trashed> {
+    let mut replaced: HashMap<String, usize> = HashMap::new();
+    let is_listed = move |one: &Trashed| {
+        let count = replaced.entry(one.path.clone()).or_default();
+        *count += usize::from(one.left.is_some());
+        one.left.is_none() || *count <= LISTED_OF_FILE_MAX
+    };
+    all.into_iter().filter(is_listed).take(LISTED_MAX)
 }
 
 impl Deleted {

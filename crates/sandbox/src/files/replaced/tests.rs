@@ -62,6 +62,36 @@ fn what_somebody_else_has_written_since_stays() {
 }
 
 #[test]
+fn it_comes_back_with_its_mode_where_the_file_is_gone() {
+    let (_folder, root) = workspace();
+    let file = root.path().join("a");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
+    write(&root, "two");
+    fs::remove_file(&file).expect("removable");
+    undo(&root).expect("it is put back");
+    assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn another_name_of_the_file_changes_nothing_that_is_kept() {
+    let (_folder, root) = workspace();
+    fs::hard_link(root.path().join("a"), root.path().join("other")).expect("a link");
+    write(&root, "two");
+    fs::write(root.path().join("other"), "theirs").expect("writable");
+    check(&root, "two", &["one"]);
+}
+
+#[test]
+fn what_is_taken_back_was_never_there() {
+    let (_folder, root) = workspace();
+    write(&root, "two");
+    let path = root.locate("a").expect("a path");
+    let left = root.write(&path, b"three", &Expect::Anything).expect("writable").sha256;
+    root.take_back(&path, b"two", &left).expect("it is as it was left");
+    check(&root, "two", &["one"]);
+}
+
+#[test]
 fn what_was_not_written_keeps_nothing_and_a_new_file_neither() {
     let (_folder, root) = workspace();
     let path = root.locate("a").expect("a path");

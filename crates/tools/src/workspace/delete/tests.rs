@@ -45,7 +45,7 @@ fn what_is_deleted_is_put_back() {
             text: b\t1\t3 entries
             a\t1
             text: Restored b¶
-            error not_found: nothing that was at b is kept; without `path` all is listed
+            error not_found: nothing that was at b is kept; without `path` you see what is
             text: a\t1
             --
             b/
@@ -128,7 +128,7 @@ fn what_is_not_in_the_trash_is_not_put_back() {
         "b: x",
         &[("restore", r#"{"path": "a"}"#)],
         expect![[r#"
-            error not_found: nothing that was at a is kept; without `path` all is listed
+            error not_found: nothing that was at a is kept; without `path` you see what is
             --
             b: x
         "#]],
@@ -137,7 +137,7 @@ fn what_is_not_in_the_trash_is_not_put_back() {
         "b: x",
         &[("restore", r#"{"path": "a", "id": "../x"}"#)],
         expect![[r#"
-            error not_found: nothing that was at a is kept; without `path` all is listed
+            error not_found: nothing that was at a is kept; without `path` you see what is
             --
             b: x
         "#]],

@@ -32,7 +32,7 @@ pub(super) enum Step {
 
 /// How a step is undone.
 enum Undo {
-    Rewrite { path: Inside, before: Vec<u8>, now: Expect },
+    Rewrite { path: Inside, before: Vec<u8>, left: String },
     Delete(Inside),
     Restore(Box<Trashed>),
     Move { from: Inside, to: Inside },
@@ -93,7 +93,7 @@ fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolE
         Step::Write { path, content, expect, before } => {
             writer.put(&path, &content, &expect)?;
             match before {
-                Some(before) => Undo::Rewrite { path, before, now: Expect::Sha256(hex(&content)) },
+                Some(before) => Undo::Rewrite { path, before, left: hex(&content) },
                 None => Undo::Delete(path),
             }
         }
@@ -112,8 +112,8 @@ fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolE
 fn undone(how: Undo, writer: &Writer, mover: &Mover) -> Result<(), ToolError> {
     match how {
         // As it was, whatever is in it: no look for what stands in place of secrets.
-        Undo::Rewrite { path, before, now } => {
-            writer.files.write(&path, &before, &now).map(drop).map_err(refused)
+        Undo::Rewrite { path, before, left } => {
+            writer.files.take_back(&path, &before, &left).map(drop).map_err(refused)
         }
         Undo::Delete(path) => mover.delete(&path, false).map(drop),
         Undo::Restore(trashed) => mover.restore(&trashed),
