@@ -1,5 +1,6 @@
 //! The list of phases. Each is one file: what is started, what is called, which goals it judges.
 
+mod agent;
 mod beside;
 mod front;
 mod http;
@@ -15,6 +16,7 @@ mod stdio;
 mod steps;
 mod system_calls;
 mod tables;
+mod tokens;
 mod tool_list;
 
 use super::message::{Request, quoted};
@@ -48,6 +50,12 @@ pub(crate) const PHASES: &[Phase] = &[
     Phase { name: "list", about: "tools/list with 1,000 upstream tools", run: tool_list::run },
     Phase { name: "processes", about: "100 clients and one stdio upstream", run: processes::run },
     Phase { name: "sandbox", about: "starts of `true` in sandboxes", run: sandbox::run },
+    Phase {
+        name: "agent",
+        about: "the coding agent's tools beside the least they must cost",
+        run: agent::run,
+    },
+    Phase { name: "tokens", about: "the size of the list of tools", run: tokens::run },
     Phase {
         name: "instructions",
         about: "instructions of one call, with --instructions",

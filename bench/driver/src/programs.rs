@@ -212,6 +212,31 @@ impl Programs {
         Ok(self.launch("toolcrib", self.toolcrib()?, words))
     }
 
+    /// The product over stdio with the coding agent's tools, asking nobody; it searches and reads a site on this port.
+    pub(crate) fn toolcrib_agent(&self, site: u16) -> anyhow::Result<Launch> {
+        let services = SERVICES.map(|name| format!("[search.services.{name}]\nenabled = false\n")).concat();
+        self.toolcrib_with(
+            Upstream::None,
+            &format!(
+                "[sandbox]\nask = false\nhosts = [\"localhost:{site}\", \"127.0.0.1:{site}\"]\n{services}\
+                 [search.services.local]\nurl = \"http://127.0.0.1:{site}/find?q={{query}}\"\nitems = \"/found\"\n"
+            ),
+        )
+    }
+
+    /// The product over stdio in front of so many tools, which an agent is shown or has to search.
+    pub(crate) fn toolcrib_exposing(&self, tools: u16, searched: bool) -> anyhow::Result<Launch> {
+        let exposure = if searched { "search" } else { "all" };
+        self.toolcrib_with(Upstream::Stdio { tools }, &format!("[tools]\nexposure = \"{exposure}\"\n"))
+    }
+
+    fn toolcrib_with(&self, upstream: Upstream, more: &str) -> anyhow::Result<Launch> {
+        let config = PathBuf::from(self.config(0, upstream)?);
+        std::fs::write(&config, std::fs::read_to_string(&config)? + more)?;
+        let words = ["stdio".into(), ALONE.into(), "--config".into(), config.into()];
+        Ok(self.launch("toolcrib", self.toolcrib()?, words))
+    }
+
     /// A bare program.
     pub(crate) fn bare(&self, line: &[&str]) -> Launch {
         self.launch("bare", Path::new(line[0]), line[1..].iter().map(OsString::from))
@@ -321,6 +346,10 @@ impl Programs {
 
 /// The word by which the product becomes a spawner.
 const SPAWNER: &str = "__spawner";
+
+/// The services that a search asks where nothing else is said.
+const SERVICES: [&str; 9] =
+    ["wikipedia", "wikidata", "stackexchange", "github", "crates", "hackernews", "arxiv", "openalex", "mdn"];
 
 /// What stands in for our layers.
 const BWRAP: &[&str] = &[
