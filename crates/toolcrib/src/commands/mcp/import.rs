@@ -14,7 +14,7 @@ use serde_json::json;
 use terminal::{Ending, Trouble, print};
 
 use super::ask;
-use super::running::{self, RunningAnswers};
+use super::running;
 use crate::cli::{Cli, Import};
 use crate::commands::load::{load, surroundings};
 use crate::commands::trust;
@@ -114,7 +114,7 @@ fn write(cli: &Cli, draft: &Draft, plan: &Plan, taken: &Taken) -> Result<(), Tro
     }
     let new: Vec<_> = plan.add.iter().map(|new| (new.name.as_str(), &new.server)).collect();
     draft.save(&new)?;
-    Ok(trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())?)
+    trust::agree_to_written(cli, &new.iter().map(|(name, _)| *name).collect::<Vec<_>>())
 }
 
 /// Asks what to add; leaves that. Whether there is any.
