@@ -1,5 +1,5 @@
-//! The whole life of the worker: its words say what comes, a page comes on stdin, and what it says goes to stdout behind a line
-//! with its title. `tools` reads that line.
+//! The whole life of the worker: its word says what comes, a page comes on stdin, and what it says goes to stdout behind a line
+//! with its title. `tools` reads that line. Before HTML comes a line with its address: everybody on the machine sees words.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -15,22 +15,22 @@ const NOT_DONE: i32 = 2;
 const TITLE_CHARS_MAX: usize = 400;
 
 /// What is wanted.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Asked {
-    /// Of HTML, whose addresses are relative to this one.
-    Markdown(String),
-    Text(String),
+    /// Of HTML.
+    Markdown,
+    Text,
     /// Of a PDF.
     Pdf,
 }
 
-/// Reads one page. `words` are what is wanted, `markdown`, `text` or `pdf`, and where the page is. Must be called in a process started
-/// for nothing else. Returns the exit code.
+/// Reads one page. `words` is what is wanted: `markdown`, `text` or `pdf`. Must be called in a process started for nothing else.
+/// Returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
     let done = asked(words).ok_or(io::ErrorKind::InvalidInput.into()).and_then(|asked| {
         let mut page = Vec::new();
         io::stdin().read_to_end(&mut page)?;
-        let (line, content) = told(read(&asked, &page));
+        let (line, content) = told(read(asked, &page));
         let mut out = io::stdout();
         out.write_all(line.as_bytes())?;
         out.write_all(content.as_bytes())?;
@@ -43,19 +43,22 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
 fn asked(words: impl IntoIterator<Item = OsString>) -> Option<Asked> {
     let words: Vec<String> = words.into_iter().map(OsString::into_string).collect::<Result<_, _>>().ok()?;
     match &words[..] {
-        [wanted, base] if wanted == "markdown" => Some(Asked::Markdown(base.clone())),
-        [wanted, base] if wanted == "text" => Some(Asked::Text(base.clone())),
-        [wanted, _] if wanted == "pdf" => Some(Asked::Pdf),
+        [wanted] if wanted == "markdown" => Some(Asked::Markdown),
+        [wanted] if wanted == "text" => Some(Asked::Text),
+        [wanted] if wanted == "pdf" => Some(Asked::Pdf),
         _ => None,
     }
 }
 
-fn read(asked: &Asked, page: &[u8]) -> Result<Read, Fault> {
-    match asked {
-        Asked::Markdown(base) => html::markdown(&String::from_utf8_lossy(page), base),
-        Asked::Text(base) => html::text(&String::from_utf8_lossy(page), base),
-        Asked::Pdf => pdf::text(page),
-    }
+fn read(asked: Asked, page: &[u8]) -> Result<Read, Fault> {
+    let read_html = match asked {
+        Asked::Markdown => html::markdown,
+        Asked::Text => html::text,
+        Asked::Pdf => return pdf::text(page),
+    };
+    let page = String::from_utf8_lossy(page);
+    let (base, html) = page.split_once('\n').unwrap_or_default();
+    read_html(html, base)
 }
 
 fn told(read: Result<Read, Fault>) -> (String, String) {
@@ -74,13 +77,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_words_are_what_is_wanted_and_where_it_is() {
+    fn the_word_is_what_is_wanted() {
         let asked = |words: &[&str]| asked(words.iter().map(OsString::from));
-        assert_eq!(asked(&["text", "http://a.test/"]), Some(Asked::Text("http://a.test/".to_owned())));
-        assert_eq!(asked(&["pdf", ""]), Some(Asked::Pdf));
-        assert_eq!(asked(&["markdown", ""]), Some(Asked::Markdown(String::new())));
-        for wrong in [&["markdown"][..], &[], &["html", ""], &["text", "", ""]] {
+        assert_eq!(asked(&["text"]), Some(Asked::Text));
+        assert_eq!(asked(&["pdf"]), Some(Asked::Pdf));
+        assert_eq!(asked(&["markdown"]), Some(Asked::Markdown));
+        for wrong in [&["markdown", ""][..], &[], &["html"], &["text", "http://a.test/"]] {
             assert_eq!(asked(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn before_html_comes_its_address() {
+        for (page, expected) in [
+            ("http://a.test/b/\n<p><a href='c'>A\nlink</a>", "[A link](http://a.test/b/c)"),
+            ("\n<p>no address", "no address"),
+        ] {
+            let Read { content, .. } = read(Asked::Markdown, page.as_bytes()).expect("read");
+            assert_eq!(content.trim(), expected);
         }
     }
 

@@ -44,14 +44,7 @@ pub(super) struct Conversion {
 impl Conversion {
     /// Has a worker read a page. Its addresses are relative to `base`.
     pub(super) async fn made(wanted: Wanted, base: &str, cx: &Context) -> Result<Conversion, ToolError> {
-        let (kind, word, input) = match wanted {
-            Wanted::Markdown(html) => (HTML, "markdown", html.into()),
-            Wanted::Text(html) => (HTML, "text", html.into()),
-            Wanted::OfPdf(file) => (PDF, "pdf", file),
-        };
-        let base = if base.len() > BASE_BYTES_MAX { "" } else { base };
-        let args = vec![word.into(), base.into()];
-        let command = Command { worker: Some(Worker::Page), args, input, ..Command::default() };
+        let (kind, command) = command(wanted, base);
         let printed = cx.process()?.start(command).await?.printed(ANSWER_BYTES_MAX).await;
         Conversion::of(kind, &printed)
     }
@@ -73,6 +66,20 @@ impl Conversion {
             WorkerAnswer::Unknown => Err(not_understood()),
         }
     }
+}
+
+/// A worker that reads a page. Its address goes before it and not into an argument, which everybody on the machine may read: it
+/// can have a key in it.
+fn command(wanted: Wanted, base: &str) -> (Kind, Command) {
+    let base = if base.len() > BASE_BYTES_MAX || base.contains('\n') { "" } else { base };
+    let behind_base = |html: String| Bytes::from(format!("{base}\n{html}"));
+    let (kind, word, input) = match wanted {
+        Wanted::Markdown(html) => (HTML, "markdown", behind_base(html)),
+        Wanted::Text(html) => (HTML, "text", behind_base(html)),
+        Wanted::OfPdf(file) => (PDF, "pdf", file),
+    };
+    let args = vec![word.into()];
+    (kind, Command { worker: Some(Worker::Page), args, input, ..Command::default() })
 }
 
 /// `read TITLE`, and the content.
@@ -110,6 +117,27 @@ mod tests {
     }
 
     const WELL: (Exit, Option<Limit>) = (Exit::Code(0), None);
+
+    #[test]
+    fn no_argument_of_a_worker_has_the_address_in_it() {
+        let long = "x".repeat(BASE_BYTES_MAX + 1);
+        for (wanted, base, word, input) in [
+            (
+                Wanted::Markdown("a\nb".to_owned()),
+                "http://a.test/?k=s",
+                "markdown",
+                "http://a.test/?k=s\na\nb",
+            ),
+            (Wanted::Text("a".to_owned()), "http://a.test/?k=s", "text", "http://a.test/?k=s\na"),
+            (Wanted::Text("a".to_owned()), "http://a.test/\n<p>", "text", "\na"),
+            (Wanted::Text("a".to_owned()), &long, "text", "\na"),
+            (Wanted::OfPdf(Bytes::from("%PDF-")), "http://a.test/?k=s", "pdf", "%PDF-"),
+        ] {
+            let (_, command) = command(wanted, base);
+            assert_eq!(command.args, [word]);
+            assert_eq!(command.input, input);
+        }
+    }
 
     #[test]
     fn a_page_has_a_title_and_says_something_or_nothing() {
