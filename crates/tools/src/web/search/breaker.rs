@@ -45,3 +45,17 @@ impl Breaker {
         self.until = Some(Instant::now() + asked_for.unwrap_or(REST).min(REST_MAX));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_service_rests_for_as_long_as_it_asks_but_not_for_ever() {
+        for (asked_for, expected) in [(None, 60), (Some(7), 7), (Some(600), 600), (Some(u64::MAX), 600)] {
+            let mut breaker = Breaker::default();
+            breaker.refused(asked_for.map(Duration::from_secs));
+            assert_eq!(breaker.rests(), Some(Duration::from_secs(expected)), "{asked_for:?}");
+        }
+    }
+}

@@ -385,6 +385,21 @@ async fn a_search_is_as_slow_as_its_slowest_service_within_the_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_deadline_ends_a_search_before_the_timeout_of_a_service() {
+    let deadline = Duration::from_secs(1);
+    let asked = Asked::new(Settings { deadline, ..three().settings().clone() });
+    let answers = BTreeMap::from([
+        ("a.test", (0, Ok((200, list(&["/1"]))))),
+        ("b.test", (1_500, Ok((200, list(&["/1"]))))),
+        ("c.test", (0, Ok((200, list(&[]))))),
+    ]);
+    let begun = Instant::now();
+    let found = asked.search("q", &Hosts { answers, ..Hosts::default() }).await.expect("two answer");
+    assert_eq!((begun.elapsed().as_secs(), found.services[1].state), (1, State::Silent));
+    assert_eq!(found.services[1].why.as_deref(), Some("said nothing within 1000 ms"));
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_broken_is_said_and_left_alone() {
     let asked = three();
     let huge = vec![b' '; 3 * 1024 * 1024];
