@@ -27,8 +27,7 @@ pub(crate) struct Layout {
 /// A character, where it ends.
 #[derive(Debug, Clone, Copy)]
 struct Placed {
-    right: f64,
-    y: f64,
+    end: (f64, f64),
     height: f64,
 }
 
@@ -38,10 +37,12 @@ impl Layout {
         lines.join("\n").trim().to_owned()
     }
 
-    /// What stands between two characters.
-    fn between(last: Placed, left: f64, y: f64, height: f64) -> &'static str {
-        let unit = height.max(last.height);
-        let (down, right) = ((y - last.y).abs() / unit, (left - last.right) / unit);
+    /// What stands between two characters, of which the second begins at `x` and `y` and runs along `axis`. Text may be turned.
+    fn between(last: Placed, (x, y): (f64, f64), axis: (f64, f64), height: f64) -> &'static str {
+        let unit = height.max(last.height) * axis.0.hypot(axis.1);
+        let (dx, dy) = (x - last.end.0, y - last.end.1);
+        let right = (dx * axis.0 + dy * axis.1) / unit;
+        let down = (dy * axis.0 - dx * axis.1).abs() / unit;
         // To the left it goes for another line, too.
         if down > PARAGRAPH {
             "\n\n"
@@ -83,17 +84,20 @@ impl OutputDev for Layout {
         size: f64,
         character: &str,
     ) -> Result<(), OutputError> {
-        let (left, y) = (at.m31, at.m32);
-        let height = size * at.m21.hypot(at.m22);
-        let right = left + (width * size + spacing) * at.m11.hypot(at.m12);
-        let between = self.last.map_or("", |last| Layout::between(last, left, y, height));
+        let begin = (at.m31, at.m32);
+        let height = size.abs() * at.m21.hypot(at.m22);
+        // A negative size turns the characters, and the way that they run.
+        let axis = (at.m11 * size.signum(), at.m12 * size.signum());
+        let advance = width * size + spacing;
+        let end = (begin.0 + advance * at.m11, begin.1 + advance * at.m12);
+        let between = self.last.map_or("", |last| Layout::between(last, begin, axis, height));
         let is_spaced =
             character.starts_with(char::is_whitespace) || self.text.ends_with(char::is_whitespace);
         if between != " " || !is_spaced {
             self.text.push_str(between);
         }
         self.text.push_str(apart(character));
-        self.last = Some(Placed { right, y, height });
+        self.last = Some(Placed { end, height });
         Ok(())
     }
 

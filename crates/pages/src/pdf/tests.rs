@@ -52,6 +52,21 @@ fn pages_have_numbers_and_lines() {
     assert_eq!(content, expected);
 }
 
+/// Along whichever way the characters stand, they are words and lines.
+#[test]
+fn turned_text_is_read_as_it_stands() {
+    for placed in [
+        "/F 10 Tf 0 1 -1 0 300 100 Tm (One two) Tj 0 -12 Td (next) Tj",
+        "/F 10 Tf 0 -1 1 0 300 400 Tm (One two) Tj 0 -12 Td (next) Tj",
+        "/F 10 Tf -1 0 0 -1 300 400 Tm (One two) Tj 0 -12 Td (next) Tj",
+        "/F 10 Tf 7 7 -7 7 300 400 Tm (One two) Tj 0 -12 Td (next) Tj",
+        "/F -10 Tf -1 0 0 -1 300 400 Tm (One two) Tj 0 12 Td (next) Tj",
+    ] {
+        let Read { content, .. } = text(&pdf(&[&format!("BT {placed} ET")], "")).expect("read");
+        assert_eq!(content, "## Page 1\n\nOne two\nnext\n\n", "{placed}");
+    }
+}
+
 #[test]
 fn what_is_drawn_as_one_is_found_again() {
     let Read { content, .. } = text(&pdf(&["BT /F 10 Tf 50 700 Td (of\\001ce) Tj ET"], "")).expect("read");
