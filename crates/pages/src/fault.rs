@@ -10,8 +10,10 @@ pub(crate) enum Fault {
     NoPages,
     #[error("it is encrypted, and nobody reads it without its password; look for another copy")]
     Encrypted,
-    #[error("none of its {0} pages has any text that can be read: they may be pictures, which are not read")]
-    NoText(u32),
+    #[error(
+        "no text was found on the first {read} of its {of} pages: they may be pictures, which are not read"
+    )]
+    NoText { read: u32, of: u32 },
 }
 
 impl Fault {
@@ -20,7 +22,7 @@ impl Fault {
         match self {
             Fault::Html | Fault::Pdf | Fault::NoPages => "damaged",
             Fault::Encrypted => "encrypted",
-            Fault::NoText(_) => "no_text",
+            Fault::NoText { .. } => "no_text",
         }
     }
 }

@@ -84,7 +84,7 @@ fn what_cannot_be_shown_says_why() {
         (&whole[..whole.len() / 2], Fault::Pdf),
         (&locked, Fault::Encrypted),
         (&pdf(&[], ""), Fault::NoPages),
-        (&pdf(&["1 0 0 RG 0 0 9 9 re f", ""], ""), Fault::NoText(2)),
+        (&pdf(&["1 0 0 RG 0 0 9 9 re f", ""], ""), Fault::NoText { read: 2, of: 2 }),
     ] {
         assert_eq!(text(file), Err(expected), "{}", String::from_utf8_lossy(file));
     }
@@ -96,6 +96,11 @@ fn only_so_many_pages_are_read() {
     let most = PAGES_MAX as usize;
     let Read { content, .. } = text(&pdf(&vec![&*page; most + 10], "")).expect("read");
     assert!(content.ends_with("[only the first 500 of 510 pages have been read]\n"), "{content:.100}");
+    // What is said of no text is said of them alone.
+    let why = text(&pdf(&vec![""; most + 10], "")).map(|_| ()).map_err(|fault| fault.to_string());
+    let expected =
+        "no text was found on the first 500 of its 510 pages: they may be pictures, which are not read";
+    assert_eq!(why, Err(expected.to_owned()));
 }
 
 /// Whatever is wrong with a file, it is read or refused.
