@@ -79,11 +79,13 @@ impl Judge for Turn {
             };
             let Some(judge) = judge else { return false };
             let asking = Asking::new(self);
+            let number = asking.number;
             let is_allowed = judge.allows(to).await;
             asking.answered().await;
-            if is_allowed {
-                self.state().has_granted = true;
-            }
+            let mut state = self.state();
+            // An answer that comes after the call is nobody's any more.
+            let is_allowed = is_allowed && state.is_open && state.number == number;
+            state.has_granted |= is_allowed;
             is_allowed
         })
     }
@@ -216,7 +218,16 @@ mod tests {
         assert!(futures_util::poll!(&mut asked).is_pending());
         turn.end();
         person.0.notify_one();
-        asked.await;
+        assert!(!asked.await, "the answer comes too late");
         assert_eq!(working.available_permits(), 1);
+        // Nor does it count for the next call.
+        turn.begin(Some(person.clone()), place(&working));
+        turn.leads_to("https://a.test/");
+        let mut asked = std::pin::pin!(turn.allows(&page));
+        assert!(futures_util::poll!(&mut asked).is_pending());
+        turn.end();
+        turn.begin(None, place(&working));
+        person.0.notify_one();
+        assert!(!asked.await && !turn.end(), "nobody has granted it anything");
     }
 }
