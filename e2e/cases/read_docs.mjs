@@ -57,6 +57,10 @@ const other = await listen((_, response) => {
 });
 const html = (text) => (response) => response.setHeader("content-type", "text/html; charset=utf-8").end(text);
 const to = (location) => (response) => response.writeHead(302, { location }).end();
+/** Large PDFs that do not end: how many were asked for, how many were taken, and when they end. */
+const { promise: ends, resolve: end } = Promise.withResolvers();
+const held = { asked: 0, taken: 0 };
+
 const pages = {
   "/made": html(MADE),
   "/moved": to("/made"),
@@ -82,6 +86,14 @@ const pages = {
   "/report": (response) => response.writeHead(200, { "content-disposition": "attachment" }).end(printed),
   "/half-pdf": (response) =>
     response.writeHead(200, { "content-type": "application/pdf" }).end(printed.subarray(0, 900)),
+  "/held": (response) => {
+    held.asked += 1;
+    response.writeHead(200, { "content-type": "application/pdf" });
+    response.write(`%PDF-${" ".repeat(20 * MIB)}`, () => {
+      held.taken += 1;
+      ends.then(() => response.end());
+    });
+  },
   "/no-pdf": (response) => response.writeHead(200, { "content-type": "application/pdf" }).end("no such thing"),
   "/attributes": html(`<title>Many</title><p ${Array.from({ length: 100_000 }, (_, n) => `a${n}`).join(" ")}>x`),
   "/deep": html(`<title>Deep</title>${"<div>".repeat(3000)}<p>within</p>`),
@@ -249,5 +261,11 @@ await run({
     const pdf = (await read("/pdf", {}, bare)).text;
     check(pdf.startsWith(`Printed\n${at("/pdf")}\n\n## Page 1\n`), "a PDF, for which no browser was needed", pdf);
     checkHolds("an archive", (await read("/archive", {}, bare)).text, "the address is no page, but application/zip");
+    const calls = Array.from({ length: 8 }, () => read("/held", {}, bare));
+    await eventually("all to ask, and some to take it", () => held.asked === 8 && held.taken >= 4);
+    await says("/made", {}, "Made 42");
+    checkSame("no more to take it, though a browser has read a page meanwhile", 4, held.taken);
+    end();
+    for (const call of calls) checkHolds("its end", (await call).text, "the PDF cannot be shown");
   },
 });

@@ -16,7 +16,7 @@ pub fn all(sets: &[Set], budgets: Budgets, search: &SearchSettings) -> Vec<Arc<d
 /// Who has no service left has no search.
 fn web(search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
     let find = (!search.is_empty()).then(|| builtin(web::search::WebSearch::new(search)));
-    find.into_iter().chain([builtin(web::read_docs::ReadDocs::new())]).collect()
+    find.into_iter().chain([builtin(web::read_docs::ReadDocs)]).collect()
 }
 
 /// The tools of one set. A new tool is its file and a line here.

@@ -5,6 +5,7 @@ use bytes::{Bytes, BytesMut};
 use encoding_rs::{Encoding, UTF_8};
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tool_api::{Body, Context, NOT_A_PAGE, Page, ToolError};
 use url::Url;
 
@@ -18,6 +19,10 @@ const PAGE_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// The largest PDF, in bytes.
 const PDF_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// Answers that are taken at once, until they have been read. All workspaces share the memory of one process, and so these. Who
+/// waits for a person or for a server's first word has none of them.
+static PLACES: Semaphore = Semaphore::const_new(4);
 
 /// How a PDF begins, whatever its server calls it.
 const PDF_BEGINS: &[u8] = b"%PDF-";
@@ -33,6 +38,8 @@ pub(super) struct Fetched {
     pub(super) page: Page,
     /// Of a PDF, the file; its page has no HTML.
     pub(super) pdf: Option<Bytes>,
+    /// What was fetched has one as long as it is there.
+    pub(super) _place: Option<SemaphorePermit<'static>>,
 }
 
 /// Asks for an address, and follows where it leads.
@@ -66,14 +73,15 @@ fn redirect(status: StatusCode, headers: &HeaderMap, from: &Url) -> Result<Optio
 async fn fetched(url: Url, answer: Response<Body>, cx: &Context) -> Result<Fetched, ToolError> {
     let (parts, body) = answer.into_parts();
     let media_type = media_type(&parts.headers);
+    let place = Some(PLACES.acquire().await.map_err(|_| ToolError::cancelled())?);
     let body = whole(body, &media_type).await?;
     if body.starts_with(PDF_BEGINS) {
         let (url, status) = (url.to_string(), Some(parts.status.as_u16()));
         let page = Page { url, status, media_type: PDF.to_owned(), ..Page::default() };
-        return Ok(Fetched { page, pdf: Some(body) });
+        return Ok(Fetched { page, pdf: Some(body), _place: place });
     }
     let page = cx.blocking(move || Ok(read(url, parts.status, media_type, &parts.headers, &body))).await?;
-    Ok(Fetched { page, pdf: None })
+    Ok(Fetched { page, pdf: None, _place: place })
 }
 
 fn media_type(headers: &HeaderMap) -> String {

@@ -28,14 +28,12 @@ const WAIT_MS_MAX: u64 = 30_000;
 /// The slowest page, and a person who is asked about its host.
 const CALL: Duration = Duration::from_secs(180);
 
-/// Workers at once: each may take a gigabyte.
-const AT_ONCE_MAX: usize = 2;
+/// Workers at once: each may take a gigabyte. All workspaces share the memory of one machine, and so these.
+static WORKERS: Semaphore = Semaphore::const_new(2);
 
 /// Reads a page.
 #[derive(Debug)]
-pub(crate) struct ReadDocs {
-    turns: Semaphore,
-}
+pub(crate) struct ReadDocs;
 
 /// The arguments of `ReadDocs`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -61,36 +59,6 @@ pub(crate) enum Format {
     Html,
     #[default]
     Markdown,
-}
-
-impl ReadDocs {
-    pub(crate) fn new() -> ReadDocs {
-        ReadDocs { turns: Semaphore::new(AT_ONCE_MAX) }
-    }
-
-    /// What a page says.
-    async fn content(
-        &self,
-        fetched: &mut Fetched,
-        format: Format,
-        cx: &Context,
-    ) -> Result<String, ToolError> {
-        let Fetched { page, pdf } = fetched;
-        let html = std::mem::take(&mut page.html);
-        let wanted = match (pdf.take(), format) {
-            (Some(file), _) => Wanted::OfPdf(file),
-            (None, Format::Html) => return Ok(html),
-            (None, Format::Markdown) if html::is_html(&page.media_type) => Wanted::Markdown(html),
-            // What is no HTML is shown as the server has sent it.
-            (None, Format::Text | Format::Markdown) => Wanted::Text(html),
-        };
-        let _turn = self.turns.acquire().await.map_err(|_| ToolError::cancelled())?;
-        let Conversion { title, content } = Conversion::made(wanted, &page.base, cx).await?;
-        if page.title.is_empty() {
-            page.title = title;
-        }
-        Ok(content)
-    }
 }
 
 impl Tool for ReadDocs {
@@ -120,7 +88,7 @@ impl Tool for ReadDocs {
         }
         let wait = Duration::from_millis(input.wait_ms.unwrap_or(WAIT_MS));
         let (mut fetched, without) = opened(url, wait, cx).await?;
-        let content = self.content(&mut fetched, input.format, cx).await?;
+        let content = content(&mut fetched, input.format, cx).await?;
         let secrets = cx.secrets.clone();
         let shown = cx.blocking(move || {
             Ok(shown::shown(&fetched.page, without.as_deref(), &content, secrets.as_deref()))
@@ -130,10 +98,29 @@ impl Tool for ReadDocs {
     }
 }
 
+/// What a page says.
+async fn content(fetched: &mut Fetched, format: Format, cx: &Context) -> Result<String, ToolError> {
+    let Fetched { page, pdf, .. } = fetched;
+    let html = std::mem::take(&mut page.html);
+    let wanted = match (pdf.take(), format) {
+        (Some(file), _) => Wanted::OfPdf(file),
+        (None, Format::Html) => return Ok(html),
+        (None, Format::Markdown) if html::is_html(&page.media_type) => Wanted::Markdown(html),
+        // What is no HTML is shown as the server has sent it.
+        (None, Format::Text | Format::Markdown) => Wanted::Text(html),
+    };
+    let _worker = WORKERS.acquire().await.map_err(|_| ToolError::cancelled())?;
+    let Conversion { title, content } = Conversion::made(wanted, &page.base, cx).await?;
+    if page.title.is_empty() {
+        page.title = title;
+    }
+    Ok(content)
+}
+
 /// What there is at an address; and why no browser has read it, where there is none and one was needed.
 async fn opened(url: Url, wait: Duration, cx: &Context) -> Result<(Fetched, Option<String>), ToolError> {
     let error = match cx.browser()?.visit(url.as_str(), wait).await {
-        Ok(page) => return Ok((Fetched { page, pdf: None }, None)),
+        Ok(page) => return Ok((Fetched { page, pdf: None, _place: None }, None)),
         Err(error) if error.code() == NO_BROWSER || error.code() == NOT_A_PAGE => error,
         Err(error) => return Err(error),
     };
