@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ::jobs::JobId;
+use policy::Scopes;
 use serde_json::json;
 use tokio::sync::{Mutex, SetOnce};
 use tokio::time::timeout;
@@ -48,6 +49,17 @@ impl Inlet {
         let is_whole = taken == text.len() && (!ends || stdin.end().await.map_err(closed)?);
         if is_whole { Ok(()) } else { Err(full(number, taken, text.len())) }
     }
+}
+
+/// Tokens of one person may hold different scopes, and a program does what was allowed to whom it was started by.
+pub(super) fn may_type(number: u32, started_with: &Scopes, held: &Scopes) -> Result<(), ToolError> {
+    if started_with.within(held) == *started_with {
+        return Ok(());
+    }
+    let why = format!(
+        "background task {number} was started with scopes that this caller lacks, so nothing was typed; start another"
+    );
+    Err(ToolError::new("task_has_more_scopes", why))
 }
 
 /// Also of a task that another process runs.

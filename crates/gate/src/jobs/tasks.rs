@@ -17,7 +17,7 @@ use tool_api::{
     ToolError, Typed,
 };
 
-use super::inlets;
+use super::inlets::{self, Inlet};
 use super::kept_call::KeptCall;
 use super::kept_result::KeptResult;
 use super::live::{End, Live};
@@ -86,8 +86,9 @@ impl OfTasks {
                 ..kept.call()
             };
             let result = recorder.beside(&jobs, &live, gate.call(&live.caller, call)).await;
-            jobs.inner().inlets.remove(&live.id);
             jobs.settle(&live, result).await;
+            // Behind that: of one without an inlet it is true by then that it has ended, or was started without.
+            jobs.inner().inlets.remove(&live.id);
         });
         number.await.unwrap_or_else(|_| Err(not_served()))
     }
@@ -167,13 +168,17 @@ impl tool_api::Tasks for OfTasks {
 
     fn write<'a>(&'a self, number: u32, typed: Typed<'a>) -> BoxFuture<'a, Result<Option<()>, ToolError>> {
         Box::pin(async move {
-            let Some(job) = self.of_number(number).await? else { return Ok(None) };
+            let Some(Job { id, .. }) = self.of_number(number).await? else { return Ok(None) };
+            let open = self.jobs.open(&id);
+            // Looked at behind that, since it may have ended meanwhile.
+            let job = self.jobs.get(&self.caller, id.as_str()).await.map_err(told)?;
             if job.state.is_final() {
                 let why = format!("background task {number} has ended: {}", status(&job));
                 return Err(ToolError::new("task_over", why));
             }
-            let inlet = self.jobs.inner().inlets.get(&job.id).cloned();
-            inlet.ok_or_else(|| inlets::not_open(number))?.write(number, typed).await.map(Some)
+            let (inlet, live) = open.ok_or_else(|| inlets::not_open(number))?;
+            inlets::may_type(number, live.caller.scopes(), self.caller.scopes())?;
+            inlet.write(number, typed).await.map(Some)
         })
     }
 
@@ -278,6 +283,12 @@ impl Jobs {
             self.remember(&job.id, &ring);
         }
         Ok(ring)
+    }
+
+    /// Where a task that runs here reads, and who has started it.
+    fn open(&self, id: &JobId) -> Option<(Arc<Inlet>, Arc<Live>)> {
+        let inner = self.inner();
+        inner.inlets.get(id).cloned().zip(inner.live.get(id).cloned())
     }
 
     fn has_room_for_output(&self) -> bool {

@@ -146,6 +146,31 @@ async fn a_job_that_runs_is_its_callers_alone() {
 }
 
 #[tokio::test]
+async fn who_has_fewer_scopes_than_a_task_types_nothing_to_it() {
+    for (started_with, held, expected) in [
+        ("network run_tests", "run_tests", "task_has_more_scopes"),
+        ("network run_tests", "read_workspace write_workspace", "task_has_more_scopes"),
+        ("*", "network read_workspace run_tests write_workspace", "task_has_more_scopes"),
+        // Its stdin has ended.
+        ("network run_tests", "network run_tests", "stdin_closed"),
+        ("network run_tests", "network read_workspace run_tests", "stdin_closed"),
+        ("network run_tests", "*", "stdin_closed"),
+        ("*", "*", "stdin_closed"),
+    ] {
+        let scene = Scene::new();
+        let process = scene.process();
+        let call = async |scopes: &str, does: &str| {
+            let caller = holder("key:b", "k").with_scopes(scopes.parse().unwrap());
+            let arguments = serde_json::json!({ "does": does }).to_string();
+            process.gate.call(&caller, Call::tool(BACKGROUND, Some(arguments.into()))).await
+        };
+        call(started_with, "starts").await.unwrap();
+        let typed = call(held, "types").await;
+        assert_eq!(typed.unwrap_err().code(), expected, "{started_with}: {held}");
+    }
+}
+
+#[tokio::test]
 async fn whoever_goes_away_while_a_call_becomes_a_job_leaves_none_that_nobody_runs() {
     for (tool, does) in [("work", "waits"), (BACKGROUND, "starts")] {
         let scene = Scene::new();

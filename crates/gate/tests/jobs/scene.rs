@@ -14,7 +14,9 @@ pub(crate) use gate::{
 };
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
 pub(crate) use tokio::sync::Notify;
-pub(crate) use tool_api::{About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, Listing, Need};
+pub(crate) use tool_api::{
+    About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, Listing, Need, Typed,
+};
 
 use crate::breaking::Breaking;
 
@@ -41,6 +43,9 @@ impl AnyTool for Sample {
             let input = cx.input.clone().unwrap_or_default();
             Ok(Outcome::of(match does.as_str() {
                 "waits" => {
+                    if let Ok(tasks) = cx.tasks() {
+                        tasks.reads(None);
+                    }
                     cx.report(Progress::Step {
                         done: 1.0,
                         total: Some(2.0),
@@ -58,6 +63,10 @@ impl AnyTool for Sample {
                 "starts" => {
                     let number = cx.tasks()?.start(r#"{"does":"waits"}"#.to_owned()).await?;
                     text(number.to_string())
+                }
+                "types" => {
+                    let written = cx.tasks()?.write(1, Typed { text: "x", ends: false }).await?;
+                    text(format!("{written:?}"))
                 }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
