@@ -4,7 +4,7 @@ import { createHash } from "node:crypto";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
-import { FOLDER } from "../support/environment.mjs";
+import { FOLDER, NODE } from "../support/environment.mjs";
 import { speakStdio } from "../support/modern_wire.mjs";
 import { homely } from "../support/other_client.mjs";
 import { atATerminal, clientApart } from "../support/person.mjs";
@@ -73,8 +73,8 @@ await run({
     const filled = await first.client.getPrompt({ name: "for-people", arguments: { arguments: "now" } });
     checkHolds("a prompt", filled.messages[0].content.text, "Ask first.", "ARGUMENTS: now");
     const { resources } = await first.client.listResources();
-    const uris = resources.map((resource) => resource.uri).sort();
-    checkSame("the resources", ["skill://for-people/SKILL.md", "skill://notes/SKILL.md"], uris);
+    const uris = resources.map((resource) => resource.uri).filter((uri) => uri.startsWith("skill:"));
+    checkSame("the resources", ["skill://for-people/SKILL.md", "skill://notes/SKILL.md"], uris.sort());
     const read = await first.client.readResource({ uri: "skill://notes/references/style.md" });
     checkSame("a file", "Short.", read.contents[0].text);
     const unread = await first.client.readResource({ uri: "skill://notes/../x" }).then(
@@ -89,7 +89,7 @@ await run({
     const wire = new Wire(start(["stdio", "--standalone"], options));
     const speak = async (method, params = {}) => (await speakStdio(wire)(method, params)).message;
     const { capabilities } = (await speak("server/discover")).result;
-    checkSame("what is declared", {}, capabilities.extensions["io.modelcontextprotocol/skills"]);
+    checkSame("what is declared", { directoryRead: true }, capabilities.extensions["io.modelcontextprotocol/skills"]);
     const { result } = await speak("skills/list");
     checkSame("complete", "complete", result.resultType);
     const notes = result.skills.find((entry) => entry.frontmatter.name === "notes");
@@ -100,7 +100,67 @@ await run({
     checkSame("the same entry", notes, got.result.skill);
     for (const uri of ["skill://x/SKILL.md", "skill://notes/references/style.md", "file:///etc/passwd"])
       checkSame(uri, -32602, (await speak("skills/get", { uri })).error?.code);
+    const directory = async (uri) => (await speak("resources/directory/read", { uri })).result?.resources;
+    const child = (name, mimeType) => ({ uri: `skill://notes/${name}`, name: path.basename(name), mimeType });
+    checkSame(
+      "a skill's folder",
+      [child("SKILL.md", "text/markdown"), child("references", "inode/directory")],
+      await directory("skill://notes"),
+    );
+    checkSame(
+      "a folder in it",
+      [child("references/style.md", "text/markdown")],
+      await directory("skill://notes/references"),
+    );
+    for (const uri of ["skill://notes/SKILL.md", "skill://notes/..", "skill://x", "file:///etc"])
+      checkSame(uri, -32602, (await speak("resources/directory/read", { uri })).error?.code);
     wire.child.stdin.end();
+  },
+
+  "a server's are listed behind ours, under its prefix": async () => {
+    const settings = path.join(home, ".config/toolcrib/toolcrib.toml");
+    const server = path.resolve(import.meta.dirname, "../fixtures/skills_server.mjs");
+    const table = (name, ...more) =>
+      `[mcp.${name}]\ncommand = "${NODE}"\nargs = ${JSON.stringify([server, ...more])}\nsandbox.profile = "open"\n`;
+    const rule = '[[policy.rules]]\nid = "a"\neffect = "allow"\ntools = ["*"]\n';
+    writeFileSync(settings, `${table("kit")}${table("broken", "--broken")}${rule}`);
+    const wire = new Wire(start(["stdio", "--standalone"], options));
+    const speak = async (method, params = {}) => (await speakStdio(wire)(method, params)).message;
+    const all = [];
+    for (let params = {}; params; ) {
+      const { result } = await speak("skills/list", params);
+      all.push(...result.skills);
+      params = result.nextCursor && { cursor: result.nextCursor };
+    }
+    checkSame(
+      "all skills",
+      [
+        "skill://for-people/SKILL.md",
+        "skill://notes/SKILL.md",
+        "kit+skill://kit/notes/SKILL.md",
+        "kit+skill://kit/tie-knots/SKILL.md",
+      ],
+      all.map((entry) => entry.uri),
+    );
+    const [, , theirs] = all;
+    checkSame("the frontmatter", { name: "notes", description: "Use this to notes" }, theirs.frontmatter);
+    checkSame("the same entry", theirs, (await speak("skills/get", { uri: theirs.uri })).result.skill);
+    const [file] = theirs.resources;
+    const read = (await speak("resources/read", { uri: file.uri })).result.contents[0].text;
+    checkSame("its digest", file.digest, `sha256:${createHash("sha256").update(read).digest("hex")}`);
+    const folder = await speak("resources/directory/read", { uri: "kit+skill://kit/notes" });
+    checkSame(
+      "its folder",
+      ["kit+skill://kit/notes/SKILL.md", "kit+skill://kit/notes/templates"],
+      folder.result.resources.map((entry) => entry.uri),
+    );
+    const ours = await speak("skills/get", { uri: "skill://notes/SKILL.md" });
+    checkSame("ours", "skill://notes/SKILL.md", ours.result?.skill.uri);
+    for (const uri of ["kit+skill://kit/x/SKILL.md", "broken+skill://kit/notes/SKILL.md", "skill://kit/notes/SKILL.md"])
+      check((await speak("skills/get", { uri })).error, `${uri} not to be there`);
+    checkSame("a wrong cursor", true, "error" in (await speak("skills/list", { cursor: "1" })));
+    wire.child.stdin.end();
+    rmSync(settings);
   },
 
   "a project's wait for a person, and again after each change": async () => {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use policy::{Caller, Engine};
 use telemetry::Metrics;
 use tool_api::Action;
@@ -10,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::checks::{facts, has_scopes};
 use crate::failure::Refusal;
 use crate::offer::{Offer, Offered, SKILLS, Source};
+use crate::skill_sources::{self, Owner, has_skills};
 use crate::target::{SHOWN_CHARS_MAX, Target};
 use crate::tokens::{Origin, Task};
 
@@ -39,7 +41,7 @@ pub(crate) fn may_use(engine: &dyn Engine, caller: &Caller, source: &Source, act
 }
 
 /// What runs for a target, if the caller may use it. Waits for sources that have not reported. `task` is the task that a
-/// target names, if it is this caller's.
+/// target names, if it is this caller's; `arguments` say which source of several is meant.
 ///
 /// # Errors
 /// There is no such thing, or none for this caller; or its source cannot do that with it.
@@ -50,8 +52,14 @@ pub(crate) async fn find(
     caller: &Caller,
     target: Target<'_>,
     task: Option<Task>,
+    arguments: Option<&Bytes>,
 ) -> Result<Found, Refusal> {
-    let look_up = |offer: &Offer| Lookup { offer, metrics, engine, caller }.find(target, task.clone());
+    let look_up =
+        |offer: &Offer| Lookup { offer, metrics, engine, caller, arguments }.find(target, task.clone());
+    // Several sources may have the method, and whoever is found first is not all of them.
+    if matches!(target, Target::Extension(_)) && !catalog.offer().is_settled {
+        return look_up(&*catalog.settled().await);
+    }
     match look_up(&catalog.offer()) {
         Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),
         Err(_) if !catalog.offer().is_settled => look_up(&*catalog.settled().await),
@@ -65,6 +73,7 @@ struct Lookup<'a> {
     metrics: &'a Metrics,
     engine: &'a dyn Engine,
     caller: &'a Caller,
+    arguments: Option<&'a Bytes>,
 }
 
 impl Lookup<'_> {
@@ -106,23 +115,33 @@ impl Lookup<'_> {
         Some(Err(Refusal::HeldBack(why.clone())))
     }
 
-    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use. Where a server
-    /// declares what we have ourselves, the server's word goes first.
+    /// What runs for a method of an extension: that of the one source that declares it, of those the caller may use. Skills may
+    /// be several sources'. Where a server declares another extension of the same methods, the server's word goes first.
     fn extension(&self, method: &str) -> Result<Found, Refusal> {
+        let found = |tool| Found { offered: Offered::uncounted(tool, self.metrics), key: None, origin: None };
         let owners = self.offer.sources.iter().filter_map(|source| {
             let tool = source.features.extension_methods.as_ref()?(method)?;
-            let offered = Offered::uncounted(tool, self.metrics);
-            may_do(self.engine, self.caller, &offered, None).then_some((source, offered))
+            let offered = Offered::uncounted(tool.clone(), self.metrics);
+            may_do(self.engine, self.caller, &offered, None).then_some((source, tool))
         });
-        let (ours, mut servers): (Vec<_>, Vec<_>) = owners.partition(|(source, _)| &*source.name == SKILLS);
+        let (mut ours, mut servers): (Vec<Owner<'_>>, Vec<Owner<'_>>) =
+            owners.partition(|(source, _)| &*source.name == SKILLS);
+        let all_skills = servers.iter().all(|(source, _)| has_skills(source));
+        if ours.len() + servers.len() > 1 && all_skills {
+            ours.append(&mut servers);
+            let params =
+                self.arguments.and_then(|params| serde_json::from_slice(params).ok()).unwrap_or_default();
+            let tool = skill_sources::chosen(self.offer, method, &params, &ours);
+            return tool.map(found).ok_or_else(|| Refusal::UnknownResource("cursor".to_owned()));
+        }
         if servers.is_empty() {
             servers = ours;
         }
         let mut owners = servers.into_iter();
-        let (source, offered) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
+        let (source, tool) = owners.next().ok_or_else(|| Target::Extension(method).unknown())?;
         let others: Vec<&str> = owners.map(|(source, _)| &*source.name).collect();
         match others.is_empty() {
-            true => Ok(Found { offered, key: None, origin: None }),
+            true => Ok(found(tool)),
             false => Err(Refusal::SeveralOwners {
                 method: method.chars().take(SHOWN_CHARS_MAX).collect(),
                 upstreams: [&[&*source.name][..], &others].concat().join("`, `"),

@@ -179,9 +179,16 @@ impl Gate {
     /// There is no such tool, or none for this caller.
     pub async fn find(&self, caller: &Caller, name: &str) -> Result<Arc<Offered>, Refusal> {
         let engine = self.ruleset.load().policy.clone();
-        let found =
-            find::find(&self.catalog, &self.telemetry.metrics, &*engine, caller, Target::Tool(name), None)
-                .await;
+        let found = find::find(
+            &self.catalog,
+            &self.telemetry.metrics,
+            &*engine,
+            caller,
+            Target::Tool(name),
+            None,
+            None,
+        )
+        .await;
         found.map(|found| found.offered)
     }
 

@@ -61,7 +61,10 @@ pub use plan_mode::{PLAN_MODE, PlanMode};
 pub use process::{Chunk, Command, Ended, Given, Printed, Process, Processes, Worker};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
-pub use skills::{INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, Skill, SkillFile, SkillSummary, Skills};
+pub use skills::{
+    DIRECTORY_READ, INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, SKILLS_EXTENSION, Skill, SkillFile,
+    SkillSummary, Skills,
+};
 pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, amend, noted};
 pub use stdin::Stdin;
 pub use tasks::{

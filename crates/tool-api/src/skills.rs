@@ -10,6 +10,12 @@ use crate::failure::ToolError;
 /// The tool that loads one.
 pub const INVOKE_SKILL: &str = "InvokeSkill";
 
+/// The extension by which clients find skills and what belongs to them.
+pub const SKILLS_EXTENSION: &str = "io.modelcontextprotocol/skills";
+
+/// Its method for what lies in a folder, which a source has if it says so.
+pub const DIRECTORY_READ: &str = "resources/directory/read";
+
 /// The file that makes a folder a skill.
 pub const SKILL_FILE: &str = "SKILL.md";
 

@@ -41,6 +41,8 @@ pub(crate) enum Asked {
     Prompt,
     /// `tasks/get`: holds the result of a call, once that is there.
     Task,
+    /// A method of the skills extension.
+    Skills,
     /// Anything else.
     Other,
 }
@@ -202,6 +204,7 @@ impl Reader<'_> {
             Asked::Call => uris::rewrite(result, Kind::CallResult, &outward),
             Asked::Read => uris::rewrite(result, Kind::ReadResult, &outward),
             Asked::Prompt => uris::rewrite(result, Kind::PromptResult, &outward),
+            Asked::Skills => uris::rewrite(result, Kind::SkillResult, &outward),
             Asked::Task => task_outward(self.map, result),
             Asked::Other => result.clone(),
         }

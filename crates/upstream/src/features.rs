@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use pins::{HeldBack, What};
-use tool_api::{Abilities, Action, AnyTool, Claims, ExtensionMethods, Features, Item};
+use tool_api::{
+    Abilities, Action, AnyTool, Claims, DIRECTORY_READ, ExtensionMethods, Features, Item, SKILLS_EXTENSION,
+};
 use wire::Object;
 use wire::message::Text;
 use wire::uri_template::Templates;
@@ -88,11 +90,24 @@ fn extension_methods(
 ) -> Option<ExtensionMethods> {
     let declared = abilities.extensions.iter().map(|(name, _)| name).filter(|name| ***name != *TASKS);
     let declared: Vec<Arc<str>> = declared.cloned().collect();
+    let skills = abilities.extensions.iter().find(|(name, _)| **name == *SKILLS_EXTENSION);
+    let has_skills = skills.is_some();
+    let reads_directories = skills.is_some_and(|(_, settings)| {
+        std::str::from_utf8(settings).ok().and_then(Object::parse).and_then(|all| all.get("directoryRead"))
+            == Some("true")
+    });
     if declared.is_empty() {
         return None;
     }
     let settings = settings.clone();
     Some(Arc::new(move |method| {
+        if has_skills
+            && (matches!(method, "skills/list" | "skills/get")
+                || reads_directories && method == DIRECTORY_READ)
+        {
+            let tool = RemoteAction::skills(method, &settings, target.clone())?;
+            return Some(Arc::new(tool) as Arc<dyn AnyTool>);
+        }
         // The method `skills/list` is one of the extension `VENDOR/skills`.
         let (prefix, _) = method.split_once('/')?;
         declared.iter().find(|name| name.rsplit('/').next() == Some(prefix))?;

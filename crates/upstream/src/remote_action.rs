@@ -29,6 +29,9 @@ use crate::tasks;
 use crate::upstream::{Bridged, Upstream};
 use crate::uri_map::UriMap;
 
+/// The one method of the skills extension that names nothing.
+const SKILLS_LIST: &str = "skills/list";
+
 /// What all actions of an upstream act on.
 pub(crate) struct Target {
     /// Weak, since the upstream's offer holds its actions.
@@ -85,6 +88,13 @@ impl RemoteAction {
         let definition = definition(method, "a method of an extension", settings)?;
         let (method, asked) = (method.into(), Asked::Other);
         Some(RemoteAction { definition, action: None, method, asked, is_repeatable: false, target })
+    }
+
+    /// The method of the skills extension that the server declares. What its parameters and results name is known here under
+    /// other URIs.
+    pub(crate) fn skills(method: &str, settings: &Settings, target: Arc<Target>) -> Option<RemoteAction> {
+        let action = RemoteAction::extension(method, settings, target)?;
+        Some(RemoteAction { asked: Asked::Skills, is_repeatable: true, ..action })
     }
 
     async fn act(
@@ -181,6 +191,10 @@ impl RemoteAction {
     /// The parameters in the upstream's own terms.
     fn inward(&self, arguments: &Arguments, cx: &Context) -> Result<Translated, ToolError> {
         let Some(action) = self.action else {
+            if self.asked == Asked::Skills && &*self.method != SKILLS_LIST {
+                let named = self.named(arguments, "uri", |uri| self.open_uri(uri))?;
+                return Ok(Translated { name: None, ..named });
+            }
             return Ok(Translated { name: None, params: arguments.text().to_owned() });
         };
         match action {

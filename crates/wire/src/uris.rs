@@ -20,6 +20,9 @@ pub enum Kind {
     ReadResult,
     /// Of `prompts/get`: in the content of its messages.
     PromptResult,
+    /// Of `skills/list`, `skills/get` and `resources/directory/read` (MCP Skills extension): at each skill, and at its files or the
+    /// folder's.
+    SkillResult,
 }
 
 /// How the type of a block begins that is a resource or a link to one.
@@ -30,7 +33,7 @@ pub type Map<'a> = &'a dyn Fn(&str) -> String;
 
 /// A result with its resource URIs mapped.
 pub fn rewrite(result: &Text, kind: Kind, map: Map<'_>) -> Text {
-    if kind != Kind::ReadResult && !may_have_resources(result) {
+    if !matches!(kind, Kind::ReadResult | Kind::SkillResult) && !may_have_resources(result) {
         return result.clone();
     }
     let whole = result.as_str();
@@ -39,11 +42,23 @@ pub fn rewrite(result: &Text, kind: Kind, map: Map<'_>) -> Text {
         Kind::ReadResult => {
             edit::member(whole, "contents", |all| edit::elements(all, |contents| with_uri(contents, map)))
         }
+        Kind::SkillResult => of_skills(whole, map),
         Kind::PromptResult => edit::member(whole, "messages", |all| {
             edit::elements(all, |message| edit::member(message, "content", |content| blocks(content, map)))
         }),
     };
     edited.map_or_else(|| result.clone(), Text::from_checked)
+}
+
+/// A result about skills, or one of them.
+fn of_skills(written: &str, map: Map<'_>) -> Option<String> {
+    edit::members(Object::parse(written)?, |member| match member.key().as_ref() {
+        "skills" => Edit::value_or_keep(edit::elements(member.value, |skill| of_skills(skill, map))),
+        "skill" => Edit::value_or_keep(of_skills(member.value, map)),
+        "resources" => Edit::value_or_keep(edit::elements(member.value, |file| with_uri(file, map))),
+        "uri" => Edit::value_or_keep(edit::mapped(member.value, map)),
+        _ => Edit::Keep,
+    })
 }
 
 /// False only if it is certain that no block is a resource or a link to one: its type may be spelt with escapes.
@@ -165,6 +180,25 @@ mod tests {
             r#"{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"a:b"}}},{"content":[{"type":"resource_l\u0069nk","uri":"c:d"}]}]}"#,
             expect![[
                 r#"{"messages":[{"role":"user","content":{"type":"resource","resource":{"uri":"up+a:b"}}},{"content":[{"type":"resource_l\u0069nk","uri":"up+c:d"}]}]}"#
+            ]],
+        );
+    }
+
+    #[test]
+    fn skills_keep_all_but_their_uris() {
+        check(
+            Kind::SkillResult,
+            r#"{"skills":[{"uri":"skill://a/SKILL.md","frontmatter":{"uri":"x","n":1.0},"resources":[{"uri":"skill://a/SKILL.md","size":5}]},
+                {"uri":"b","resources":"dynamic"}],"nextCursor":"uri"}"#,
+            expect![[r#"
+                {"skills":[{"uri":"up+skill://a/SKILL.md","frontmatter":{"uri":"x","n":1.0},"resources":[{"uri":"up+skill://a/SKILL.md","size":5}]},
+                                {"uri":"up+b","resources":"dynamic"}],"nextCursor":"uri"}"#]],
+        );
+        check(
+            Kind::SkillResult,
+            r#"{"skill":{"uri":"a","resources":[]},"resources":[{"uri":"b","mimeType":"inode/directory"}]}"#,
+            expect![[
+                r#"{"skill":{"uri":"up+a","resources":[]},"resources":[{"uri":"up+b","mimeType":"inode/directory"}]}"#
             ]],
         );
     }

@@ -321,7 +321,7 @@ impl Gate {
         };
         tokio::select! {
             biased;
-            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task) => Ok(found?),
+            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task, call.arguments.as_ref()) => Ok(found?),
             () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
         }
     }

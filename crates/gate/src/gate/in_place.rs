@@ -50,7 +50,7 @@ impl Gate {
             })?;
         let target = Target::Tool(tool.as_str());
         let (catalog, metrics) = (&self.catalog, &self.telemetry.metrics);
-        let found = find::find(catalog, metrics, &*ruleset.policy, caller, target, None).await?;
+        let found = find::find(catalog, metrics, &*ruleset.policy, caller, target, None, None).await?;
         let definition = found.offered.definition();
         let is_one_more = stands_for_another(definition);
         if is_one_more && (!names_it || is_tools_call(definition)) {

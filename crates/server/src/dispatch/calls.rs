@@ -8,7 +8,8 @@ use futures_util::future::BoxFuture;
 use gate::approvals;
 use gate::jobs::{Answered, Job, Wants};
 use gate::{
-    Action, Call, Client, Earnest, Failure, Forms, Input, Listener, Outcome, Payload, Refusal, Target,
+    Action, Call, Client, DIRECTORY_READ, Earnest, Failure, Forms, Input, Listener, Outcome, Payload,
+    Refusal, Target,
 };
 use tracing::field::display;
 use tracing::{Level, debug};
@@ -99,7 +100,8 @@ pub(super) fn relayed_task(
 pub(super) fn extension_method(request: &mut Request<'_>, method: &str) -> Result<Now, WireError> {
     let revision = request.revision();
     let is_declarable = revision.is_modern() || revision.has_execution();
-    let is_protocols = method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
+    let is_protocols = method != DIRECTORY_READ
+        && method.split_once('/').is_none_or(|(prefix, _)| PROTOCOL_PREFIXES.contains(&prefix));
     let offer = request.server.gate.catalog().offer();
     let is_declared = || {
         let mut all = offer.sources.iter().filter_map(|source| source.features.extension_methods.as_ref());

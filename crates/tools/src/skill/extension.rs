@@ -1,24 +1,26 @@
-//! The methods of `io.modelcontextprotocol/skills` (MCP Skills extension, "Listing Skills", "Getting a Skill").
+//! The methods of `io.modelcontextprotocol/skills` (MCP Skills extension, "Listing Skills", "Getting a Skill", "Reading
+//! Directories").
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_api::{
-    AnyTool, Arguments, Context, Definition, Outcome, Payload, Protocol, SKILL_FILE, SKILL_SCHEME, Skill,
-    Skills, ToolError,
+    AnyTool, Arguments, Context, DIRECTORY_READ, Definition, Outcome, Payload, Protocol, SKILL_FILE,
+    SKILL_SCHEME, Skill, Skills, ToolError,
 };
 
-use super::invoke::{definition, uri};
-
-/// What the extension is called.
-pub(super) const SKILLS: &str = "io.modelcontextprotocol/skills";
+use super::invoke::{definition, media_type, uri};
 
 /// Entries in one answer. Each names all files of its skill.
 const PAGE: usize = 20;
 
 /// How long a client may keep an answer, in milliseconds: people edit skills.
 const TTL_MS: u32 = 10_000;
+
+/// The media type of a folder (the extension, "Directory Resources").
+const DIRECTORY: &str = "inode/directory";
 
 /// JSON-RPC's code for parameters that name nothing (the extension, "Getting a Skill").
 const INVALID_PARAMS: i64 = -32602;
@@ -28,6 +30,7 @@ pub(super) fn method(name: &str, skills: &Arc<dyn Skills>) -> Option<Arc<dyn Any
     let asked = match name {
         "skills/list" => Asked::List,
         "skills/get" => Asked::Get,
+        DIRECTORY_READ => Asked::Directory,
         _ => return None,
     };
     Some(Arc::new(Method { definition: definition(), asked, skills: skills.clone() }))
@@ -37,6 +40,7 @@ pub(super) fn method(name: &str, skills: &Arc<dyn Skills>) -> Option<Arc<dyn Any
 enum Asked {
     List,
     Get,
+    Directory,
 }
 
 struct Method {
@@ -66,10 +70,20 @@ impl AnyTool for Method {
                     let (skill, _) = read.map_err(|_| unknown(&uri))?;
                     json!({ "skill": entry(&skill) })
                 }
+                Asked::Directory => {
+                    let uri = word("uri").unwrap_or_default();
+                    let (name, folder) = folder(&uri).ok_or_else(|| no_directory(&uri))?;
+                    let read = cx.blocking(move || skills.read(&name, None)).await;
+                    let (skill, _) = read.map_err(|_| no_directory(&uri))?;
+                    let children = children(&skill, &folder).ok_or_else(|| no_directory(&uri))?;
+                    json!({ "resources": children })
+                }
             };
             result["resultType"] = "complete".into();
-            result["ttlMs"] = TTL_MS.into();
-            result["cacheScope"] = "private".into();
+            if !matches!(self.asked, Asked::Directory) {
+                result["ttlMs"] = TTL_MS.into();
+                result["cacheScope"] = "private".into();
+            }
             Ok(Outcome::of(Payload::Relayed { result: result.to_string().into(), structured: None }))
         })
     }
@@ -80,11 +94,46 @@ fn named(uri: &str) -> Option<&str> {
     uri.strip_prefix(SKILL_SCHEME)?.strip_suffix(SKILL_FILE)?.strip_suffix('/')
 }
 
+/// The skill, and where in it the folder of this URI lies: nothing, or a path that ends in `/`.
+fn folder(uri: &str) -> Option<(String, String)> {
+    let path = uri.strip_prefix(SKILL_SCHEME)?;
+    match path.split_once('/') {
+        Some((name, folder)) => Some((name.to_owned(), format!("{folder}/"))),
+        None => Some((path.to_owned(), String::new())),
+    }
+}
+
+/// What lies in a folder of a skill itself; nothing if it has no such folder. A skill has few enough files for one page.
+fn children(skill: &Skill, folder: &str) -> Option<Vec<Value>> {
+    let inside = skill.files.iter().filter_map(|file| file.path.strip_prefix(folder));
+    let names: BTreeSet<_> =
+        inside.map(|rest| rest.split_once('/').map_or((rest, false), |(sub, _)| (sub, true))).collect();
+    let child = |(name, is_folder): (&str, bool)| {
+        let path = format!("{folder}{name}");
+        let mime = if is_folder { DIRECTORY } else { media_type(name) };
+        json!({ "uri": uri(&skill.name, &path), "name": name, "mimeType": mime })
+    };
+    (!names.is_empty()).then(|| names.into_iter().map(child).collect())
+}
+
+fn no_directory(uri: &str) -> ToolError {
+    invalid(
+        "unknown_directory",
+        uri,
+        "there is no directory at",
+        "`skills/list` lists the files that there are",
+    )
+}
+
 fn unknown(uri: &str) -> ToolError {
+    invalid("unknown_skill", uri, "there is no skill at", "`skills/list` lists those there are")
+}
+
+fn invalid(code: &'static str, uri: &str, what: &str, hint: &str) -> ToolError {
     let shown: String = uri.chars().take(200).collect();
-    let message = format!("there is no skill at `{shown}`; `skills/list` lists those there are");
+    let message = format!("{what} `{shown}`; {hint}");
     let protocol = Protocol { code: INVALID_PARAMS, message: message.clone(), data: None };
-    ToolError::new("unknown_skill", message).with_protocol(protocol)
+    ToolError::new(code, message).with_protocol(protocol)
 }
 
 /// A page of entries behind the skill whose name is `after`. What cannot be read now is left out.

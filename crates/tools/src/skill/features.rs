@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_api::{
     Abilities, Action, AnyTool, Arguments, Block, Context, Definition, Features, Item, Outcome, Payload,
-    SKILL_FILE, SKILL_SCHEME, SkillSummary, Skills, ToolError,
+    SKILL_FILE, SKILL_SCHEME, SKILLS_EXTENSION, SkillSummary, Skills, ToolError,
 };
 
-use super::extension::{SKILLS, method};
-use super::invoke::{definition, invoke, uri};
+use super::extension::method;
+use super::invoke::{definition, invoke, media_type, uri};
 use super::prompt::{GetPrompt, prompts};
 
 /// The tool and the features of these skills; nothing where there are none.
@@ -35,7 +35,7 @@ pub fn skill_tools(skills: &Arc<dyn Skills>) -> Option<(Vec<Arc<dyn AnyTool>>, F
         abilities: Abilities {
             prompts: true,
             resources: true,
-            extensions: vec![(SKILLS.into(), Bytes::from_static(b"{}"))],
+            extensions: vec![(SKILLS_EXTENSION.into(), Bytes::from_static(br#"{"directoryRead":true}"#))],
             ..Abilities::default()
         },
         ..Features::default()
@@ -81,16 +81,12 @@ impl AnyTool for ReadFile {
             let uri = arguments.value().get("uri").and_then(Value::as_str).unwrap_or_default().to_owned();
             let (name, path) = split(&uri).unwrap_or_default();
             let (name, path, skills) = (name.to_owned(), path.to_owned(), self.skills.clone());
-            let is_markdown = path.ends_with(".md");
+            let named = media_type(&path);
             let (_, bytes) = cx.blocking(move || skills.read(&name, Some(&path))).await?;
             let bytes = bytes.ok_or_else(|| {
                 ToolError::new("not_found", "the skill has no such file; `skills/get` lists those it has")
             })?;
-            let mime = match (is_markdown, std::str::from_utf8(&bytes)) {
-                (true, Ok(_)) => "text/markdown",
-                (false, Ok(_)) => tool_api::TEXT,
-                (_, Err(_)) => "application/octet-stream",
-            };
+            let mime = if std::str::from_utf8(&bytes).is_ok() { named } else { "application/octet-stream" };
             let blocks = vec![Block::Blob { uri, mime: mime.into(), bytes }];
             Ok(Outcome::of(Payload::Ours { blocks, structured: None }))
         })

@@ -112,6 +112,11 @@ pub(super) fn uri(skill: &str, path: &str) -> String {
     format!("{SKILL_SCHEME}{skill}/{path}")
 }
 
+/// What the text of a file beside a skill is, by its name; of what is no text nothing is said by that.
+pub(super) fn media_type(name: &str) -> &'static str {
+    if name.ends_with(".md") { "text/markdown" } else { tool_api::TEXT }
+}
+
 fn no_file(skill: &Skill, path: &str) -> ToolError {
     let shown: String = path.chars().take(100).collect();
     let why = format!(
