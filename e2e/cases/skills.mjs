@@ -28,12 +28,25 @@ const code = (result) => result._meta?.["toolcrib/error"]?.code;
 const names = async (client) => (await client.list()).map((tool) => tool.name);
 const invoke = (client, skill_name, more) => client.call("InvokeSkill", { skill_name, ...more });
 
+const settings = path.join(home, ".config/toolcrib/toolcrib.toml");
+mkdirSync(path.dirname(settings), { recursive: true });
+const server = path.resolve(import.meta.dirname, "../fixtures/skills_server.mjs");
+const table = (name, ...more) =>
+  `[mcp.${name}]\ncommand = "${NODE}"\nargs = ${JSON.stringify([server, ...more])}\nsandbox.profile = "open"\n`;
+const rule = (id, effect, tool) =>
+  `[[policy.rules]]\nid = "${id}"\neffect = "${effect}"\ntools = ["${tool}"]\nwhy = "is not for agents"\n`;
+
 let first;
 await run({
   "there is no tool while there are no skills": async () => {
     first = await connect("v1", { ...clientApart(), ...options });
     checkSame("the tools", BUILT_IN, await names(first));
     await first.close();
+    writeFileSync(settings, table("kit"));
+    const served = await connect("v1", { ...clientApart(), ...options });
+    await eventually("the tool for those of a server", async () => (await names(served)).includes("InvokeSkill"));
+    await served.close();
+    rmSync(settings);
   },
 
   "the user's are loaded with what they are called with, and nothing in them runs": async () => {
@@ -118,12 +131,7 @@ await run({
   },
 
   "a server's are listed behind ours, under its prefix": async () => {
-    const settings = path.join(home, ".config/toolcrib/toolcrib.toml");
-    const server = path.resolve(import.meta.dirname, "../fixtures/skills_server.mjs");
-    const table = (name, ...more) =>
-      `[mcp.${name}]\ncommand = "${NODE}"\nargs = ${JSON.stringify([server, ...more])}\nsandbox.profile = "open"\n`;
-    const rule = '[[policy.rules]]\nid = "a"\neffect = "allow"\ntools = ["*"]\n';
-    writeFileSync(settings, `${table("kit")}${table("broken", "--broken")}${rule}`);
+    writeFileSync(settings, `${table("kit")}${table("broken", "--broken")}${rule("a", "allow", "*")}`);
     const wire = new Wire(start(["stdio", "--standalone"], options));
     const speak = async (method, params = {}) => (await speakStdio(wire)(method, params)).message;
     const all = [];
@@ -160,6 +168,30 @@ await run({
       check((await speak("skills/get", { uri })).error, `${uri} not to be there`);
     checkSame("a wrong cursor", true, "error" in (await speak("skills/list", { cursor: "1" })));
     wire.child.stdin.end();
+  },
+
+  "a server's are loaded as what they are, and not if they are not what its list says": async () => {
+    const client = await connect("v1", { ...clientApart(), ...options });
+    const loaded = text(await invoke(client, "kit_notes", { arguments: "now" }));
+    const beside = "Beside it, to be read with `InvokeSkill` and `file`:\n- templates/one.md";
+    checkHolds("loaded", loaded, "the text of the server `kit`", "Follow templates/one.md", "ARGUMENTS: now", beside);
+    checkSame("a file", "One.\n", text(await invoke(client, "kit_notes", { file: "templates/one.md" })));
+    checkHolds("its list", text(await invoke(client, "kit_")), "\n- kit_notes: Use this to notes");
+    for (const [name, more, expected] of [
+      ["kit_tie-knots", {}, "skill_changed"],
+      ["kit_notes", { file: "../tie-knots/SKILL.md" }, "not_found"],
+      ["kit_x", {}, "unknown_skill"],
+      ["broken_notes", {}, "upstream_error"],
+      ["notes", { file: "templates/one.md" }, "not_found"],
+    ])
+      checkSame(`${name} ${JSON.stringify(more)}`, expected, code(await invoke(client, name, more)));
+    const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
+    check(stdout.includes('"kit_skills_load"'), "the audit log to tell whose it was", stdout);
+    await client.close();
+    writeFileSync(settings, `${table("kit")}${rule("no", "deny", "kit_skills_load")}`);
+    const denied = await connect("v1", { ...clientApart(), ...options });
+    checkSame("denied", "unknown_skill", code(await invoke(denied, "kit_notes")));
+    await denied.close();
     rmSync(settings);
   },
 

@@ -43,6 +43,10 @@ impl DeclaredTools {
     pub(crate) fn offered(manifests: Manifests, catalog: &Arc<Catalog>, has_skills: bool) -> DeclaredTools {
         let none = Mutex::new(Manifests::default());
         let offered = Arc::new(OfferedManifests { catalog: catalog.clone(), has_skills, manifests: none });
+        if has_skills {
+            // Where a server has skills, the tool is there without any of ours.
+            offered.offer_skills(&Manifests::default());
+        }
         offered.take_up(manifests);
         DeclaredTools { offered, watching: Mutex::default() }
     }
@@ -133,13 +137,9 @@ impl OfferedManifests {
 
     fn offer_skills(&self, manifests: &Manifests) {
         let skills: Arc<dyn Skills> = Arc::new(manifests.skills.clone());
-        match tools::skill_tools(&skills) {
-            Some((tools, features)) => {
-                for one in self.catalog.replace(SKILLS, tools, features) {
-                    tracing::warn!(tool = %one.name, source = %one.source, "left out: another has its name");
-                }
-            }
-            None => self.catalog.remove(SKILLS),
+        let (tools, features) = tools::skill_tools(&skills);
+        for one in self.catalog.replace(SKILLS, tools, features) {
+            tracing::warn!(tool = %one.name, source = %one.source, "left out: another has its name");
         }
     }
 

@@ -277,10 +277,23 @@ fn build(sources: &[Expected], shows: &Shows) -> Offer {
         _ => true,
     };
     let has_others = sources.iter().any(may_keep);
-    let sources_shown = sources.iter().filter(|source| has_others || &*source.name != ARTIFACTS);
+    let loads_skills = sources.iter().filter_map(features).any(|features| features.skills.is_some());
+    let has_skills =
+        |source: &Expected| features(source).is_some_and(|features| !features.resources.is_empty());
+    let sources_shown = sources.iter().filter(|source| match &*source.name {
+        ARTIFACTS => has_others,
+        // The tool of skills, where there are some: ours, or those of servers.
+        SKILLS => loads_skills || has_skills(source),
+        _ => true,
+    });
     let mut offer = offer::build(sources_shown.filter_map(|source| source.report.as_ref()), shows);
     offer.is_settled = sources.iter().all(|source| source.report.is_some());
     offer
+}
+
+/// What a source has reported beside its tools.
+fn features(source: &Expected) -> Option<&Features> {
+    source.report.as_ref().map(|report| &report.source.features)
 }
 
 /// Some servers list the same tools in another order each time, which is no news to anybody.

@@ -106,6 +106,9 @@ pub type Claims = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 /// What runs for a method of an extension that the source declares; nothing for any other method.
 pub type ExtensionMethods = Arc<dyn Fn(&str) -> Option<Arc<dyn AnyTool>> + Send + Sync>;
 
+/// What loads the skill of this name in the place of `InvokeSkill`; nothing for a name that is none of the source's.
+pub type SkillLoader = Arc<dyn Fn(&str) -> Option<Arc<dyn AnyTool>> + Send + Sync>;
+
 /// All that a source offers beside its tools. Lists are in the source's own order.
 #[derive(Clone, Default)]
 pub struct Features {
@@ -121,6 +124,8 @@ pub struct Features {
     pub actions: Vec<(Action, Arc<dyn AnyTool>)>,
     /// The methods of its extensions, if it declares any.
     pub extension_methods: Option<ExtensionMethods>,
+    /// What loads its skills, if it has any beside ours.
+    pub skills: Option<SkillLoader>,
     /// What the source can do.
     pub abilities: Abilities,
     /// What it tells models about its use.

@@ -48,7 +48,9 @@ pub use definition::{Definition, Listing, NAME_CHARS_MAX, Origin, ResultBudget, 
 pub use described::{Bounds, DRY_RUN, Described, StandsFor};
 pub use dry_run::{DryRun, Planned};
 pub use failure::{Protocol, ToolError};
-pub use features::{Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item};
+pub use features::{
+    Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item, SkillLoader,
+};
 pub use hold::Hold;
 pub use job::{JOB_RESULT, JOB_WAIT, JobSeen, Jobs};
 pub use net::Net;

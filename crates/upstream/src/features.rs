@@ -7,6 +7,7 @@ use bytes::Bytes;
 use pins::{HeldBack, What};
 use tool_api::{
     Abilities, Action, AnyTool, Claims, DIRECTORY_READ, ExtensionMethods, Features, Item, SKILLS_EXTENSION,
+    SkillLoader,
 };
 use wire::Object;
 use wire::message::Text;
@@ -18,8 +19,9 @@ use crate::closed::{Closed, TEMPLATES_MATCHED_MAX};
 use crate::draft::Draft;
 use crate::kind::Kind;
 use crate::lists::Lists;
-use crate::names::Names;
+use crate::names::{self, Names};
 use crate::remote_action::{RemoteAction, Target};
+use crate::remote_skill::RemoteSkill;
 use crate::settings::Settings;
 use crate::tasks;
 use crate::uri_map::UriMap;
@@ -67,6 +69,7 @@ pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
         false => format!("What this calls NAME is offered as `{}_NAME`.\n\n{text}", settings.prefix),
     };
     let instructions = instructions.filter(|text| !text.is_empty()).map(named).map(Arc::from);
+    let skills = skills(&abilities, settings, &target);
     let extension_methods = extension_methods(&abilities, settings, target);
     Features {
         prompts,
@@ -75,6 +78,7 @@ pub(crate) fn features(draft: &mut Draft<'_>) -> Features {
         claims,
         actions,
         extension_methods,
+        skills,
         abilities,
         instructions,
         held: Vec::new(),
@@ -113,6 +117,21 @@ fn extension_methods(
         declared.iter().find(|name| name.rsplit('/').next() == Some(prefix))?;
         let tool = RemoteAction::extension(method, &settings, target.clone())?;
         Some(Arc::new(tool) as Arc<dyn AnyTool>)
+    }))
+}
+
+/// What loads the server's skills, which have names of their own behind a prefix alone.
+fn skills(abilities: &Abilities, settings: &Settings, target: &Arc<Target>) -> Option<SkillLoader> {
+    let has_skills = abilities.extensions.iter().any(|(name, _)| **name == *SKILLS_EXTENSION);
+    if !has_skills || settings.prefix.is_empty() {
+        return None;
+    }
+    let loader = Arc::new(RemoteSkill::new(settings, target.clone())?);
+    let (prefix, foreign) = (settings.prefix.clone(), settings.foreign.load_full());
+    Some(Arc::new(move |name| {
+        let is_ours = name.strip_prefix(&*prefix).is_some_and(|rest| rest.starts_with('_'));
+        let is_theirs = || names::owner(&foreign, &prefix, name).is_some();
+        (is_ours && !is_theirs()).then(|| loader.clone() as Arc<dyn AnyTool>)
     }))
 }
 

@@ -29,6 +29,7 @@ mod offer;
 mod profiles;
 mod refusals;
 mod remote_action;
+mod remote_skill;
 mod remote_tool;
 mod renewal;
 mod round;

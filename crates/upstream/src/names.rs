@@ -30,7 +30,7 @@ impl<'l> Names<'l> {
     /// has it.
     pub(crate) fn give(&mut self, own: &'l str) -> Result<ToolName, String> {
         let name = offered(self.prefix, own).ok_or("its name cannot be offered")?;
-        if let Some(owner) = owner(&self.foreign, self.prefix, &name) {
+        if let Some(owner) = owner(&self.foreign, self.prefix, name.as_str()) {
             return Err(format!(
                 "its name would be `{name}`, and those that begin with `{owner}_` are another's"
             ));
@@ -45,8 +45,8 @@ impl<'l> Names<'l> {
 }
 
 /// The prefix among `foreign` to which `name` belongs rather than to `prefix`: of two that fit, the longer one.
-fn owner<'f>(foreign: &'f [Box<str>], prefix: &str, name: &ToolName) -> Option<&'f str> {
+pub(crate) fn owner<'f>(foreign: &'f [Box<str>], prefix: &str, name: &str) -> Option<&'f str> {
     let is_longer = |other: &str| other.len() > prefix.len();
-    let begins = |other: &str| name.as_str().strip_prefix(other).is_some_and(|rest| rest.starts_with('_'));
+    let begins = |other: &str| name.strip_prefix(other).is_some_and(|rest| rest.starts_with('_'));
     foreign.iter().map(|other| &**other).find(|other| is_longer(other) && begins(other))
 }

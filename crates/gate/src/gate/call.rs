@@ -22,8 +22,8 @@ use policy::Caller;
 use tool_api::{Arguments, ArgumentsFault, CallId, Client, DryRun, Listener, Need, Outcome, ToolError};
 
 use self::dry_first::First;
+use super::Gate;
 use super::admitting::{Identified, admitted};
-use super::{Gate, in_place};
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
 use crate::call_span::CallSpan;
@@ -133,10 +133,8 @@ impl Gate {
             return Ok(Admission::Repeat(answer));
         }
         self.check_headers(id, call, &found, &arguments.bytes()).await?;
-        let (found, arguments) = match in_place::stands_for_another(found.offered.definition()) {
-            true => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await?,
-            false => (found, arguments),
-        };
+        let found = (found, arguments);
+        let (found, arguments) = self.what_runs(id, caller, call.target, found, ruleset, record).await?;
         let (target, original) = (call.target.offered_as(&found.offered), arguments.bytes());
         let mut brought = self.round_trips.open(caller, target, &arguments, call.input.take()).await?;
 

@@ -6,23 +6,52 @@ use std::sync::Arc;
 use audit::Hash;
 use policy::Caller;
 use serde_json::{Map, Value};
-use tool_api::{Arguments, CallId, Definition, Origin, TOOLS_CALL};
+use tool_api::{Arguments, CallId, Definition, INVOKE_SKILL, Origin, TOOLS_CALL};
 
 use super::Gate;
 use crate::checks;
 use crate::failure::{Failure, Refusal};
 use crate::find::{self, Found};
+use crate::offer::Offered;
 use crate::record_scope::RecordScope;
 use crate::ruleset::Ruleset;
 use crate::target::Target;
 
 impl Gate {
+    /// What runs: what was found, or what stands in its place.
+    ///
+    /// # Errors
+    /// As [`Gate::in_place`].
+    pub(super) async fn what_runs(
+        &self,
+        id: CallId,
+        caller: &Caller,
+        target: Target<'_>,
+        (found, arguments): (Found, Arguments),
+        ruleset: &Arc<Ruleset>,
+        record: &mut RecordScope<'_>,
+    ) -> Result<(Found, Arguments), Failure> {
+        let (found, arguments) = match stands_for_another(found.offered.definition()) {
+            true => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await?,
+            false => (found, arguments),
+        };
+        match target {
+            Target::Tool(_) => {
+                let found = self.skill_of_server(caller, found, &arguments, ruleset, record)?;
+                Ok((found, arguments))
+            }
+            Target::Resource { .. } | Target::Prompt { .. } | Target::Task { .. } | Target::Extension(_) => {
+                Ok((found, arguments))
+            }
+        }
+    }
+
     /// The tool that runs in the place of the one found, and what it is sent.
     ///
     /// # Errors
     /// The arguments do not fit what was found, or its caller may use no such tool. A declared one that stands for another that
     /// does so itself is none: whoever reads a manifest must see where it ends.
-    pub(super) async fn in_place(
+    async fn in_place(
         &self,
         id: CallId,
         caller: &Caller,
@@ -63,10 +92,41 @@ impl Gate {
             false => Ok((found, arguments)),
         }
     }
+
+    /// What loads the skill of a server that a call of `InvokeSkill` names, if its caller may use that: policy and record know it
+    /// as the server's.
+    ///
+    /// # Errors
+    /// The arguments do not fit `InvokeSkill`.
+    fn skill_of_server(
+        &self,
+        caller: &Caller,
+        found: Found,
+        arguments: &Arguments,
+        ruleset: &Ruleset,
+        record: &mut RecordScope<'_>,
+    ) -> Result<Found, Refusal> {
+        let definition = found.offered.definition();
+        if definition.origin != Origin::BuiltIn || definition.name.as_str() != INVOKE_SKILL {
+            return Ok(found);
+        }
+        let name = arguments.value()["skill_name"].as_str().unwrap_or_default();
+        let offer = self.catalog.offer();
+        let tool = offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name));
+        let Some(tool) = tool else { return Ok(found) };
+        let offered = Offered::uncounted(tool, &self.telemetry.metrics);
+        if !find::may_do(&*ruleset.policy, caller, &offered, None) {
+            return Ok(found);
+        }
+        checks::fits_schema(&found.offered, arguments.value())
+            .inspect_err(|refusal| record.verdict("input_schema", Err(refusal)))?;
+        record.found(&offered);
+        Ok(Found { offered, ..found })
+    }
 }
 
 /// Whether another tool runs in the place of this one.
-pub(super) fn stands_for_another(definition: &Definition) -> bool {
+fn stands_for_another(definition: &Definition) -> bool {
     definition.listing.stands_for().is_some() || is_tools_call(definition)
 }
 

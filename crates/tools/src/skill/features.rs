@@ -14,11 +14,11 @@ use super::extension::method;
 use super::invoke::{definition, invoke, media_type, uri};
 use super::prompt::{GetPrompt, prompts};
 
-/// The tool and the features of these skills; nothing where there are none.
-pub fn skill_tools(skills: &Arc<dyn Skills>) -> Option<(Vec<Arc<dyn AnyTool>>, Features)> {
+/// The tool and the features of these skills. Without any the tool is for those of servers.
+pub fn skill_tools(skills: &Arc<dyn Skills>) -> (Vec<Arc<dyn AnyTool>>, Features) {
     let list = skills.list();
     if list.is_empty() {
-        return None;
+        return (vec![invoke(skills)], Features::default());
     }
     let (names, of_methods) = (list.clone(), skills.clone());
     let features = Features {
@@ -40,7 +40,7 @@ pub fn skill_tools(skills: &Arc<dyn Skills>) -> Option<(Vec<Arc<dyn AnyTool>>, F
         },
         ..Features::default()
     };
-    Some((vec![invoke(skills)], features))
+    (vec![invoke(skills)], features)
 }
 
 fn resource(skill: &SkillSummary) -> Item {

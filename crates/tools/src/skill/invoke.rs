@@ -55,7 +55,8 @@ impl Tool for InvokeSkill {
     const ABOUT: About = About {
         name: INVOKE_SKILL,
         title: "Load a skill",
-        summary: "Load the instructions of a skill before you do a task of its kind. Nothing in them runs by itself.",
+        summary: "Load the instructions of a skill before you do a task of its kind. Nothing in them runs by itself. \
+                  A server's are called PREFIX_NAME, and `PREFIX_` lists them.",
         effect: Effect::Reads,
         arguments: ArgumentRoles::NONE,
         scopes: &["read_workspace"],
@@ -156,7 +157,8 @@ impl AnyTool for Described {
 }
 
 fn description(skills: &[SkillSummary]) -> String {
-    let mut text = format!("{} There are:", InvokeSkill::ABOUT.summary);
+    let there_are = if skills.is_empty() { "" } else { " There are:" };
+    let mut text = format!("{}{there_are}", InvokeSkill::ABOUT.summary);
     let mut unsaid = Vec::new();
     for SkillSummary { name, description, .. } in skills.iter().filter(|skill| skill.is_for_models) {
         let mut shown: String = description.chars().take(DESCRIPTION_CHARS_SHOWN).collect();

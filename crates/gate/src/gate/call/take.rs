@@ -74,8 +74,9 @@ impl Gate {
             // What is kept is what was called; what is judged is what will run.
             let called = found.offered.clone();
             self.check_job(&called)?;
-            let in_place = self.in_place(id, caller, (found, arguments), &ruleset, &mut record);
-            let (found, arguments) = Box::pin(in_place).await?;
+            let found = (found, arguments);
+            let runs = self.what_runs(id, caller, call.target, found, &ruleset, &mut record);
+            let (found, arguments) = Box::pin(runs).await?;
             self.check_job(&found.offered)?;
             let brought = Brought::default();
             let candidate = self.candidate((caller, &*call), &found, arguments, &brought, &ruleset);
