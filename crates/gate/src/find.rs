@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use policy::{Caller, Engine};
+use serde_json::Value;
 use telemetry::Metrics;
-use tool_api::Action;
+use tool_api::{Action, Arguments};
 
 use crate::catalog::Catalog;
 use crate::checks::{facts, has_scopes};
@@ -52,7 +52,7 @@ pub(crate) async fn find(
     caller: &Caller,
     target: Target<'_>,
     task: Option<Task>,
-    arguments: Option<&Bytes>,
+    arguments: Option<&Arguments>,
 ) -> Result<Found, Refusal> {
     let look_up =
         |offer: &Offer| Lookup { offer, metrics, engine, caller, arguments }.find(target, task.clone());
@@ -73,7 +73,7 @@ struct Lookup<'a> {
     metrics: &'a Metrics,
     engine: &'a dyn Engine,
     caller: &'a Caller,
-    arguments: Option<&'a Bytes>,
+    arguments: Option<&'a Arguments>,
 }
 
 impl Lookup<'_> {
@@ -129,9 +129,8 @@ impl Lookup<'_> {
         let all_skills = servers.iter().all(|(source, _)| has_skills(source));
         if ours.len() + servers.len() > 1 && all_skills {
             ours.append(&mut servers);
-            let params =
-                self.arguments.and_then(|params| serde_json::from_slice(params).ok()).unwrap_or_default();
-            let tool = skill_sources::chosen(self.offer, method, &params, &ours);
+            let params = self.arguments.map_or(&Value::Null, Arguments::value);
+            let tool = skill_sources::chosen(self.offer, method, params, &ours);
             return tool.map(found).ok_or_else(|| Refusal::UnknownResource("cursor".to_owned()));
         }
         if servers.is_empty() {

@@ -123,7 +123,7 @@ impl Gate {
         record: &mut RecordScope<'_>,
     ) -> Result<Admission, Failure> {
         let arguments = self.read_arguments(id, call, record).await?;
-        let found = self.find_target(caller, call, ruleset).await?;
+        let found = self.find_target(caller, call, arguments.as_ref().ok(), ruleset).await?;
         record.found(&found.offered);
         let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
         if call.request_id.is_some()
@@ -311,6 +311,7 @@ impl Gate {
         &self,
         caller: &Caller,
         call: &Call<'_>,
+        arguments: Option<&Arguments>,
         ruleset: &Ruleset,
     ) -> Result<Found, Failure> {
         let task = match call.target {
@@ -319,7 +320,7 @@ impl Gate {
         };
         tokio::select! {
             biased;
-            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task, call.arguments.as_ref()) => Ok(found?),
+            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task, arguments) => Ok(found?),
             () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
         }
     }

@@ -67,7 +67,7 @@ impl Gate {
         let ruleset = self.ruleset.load_full();
         let taken = async {
             let arguments = self.read_arguments(id, call, &mut record).await?;
-            let found = self.find_target(caller, call, &ruleset).await?;
+            let found = self.find_target(caller, call, arguments.as_ref().ok(), &ruleset).await?;
             record.found(&found.offered);
             let arguments = arguments.map_err(|fault| Refusal::unreadable(call.target.name(), &fault))?;
             self.check_headers(id, call, &found, &arguments.bytes()).await?;
