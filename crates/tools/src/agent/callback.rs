@@ -16,10 +16,10 @@ use crate::plain_schema::plain;
 pub(super) const NAME: &str = "callbacks";
 
 /// Has whoever watches them told when each comes due. Said anew after each change.
-pub(super) async fn remind(state: &dyn State) -> Result<(), ToolError> {
-    let all: Callbacks = noted(state, NAME).await?;
+pub(super) async fn remind(state: &dyn State) {
+    // The change is kept, and what came of it must not be lost: where they cannot be read now, the next change says it.
+    let Ok(all) = noted::<Callbacks>(state, NAME).await else { return };
     state.remind(NAME, all.due_ms());
-    Ok(())
 }
 
 /// Sets callbacks.
@@ -97,7 +97,7 @@ impl Tool for SetCallback {
             Action::Cancel => amend(state, NAME, |all: &mut Callbacks| all.cancel(callback_id)).await?,
         };
         if !matches!(action, Action::List) {
-            remind(state).await?;
+            remind(state).await;
         }
         let hint = matches!(action, Action::Set).then(|| format!("It comes where you call {CALLBACK_WAIT}."));
         Ok(Document([Some(said), hint].into_iter().flatten().map(Block::Text).collect()))

@@ -89,7 +89,7 @@ impl Tool for CallbackWait {
             // Another call may take it first.
             let fire = |all: &mut Callbacks| Ok(all.fire(now_ms));
             if is_due && let Some(fired) = amend(state, NAME, fire).await? {
-                remind(state).await?;
+                remind(state).await;
                 let Fired { slot, message, left } = fired;
                 let came = Came {
                     fired: true,

@@ -112,7 +112,7 @@ impl AnyTool for OfKept {
                     json!({ "contents": contents })
                 }
                 (Does::Watch, Kept::Callbacks) => {
-                    callback::remind(cx.state()?).await?;
+                    callback::remind(cx.state()?).await;
                     json!({})
                 }
                 (Does::Watch, Kept::Tasks) | (Does::Nothing, _) => json!({}),
