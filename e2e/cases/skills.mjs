@@ -134,6 +134,8 @@ await run({
     writeFileSync(settings, `${table("kit")}${table("broken", "--broken")}${rule("a", "allow", "*")}`);
     const wire = new Wire(start(["stdio", "--standalone"], options));
     const speak = async (method, params = {}) => (await speakStdio(wire)(method, params)).message;
+    const theirUri = "kit+skill://kit/notes/SKILL.md";
+    await eventually("the server's", async () => !(await speak("skills/get", { uri: theirUri })).error);
     const all = [];
     for (let params = {}; params; ) {
       const { result } = await speak("skills/list", params);
@@ -172,6 +174,7 @@ await run({
 
   "a server's are loaded as what they are, and not if they are not what its list says": async () => {
     const client = await connect("v1", { ...clientApart(), ...options });
+    await eventually("the server's", async () => !(await invoke(client, "kit_notes")).isError);
     const loaded = text(await invoke(client, "kit_notes", { arguments: "now" }));
     const beside = "Beside it, to be read with `InvokeSkill` and `file`:\n- templates/one.md";
     checkHolds("loaded", loaded, "the text of the server `kit`", "Follow templates/one.md", "ARGUMENTS: now", beside);

@@ -56,9 +56,9 @@ pub(crate) async fn find(
 ) -> Result<Found, Refusal> {
     let look_up =
         |offer: &Offer| Lookup { offer, metrics, engine, caller, arguments }.find(target, task.clone());
-    // Several sources may have the method, and whoever is found first is not all of them.
-    if matches!(target, Target::Extension(_)) && !catalog.offer().is_settled {
-        return look_up(&*catalog.settled().await);
+    // Several sources may have skills, and whoever is found first is not all of them.
+    if matches!(target, Target::Extension(method) if skill_sources::is_about_skills(method)) {
+        catalog.soon().await;
     }
     match look_up(&catalog.offer()) {
         Err(Refusal::UnknownTask) => Err(Refusal::UnknownTask),

@@ -14,6 +14,11 @@ use crate::offer::{Offer, Source};
 /// The method that lists skills.
 const LIST: &str = "skills/list";
 
+/// Whether a method is one that several sources may have.
+pub(crate) fn is_about_skills(method: &str) -> bool {
+    matches!(method, LIST | "skills/get" | "resources/directory/read")
+}
+
 /// A source, and what runs there for a method.
 pub(crate) type Owner<'o> = (&'o Arc<Source>, Arc<dyn AnyTool>);
 

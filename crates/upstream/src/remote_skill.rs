@@ -33,8 +33,12 @@ const NAMED_MAX: usize = 100;
 /// Longest description that a list of skills shows, in characters.
 const DESCRIPTION_CHARS_SHOWN: usize = 160;
 
-/// The longest text of a skill, and of a file beside it, in bytes: those of ours have no more.
-const TEXT_BYTES_MAX: usize = 256 * 1024;
+/// The longest answer of a server that is read here, in bytes: a page of its list, or a file. It is parsed, and the file is held
+/// against its digest, between the calls of others.
+const ANSWER_BYTES_MAX: usize = 256 * 1024;
+
+/// Most files of one skill.
+const FILES_MAX: usize = 500;
 
 /// Loads the skills of one server.
 pub(crate) struct RemoteSkill {
@@ -122,7 +126,8 @@ impl RemoteSkill {
         Ok(all)
     }
 
-    /// An entry of the list; nothing for one whose files have no digests, since nobody could say what is read.
+    /// An entry of the list; nothing for one of too many files, or whose files have no digests, since nobody could say what is
+    /// read.
     fn entry(&self, entry: &Value) -> Option<Entry> {
         let uri = entry["uri"].as_str()?;
         let head = &entry["frontmatter"];
@@ -134,12 +139,13 @@ impl RemoteSkill {
             let uri = file["uri"].as_str()?.to_owned();
             Some(File { uri, bytes: file["size"].as_u64()?, digest: file["digest"].as_str()?.to_owned() })
         };
+        let files = entry["resources"].as_array().filter(|files| files.len() <= FILES_MAX)?;
         Some(Entry {
             name: naming::offered(&self.prefix, name)?.to_string(),
             uri: uri.to_owned(),
             description: head["description"].as_str()?.to_owned(),
             is_for_models: head["disable-model-invocation"] != true,
-            files: entry["resources"].as_array()?.iter().map(file).collect::<Option<_>>()?,
+            files: files.iter().map(file).collect::<Option<_>>()?,
         })
     }
 
@@ -157,10 +163,8 @@ impl RemoteSkill {
                 "the skill has no such file; load it without `file` to see which it has",
             )
         })?;
-        if file.bytes > TEXT_BYTES_MAX as u64 {
-            let why =
-                format!("the file has {} bytes, and {TEXT_BYTES_MAX} are the most that is said", file.bytes);
-            return Err(ToolError::new("too_large", why));
+        if file.bytes > ANSWER_BYTES_MAX as u64 {
+            return Err(too_large("the file", file.bytes));
         }
         if let Some(why) = self.target.closed.objection(uri) {
             return Err(answer::held_back(upstream.name(), why));
@@ -175,8 +179,8 @@ impl RemoteSkill {
             _ => None,
         };
         let bytes = bytes.ok_or_else(|| answer::broken(upstream.name(), "it is no content of one file"))?;
-        let digest = format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&bytes)));
-        if (bytes.len() as u64, &digest) != (file.bytes, &file.digest) {
+        let digest = || format!("sha256:{}", HEXLOWER.encode(&Sha256::digest(&bytes)));
+        if bytes.len() as u64 != file.bytes || digest() != file.digest {
             let why = "what the server gives is not what its list says, so it is not used; try again, it may just have changed";
             return Err(ToolError::new("skill_changed", why));
         }
@@ -206,6 +210,9 @@ impl RemoteSkill {
         };
         let round = round::send(upstream, cx, (method, method), true, request).await?;
         match round.answer {
+            Ok(Answer::Result(result)) if result.as_str().len() > ANSWER_BYTES_MAX => {
+                Err(too_large("what the server answers", result.as_str().len() as u64))
+            }
             Ok(Answer::Result(result)) => serde_json::from_str(result.as_str())
                 .map_err(|_| answer::broken(upstream.name(), "it is no JSON")),
             Ok(Answer::Error(error)) => Err(answer::error(upstream.name(), &error, false)),
@@ -253,6 +260,11 @@ impl RemoteSkill {
     fn upstream_name(&self) -> &str {
         self.definition.upstream().unwrap_or_default()
     }
+}
+
+fn too_large(what: &str, bytes: u64) -> ToolError {
+    let why = format!("{what} has {bytes} bytes, and {ANSWER_BYTES_MAX} are the most that is read of skills");
+    ToolError::new("too_large", why)
 }
 
 impl AnyTool for RemoteSkill {

@@ -36,10 +36,7 @@ impl Gate {
             false => (found, arguments),
         };
         match target {
-            Target::Tool(_) => {
-                let found = self.skill_of_server(caller, found, &arguments, ruleset, record)?;
-                Ok((found, arguments))
-            }
+            Target::Tool(_) => self.skill_of_server(id, caller, (found, arguments), ruleset, record).await,
             Target::Resource { .. } | Target::Prompt { .. } | Target::Task { .. } | Target::Extension(_) => {
                 Ok((found, arguments))
             }
@@ -98,30 +95,33 @@ impl Gate {
     ///
     /// # Errors
     /// The arguments do not fit `InvokeSkill`.
-    fn skill_of_server(
+    async fn skill_of_server(
         &self,
+        id: CallId,
         caller: &Caller,
-        found: Found,
-        arguments: &Arguments,
+        (found, arguments): (Found, Arguments),
         ruleset: &Ruleset,
         record: &mut RecordScope<'_>,
-    ) -> Result<Found, Refusal> {
+    ) -> Result<(Found, Arguments), Failure> {
         let definition = found.offered.definition();
         if definition.origin != Origin::BuiltIn || definition.name.as_str() != INVOKE_SKILL {
-            return Ok(found);
+            return Ok((found, arguments));
         }
         let name = arguments.value()["skill_name"].as_str().unwrap_or_default();
         let offer = self.catalog.offer();
         let tool = offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name));
-        let Some(tool) = tool else { return Ok(found) };
+        let Some(tool) = tool else { return Ok((found, arguments)) };
         let offered = Offered::uncounted(tool, &self.telemetry.metrics);
         if !find::may_do(&*ruleset.policy, caller, &offered, None) {
-            return Ok(found);
+            return Ok((found, arguments));
         }
-        checks::fits_schema(&found.offered, arguments.value())
-            .inspect_err(|refusal| record.verdict("input_schema", Err(refusal)))?;
+        let (invoke, bytes) = (found.offered.clone(), arguments.text().len());
+        let fits = move || checks::fits_schema(&invoke, arguments.value()).map(|()| arguments);
+        let arguments = self.large.sized(bytes, id, fits).await?.inspect_err(|refusal| {
+            record.verdict("input_schema", Err(refusal));
+        })?;
         record.found(&offered);
-        Ok(Found { offered, ..found })
+        Ok((Found { offered, ..found }, arguments))
     }
 }
 
