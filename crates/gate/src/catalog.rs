@@ -124,7 +124,7 @@ impl Catalog {
     /// Settles anew who wins a name: our own tools, then these sources in this order, then all others as before.
     pub fn arrange(&self, order: &[&str]) {
         let rank = |source: &Expected| match &*source.name {
-            BUILT_IN | ARTIFACTS => 0,
+            BUILT_IN | ARTIFACTS | TASKS | CALLBACKS => 0,
             name => 1 + order.iter().position(|listed| *listed == name).unwrap_or(order.len()),
         };
         self.publish(|sources, _| {

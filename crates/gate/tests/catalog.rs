@@ -135,7 +135,11 @@ fn the_order_of_sources_can_be_settled_anew() {
     assert!(catalog.offer().versions.tools > before.tools);
     catalog.replace("a", tools(&["x"]), none());
     assert_eq!(owner(), ["b", "c"]);
-    assert_eq!(&*catalog.offer().sources[0].name, gate::BUILT_IN);
+    catalog.replace(gate::TASKS, Vec::new(), none());
+    catalog.arrange(&["a", "b", "c"]);
+    let first =
+        catalog.offer().sources.iter().take(2).map(|source| source.name.to_string()).collect::<Vec<_>>();
+    assert_eq!(first, [gate::BUILT_IN, gate::TASKS], "no server comes before what is ours");
 }
 
 #[tokio::test(start_paused = true)]

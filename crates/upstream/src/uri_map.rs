@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use tool_api::STATE_SCHEME;
+
 /// The scheme that hosts look for (MCP Apps).
 const UI: &str = "ui://";
 
@@ -17,7 +19,7 @@ pub(crate) struct UriMap {
     scheme: Box<str>,
     /// What a `ui:` URI begins with.
     ui: Box<str>,
-    /// What others' begin with that ours could read like: only where URIs stay as they are.
+    /// What others' begin with that ours could read like, Toolcrib's own among them: only where URIs stay as they are.
     foreign: Arc<[Box<str>]>,
 }
 
@@ -29,7 +31,8 @@ impl UriMap {
             return map;
         }
         let others = foreign.iter().map(|prefix| UriMap::new(prefix));
-        UriMap { foreign: others.flat_map(|other| [other.scheme, other.ui]).collect(), ..map }
+        let others = others.flat_map(|other| [other.scheme, other.ui]);
+        UriMap { foreign: others.chain([STATE_SCHEME.into()]).collect(), ..map }
     }
 
     /// The map for an upstream whose names begin with `prefix`; none at all leaves URIs as they are.
@@ -121,6 +124,19 @@ mod tests {
     fn without_a_prefix_nothing_changes() {
         for uri in ["file:///a", "ui://x/y", "", "no scheme", "a+b:c"] {
             check("", uri, uri);
+        }
+    }
+
+    #[test]
+    fn without_a_prefix_some_are_others() {
+        let (plain, prefixed) = (UriMap::among("", &["git".into()]), UriMap::among("a", &["git".into()]));
+        for (uri, expected) in [
+            ("git+file:///a", Some("git+")),
+            ("ui://git/a", Some("ui://git/")),
+            ("toolcrib://tasks", Some("toolcrib://")),
+            ("file:///a", None),
+        ] {
+            assert_eq!((plain.owner(uri), prefixed.owner(uri)), (expected, None), "{uri}");
         }
     }
 
