@@ -23,6 +23,9 @@ pub const ANSWER_WAIT_MAX: Duration = Duration::from_secs(5 * 60);
 /// Most questions that are open at once, of all callers.
 const OPEN_MAX: u64 = 20;
 
+/// Most of one caller: one that asks without end takes nobody else's room.
+const OPEN_OF_CALLER_MAX: u64 = 5;
+
 /// How long a terminal counts as watched without saying so again, in milliseconds. One whose process is gone does not.
 const WATCHED_MS: i64 = 30 * 60 * 1_000;
 
@@ -133,7 +136,9 @@ impl Questions {
             return Ok(Told::Nobody);
         }
         self.store.remove_ended(Kind::Question, (self.clock)()).await?;
-        if self.store.count(&Query::all(Kind::Question)).await? >= OPEN_MAX {
+        let all = Query::all(Kind::Question);
+        let own = Query { owner: Some(question.caller.to_string()), ..all.clone() };
+        if self.store.count(&own).await? >= OPEN_OF_CALLER_MAX || self.store.count(&all).await? >= OPEN_MAX {
             return Ok(Told::Full);
         }
         let open = Open { questions: self.clone(), id: question.id.clone() };

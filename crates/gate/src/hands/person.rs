@@ -16,14 +16,18 @@ pub(crate) struct AtTerminal {
     pub(crate) caller: Arc<str>,
     pub(crate) workspace: String,
     pub(crate) askers: Arc<[Asker]>,
-    /// Nothing is kept that has a secret in it.
+    /// Nothing is asked that has a secret in it. What is answered is kept as it was typed until the call has ended.
     pub(crate) redactor: Redactor,
 }
 
 impl Person for AtTerminal {
     fn ask(&self, requests: Bytes) -> BoxFuture<'_, Result<Option<Bytes>, ToolError>> {
         Box::pin(async move {
-            let requests = self.redactor.json(&requests).map_or(requests, |struck| struck.bytes);
+            // Struck out of a choice, the answer would fit no choice any more.
+            if self.redactor.json(&requests).is_some() {
+                let why = "a secret stands in what is asked, which nobody is shown; ask again without it";
+                return Err(ToolError::new("secret_in_question", why));
+            }
             let unavailable = |why: &str| {
                 ToolError::new("no_user", format!("the person at the terminal cannot be asked now: {why}"))
             };
