@@ -26,10 +26,10 @@ pub(super) fn hint(field: &Value) -> Option<String> {
 /// What a person means by a number, by numbers, or by yes and no; nothing if the text is none of these. A choice that is called
 /// by such a text is meant by it.
 pub(super) fn chosen(field: &Value, text: &str) -> Option<Value> {
-    let words = words(listed(field));
-    if words.iter().any(|word| shown(std::slice::from_ref(word)) == text) {
+    if names(field, text) {
         return None;
     }
+    let words = words(listed(field));
     let nth = |text: &str| {
         text.trim().parse::<usize>().ok()?.checked_sub(1).and_then(|nth| words.get(nth).cloned())
     };
@@ -42,6 +42,11 @@ pub(super) fn chosen(field: &Value, text: &str) -> Option<Value> {
         Some("array") => text.split(',').map(nth).collect(),
         _ => nth(text),
     }
+}
+
+/// Whether a choice is called by this text.
+pub(super) fn names(field: &Value, text: &str) -> bool {
+    words(listed(field)).iter().any(|word| shown(std::slice::from_ref(word)) == text)
 }
 
 /// Where the choices stand: in the field, or in the items of its list.

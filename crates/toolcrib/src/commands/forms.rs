@@ -15,6 +15,9 @@ use super::typed::{shown, typed};
 /// What a client at a terminal declares: it can fill in forms.
 pub(super) const FILLS_IN_FORMS: &[u8] = br#"{"elicitation":{"form":{}}}"#;
 
+/// The line that declines a form, whichever of its fields is asked for.
+const DECLINE: &str = "decline";
+
 /// How often a value is asked for that does not fit.
 const TRIES_MAX: usize = 3;
 
@@ -117,8 +120,7 @@ impl Forms {
 
     fn open_first(&mut self) {
         let Some((_, params)) = self.open.front() else { return };
-        let message = params["message"].as_str().unwrap_or_default();
-        print::remark(&harmless(&format!("the tool asks: {message}")));
+        print::remark(&asked(params["message"].as_str().unwrap_or_default()));
         let schema = &params["requestedSchema"];
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_required = |name: &String| required.iter().any(|one| one == name);
@@ -135,7 +137,7 @@ impl Forms {
     fn open_field(&mut self) {
         self.tries = 0;
         let choices = self.fields.front().map(|field| choices::lines(&field.schema));
-        choices.into_iter().flatten().for_each(|line| print::remark(&harmless(&line)));
+        choices.into_iter().flatten().for_each(|line| print::remark(&on_one_line(&line)));
         self.ask();
     }
 
@@ -167,9 +169,23 @@ impl Field {
                 None => Typed::Nothing,
             };
         }
+        if text == DECLINE && !choices::names(&self.schema, text) {
+            return Typed::Declined;
+        }
         let value = chosen(&self.schema, text).map_or_else(|| typed(&self.schema, text), Ok);
         value.map_or_else(Typed::Unfit, Typed::Value)
     }
+}
+
+/// What is asked, in lines that stand further right than any of ours.
+fn asked(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().collect();
+    harmless(&format!("the tool asks: {}", lines.join("\n    ")))
+}
+
+/// The text of a tool where only one line is shown: a line of its own would read like one of ours.
+fn on_one_line(text: &str) -> String {
+    harmless(text).replace('\n', " ")
 }
 
 /// The name of a field, what may stand in it, and what an empty line means.
@@ -181,13 +197,13 @@ fn question(name: &str, field: &Value, is_required: bool) -> String {
         kind => kind.to_owned(),
     });
     let empty = match field.get("default") {
-        Some(default) => format!("Enter: {}", shown(std::slice::from_ref(default))),
+        Some(default) => format!("Enter: {}, or `{DECLINE}`", shown(std::slice::from_ref(default))),
         None if is_required => "Enter: decline".to_owned(),
-        None => "Enter: leave out".to_owned(),
+        None => format!("Enter: leave out, or `{DECLINE}`"),
     };
     let notes: Vec<String> =
         description.into_iter().chain(choices::hint(field).or(kind)).chain([empty]).collect();
-    harmless(&format!("{label} ({}):", notes.join("; ")))
+    on_one_line(&format!("{label} ({}):", notes.join("; ")))
 }
 
 #[cfg(test)]
@@ -229,6 +245,12 @@ mod tests {
                 json!({ "action": "accept", "content": { "n": 5 } }),
             ),
             (&open, &[Some("a"), Some("b"), Some("c")], json!({ "action": "decline" })),
+            (&open, &[Some("5"), Some("decline")], json!({ "action": "decline" })),
+            (
+                &json!({ "requestedSchema": { "properties": { "w": { "enum": ["accept", "decline"] } } } }),
+                &[Some("decline")],
+                json!({ "action": "accept", "content": { "w": "decline" } }),
+            ),
             (&open, &[Some("5"), None], json!({ "action": "cancel" })),
             (&strict, &[Some(""), Some("")], json!({ "action": "decline" })),
             (&json!({}), &[Some("Yes")], json!({ "action": "accept", "content": {} })),
@@ -245,21 +267,32 @@ mod tests {
     }
 
     #[test]
+    fn no_line_of_what_is_asked_begins_like_ours() {
+        assert_eq!(asked("a\r\nthe code:\n\nb"), "the tool asks: a\n    the code:\n    \n    b");
+        assert_eq!(on_one_line("  1  a\nthe code:"), "  1  a the code:");
+    }
+
+    #[test]
     fn a_question_says_what_may_be_typed() {
         for (field, is_required, expected) in [
             (json!({ "type": "string" }), true, "x (Enter: decline):"),
-            (json!({ "type": "integer", "title": "Age" }), false, "Age (integer; Enter: leave out):"),
+            (
+                json!({ "type": "integer", "title": "Age" }),
+                false,
+                "Age (integer; Enter: leave out, or `decline`):",
+            ),
             (
                 json!({ "enum": ["a", "b"], "description": "A letter", "default": "a" }),
                 true,
-                "x (A letter; 1 to 2; Enter: a):",
+                "x (A letter; 1 to 2; Enter: a, or `decline`):",
             ),
-            (json!({ "type": "boolean" }), false, "x (y or n; Enter: leave out):"),
+            (json!({ "type": "boolean" }), false, "x (y or n; Enter: leave out, or `decline`):"),
             (
                 json!({ "type": "array", "items": { "enum": ["a", "b", "c"] } }),
                 false,
-                "x (several of 1 to 3, as 1,2; Enter: leave out):",
+                "x (several of 1 to 3, as 1,2; Enter: leave out, or `decline`):",
             ),
+            (json!({ "title": "a\nthe code:\r" }), true, "a the code:\u{fffd} (Enter: decline):"),
             (json!({ "title": "\u{1b}[2J" }), true, "\u{fffd}[2J (Enter: decline):"),
         ] {
             assert_eq!(question("x", &field, is_required), expected);

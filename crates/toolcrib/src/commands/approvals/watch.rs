@@ -5,6 +5,7 @@ mod typing;
 mod waiting;
 
 use std::collections::HashSet;
+use std::mem;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -39,6 +40,11 @@ fn question_of(approval: &Approval) -> String {
 /// A line that comes so soon after a question was shown was typed for another one, or for none.
 const READ_MIN: Duration = Duration::from_millis(700);
 
+/// What is said where something else takes the place of a form: nobody needs its answer, or it comes again.
+const GONE: &str = "\nnobody waits for this answer any more";
+/// See [`GONE`].
+const WAITS: &str = "\nsomething newer waits for you; this question comes again";
+
 /// What a person types.
 #[derive(Debug, PartialEq, Eq)]
 enum Typed {
@@ -66,6 +72,8 @@ pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
 fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Result<Ending, Trouble> {
     let (mut known, mut settled, mut said) = (HashSet::new(), HashSet::new(), None::<Instant>);
     let (mut typing, mut asked) = (Typing::default(), None::<Shown>);
+    // Whether the next line may be meant for a form that is no longer there: what comes in its place must not get it.
+    let mut is_for_a_form = false;
     loop {
         if asks && said.is_none_or(|said| said.elapsed() >= WATCH_AGAIN) {
             say_so(here, questions)?;
@@ -84,16 +92,14 @@ fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Resul
         }
         let is_open = |shown: &Shown| living.iter().any(|waiting| waiting.id() == shown.waiting.id());
         // A form that somebody is filling in is not put away for what came later.
-        if !asked.as_ref().is_some_and(|shown| shown.forms.is_some() && is_open(shown)) {
-            if asked
-                .as_ref()
-                .is_some_and(|shown| shown.forms.is_some() && !settled.contains(shown.waiting.id()))
-            {
-                print::remark("\nnobody waits for this answer any more");
-            }
-            let next = living.into_iter().find(|waiting| !settled.contains(waiting.id()));
-            if next.as_ref().map(Waiting::id) != asked.as_ref().map(|asked| asked.waiting.id()) {
-                asked = next.and_then(|next| Shown::now(here, next, &mut settled));
+        if !asked.as_ref().is_some_and(|shown| shown.is_begun && is_open(shown)) {
+            let next = living.iter().find(|waiting| !settled.contains(waiting.id()));
+            if next.map(Waiting::id) != asked.as_ref().map(|asked| asked.waiting.id()) {
+                if let Some(form) = asked.take().filter(|shown| shown.forms.is_some()) {
+                    is_for_a_form = true;
+                    print::remark(if is_open(&form) { WAITS } else { GONE });
+                }
+                asked = next.and_then(|next| Shown::now(here, next.clone(), &mut settled));
             }
         }
         let Some(shown) = &mut asked else {
@@ -102,11 +108,17 @@ fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Resul
         };
         let Some(line) = typing.line() else { continue };
         let Some(line) = line? else { return Ok(Ending::Good) };
-        if shown.since.elapsed() < READ_MIN && !shown.is_begun {
+        let is_too_early = shown.since.elapsed() < READ_MIN && !shown.is_begun;
+        if is_for_a_form || is_too_early {
+            if mem::take(&mut is_for_a_form) {
+                // More lines may come at once.
+                shown.since = Instant::now();
+            }
             print::remark("this question has only just come; answer it once you have read it");
             shown.ask();
         } else if shown.take(here, &line)? {
             settled.insert(shown.waiting.id().clone());
+            asked = None;
         } else if shown.forms.is_none() {
             shown.ask();
         }

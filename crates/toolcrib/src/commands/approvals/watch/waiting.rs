@@ -15,6 +15,7 @@ use crate::commands::approvals::{question, shown};
 use crate::commands::caller::caller;
 
 /// What waits for a person.
+#[derive(Clone)]
 pub(super) enum Waiting {
     /// A call, for leave to run.
     Call(Box<Approval>),
