@@ -171,6 +171,7 @@ await run({
       /tty.*No such/,
       "failed to create pseudo-terminal",
     );
+    checkHolds("an end within a line", await types(shell, "exit 3", { eof: true }), "nothing was typed", "end the text");
     await types(shell, "", { eof: true });
     checkSame("its end", "exited 0", (await read(shell, { wait_ms: 10_000 })).status);
 

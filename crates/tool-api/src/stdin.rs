@@ -42,6 +42,11 @@ impl Stdin {
         Ok(taken)
     }
 
+    /// Whether it ends behind this: a terminal takes the key for it at the beginning of a line alone.
+    pub fn ends_behind(&self, text: &str) -> bool {
+        !self.is_terminal || text.is_empty() || text.ends_with(['\n', '\r'])
+    }
+
     /// Ends it: a pipe is closed, and on a terminal the key is pressed that says so. False if there was no room for that.
     ///
     /// # Errors

@@ -39,6 +39,10 @@ impl Inlet {
                 format!("another call writes to background task {number}; call again"),
             )
         })?;
+        if ends && !stdin.ends_behind(text) {
+            let why = "on a tty `eof` ends the input at the beginning of a line alone, so nothing was typed; end the text with `\\n`";
+            return Err(ToolError::new("invalid_arguments", why));
+        }
         let closed = |_: io::Error| {
             ToolError::new(
                 "stdin_closed",
