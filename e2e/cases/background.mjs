@@ -171,7 +171,12 @@ await run({
       /tty.*No such/,
       "failed to create pseudo-terminal",
     );
-    checkHolds("an end within a line", await types(shell, "exit 3", { eof: true }), "nothing was typed", "end the text");
+    checkHolds(
+      "an end within a line",
+      await types(shell, "exit 3", { eof: true }),
+      "nothing was typed",
+      "end the text",
+    );
     await types(shell, "", { eof: true });
     checkSame("its end", "exited 0", (await read(shell, { wait_ms: 10_000 })).status);
 
@@ -225,14 +230,16 @@ await run({
       const heard = asked.next("a form", ({ method }) => method === "elicitation/create");
       const answers = heard.then(({ message: { id, params } }) => {
         asked.send({ jsonrpc: "2.0", id, result: answer });
-        return params.message;
+        return params;
       });
       return Promise.all([typed, answers]);
     };
     const allowed = { action: "accept", content: { answer: "once" } };
     await types({ command: "cat", stdin: "pipe" }, allowed);
     const [, shown] = await types({ command: "rm -rf .\n", task_id: 2 }, { action: "decline" });
-    checkHolds("what is typed is shown", shown, "rm -rf .", "it stays");
+    checkHolds("what is typed is shown", shown.message, "rm -rf .", "it stays");
+    const { answer } = shown.requestedSchema.properties;
+    checkSame("what can be answered", ["once", "session", "deny"], answer.enum);
     await types({ command: "ls\n", task_id: 2, eof: true }, allowed);
     const read = (await asked.call("ReadBgOutput", { task_id: 2, wait_ms: 10_000 })).message.result;
     checkSame("what it has read", "ls\n", read.structuredContent.output);

@@ -455,6 +455,7 @@ fn members(approval: &Approval, pattern: &Pattern) -> Result<Vec<Member>, Answer
         Pattern::Any => Ok(Vec::new()),
         // What a run wanted is all that is allowed, and no arguments are looked at.
         Pattern::Same if approval.target.as_ref().is_some_and(Acted::is_wish) => Ok(Vec::new()),
+        _ if !approval.can_hold_for_good() => Err(AnswerFault::NotForGood(approval.id.clone())),
         Pattern::Same => named(&String::new()).map(|whole| vec![whole]),
         // No member at all would be any arguments, which must be said.
         Pattern::Members(pointers) if pointers.is_empty() => members(approval, &Pattern::Same),

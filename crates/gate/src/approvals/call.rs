@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use audit::Hash;
 use redact::Redactor;
+use tool_api::BACKGROUND;
 
 use super::canonical::Canonical;
 use super::config::Config;
@@ -95,7 +96,7 @@ impl ExactCall {
             arguments_bytes: text.len(),
             is_cut: whole.is_some(),
             beside,
-            members: members(&canonical, clean),
+            members: if types(candidate, &canonical) { Vec::new() } else { members(&canonical, clean) },
             would_change: None,
             questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
             askers: askers.to_vec(),
@@ -235,6 +236,14 @@ fn asked(consent: &Consent, config: &Config) -> Asked {
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         covers: consent.covers,
     }
+}
+
+/// Whether it types to a background task: its number is that of another program later, so nothing is bound to it.
+fn types(candidate: &Candidate, arguments: &Canonical<'_>) -> bool {
+    let definition = candidate.definition();
+    definition.upstream().is_none()
+        && definition.name.as_str() == BACKGROUND
+        && arguments.members().iter().any(|(pointer, _)| pointer == "/task_id")
 }
 
 /// The members of the arguments with what is shown of them. One whose way a secret lies on is left out.

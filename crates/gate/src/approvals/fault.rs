@@ -78,6 +78,11 @@ pub enum AnswerFault {
         "approval {0} shows what this one call would change, so it is allowed once: a rule wants the same for each call"
     )]
     OnceOnly(Arc<str>),
+    /// It would be for whatever program has the number by then.
+    #[error(
+        "approval {0} is for what is typed to one background task, so it is not for good: allow it once, or for this session"
+    )]
+    NotForGood(Arc<str>),
     /// There are too many standing permissions.
     #[error(
         "approval {0} is approved for this call, but there are {GRANTS_MAX} grants already, so none was added; revoke \
@@ -108,6 +113,7 @@ impl AnswerFault {
             AnswerFault::Expired { .. } => "approval_expired",
             AnswerFault::NoMember { .. } => "no_such_member",
             AnswerFault::OnceOnly(_) => "once_only",
+            AnswerFault::NotForGood(_) => "not_for_good",
             AnswerFault::TooManyGrants(_) => "too_many_grants",
             AnswerFault::Store(_) => "store_unavailable",
         }

@@ -34,7 +34,8 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     // Where every yes is good for the session, nobody is offered less; where one is good for this call, nobody more.
     let fits = |(name, _): &(&str, String)| match *name {
         "once" => !approval.covers_session(),
-        "session" | "always" => !approval.is_for_once(),
+        "session" => !approval.is_for_once(),
+        "always" => !approval.is_for_once() && approval.can_hold_for_good(),
         _ => true,
     };
     let offered = answers.filter(fits);

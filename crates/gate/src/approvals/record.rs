@@ -311,6 +311,11 @@ impl Approval {
         self.would_change.is_some()
     }
 
+    /// Whether a yes can hold for good for such calls: there is something that it can be bound to.
+    pub fn can_hold_for_good(&self) -> bool {
+        !self.members.is_empty() || self.target.as_ref().is_some_and(Acted::is_wish)
+    }
+
     /// Whether a plain yes is good for every call of the tool in the session: all that is asked says so.
     pub fn covers_session(&self) -> bool {
         self.questions.iter().all(|asked| asked.covers == Covers::Session)

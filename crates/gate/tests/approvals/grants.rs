@@ -66,6 +66,33 @@ async fn a_grant_answers_what_it_was_given_for() {
 }
 
 #[tokio::test]
+async fn what_is_typed_to_a_task_is_allowed_for_good_by_nothing_that_names_arguments() {
+    let (starts, typed) = (r#"{"command":"ls"}"#, r#"{"command":"ls","task_id":1}"#);
+    let always = |pattern| scope(Scope::Always(pattern));
+    let command = || always(Pattern::Members(vec!["/command".to_owned()]));
+    let scene = Scene::new();
+    let process = scene.process();
+    let id = process.types(typed).await;
+    for answer in [always(Pattern::Same), always(Pattern::Members(vec!["/task_id".to_owned()])), command()] {
+        assert_eq!(process.answer(&id, &answer, &terminal()), "not_for_good", "{answer:?}");
+    }
+    assert_eq!(process.answer(&id, &once(), &terminal()), "approved");
+    assert_eq!(process.types(typed).await, "ran");
+    // What is allowed for good is the start alone.
+    let id = process.types(starts).await;
+    assert_eq!(process.answer(&id, &command(), &terminal()), "approved");
+    for _ in 0..2 {
+        assert_eq!(process.types(starts).await, "ran");
+    }
+    let id = process.types(typed).await;
+    assert_ne!(id, "ran");
+    assert_eq!(process.answer(&id, &scope(Scope::Session), &terminal()), "approved");
+    for _ in 0..2 {
+        assert_eq!(process.types(typed).await, "ran");
+    }
+}
+
+#[tokio::test]
 async fn a_grant_is_seen_and_revoked() {
     let scene = Scene::new();
     let process = scene.process();

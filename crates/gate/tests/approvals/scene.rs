@@ -19,7 +19,7 @@ pub(crate) use gate::{
     ToolError, Via,
 };
 pub(crate) use store::{CellStore, Change, Content, Kind, SqliteStore};
-pub(crate) use tool_api::{About, AnyTool, Arguments, Context, Listing};
+pub(crate) use tool_api::{About, AnyTool, Arguments, BACKGROUND, Context, Listing};
 
 /// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.
 pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
@@ -68,6 +68,12 @@ pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> 
     burn_of(Some("u"), description, ran)
 }
 
+/// What types to background tasks: ours, and asked about.
+fn background(ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
+    let definition = crate::definition::definition(None, BACKGROUND, Effect::Destroys);
+    Arc::new(Burn(Definition { listing: Listing::Ours(&ABOUT), ..definition }, ran.clone()))
+}
+
 /// The same of a server, or our own.
 fn burn_of(upstream: Option<&str>, description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
     // Tools of ours that run programs are asked about by nobody.
@@ -112,7 +118,7 @@ impl Scene {
     }
 
     pub(crate) fn process_over(&self, store: Arc<dyn store::Store>) -> Process {
-        let catalog = Catalog::new(Vec::new());
+        let catalog = Catalog::new(vec![background(&self.ran)]);
         catalog.replace("u", vec![burn("burns", &self.ran)], Features::default());
         self.process_of(store, catalog, self.folder.path())
     }
@@ -217,6 +223,16 @@ impl Process {
     ) -> Result<Outcome, Failure> {
         let arguments = Some(Bytes::copy_from_slice(arguments.as_bytes()));
         self.gate.call(caller, Call { client, input, ..Call::tool("burn", arguments) }).await
+    }
+
+    /// Starts a background task or types to one; what comes of it: `ran`, or the id of the question that it waits for.
+    pub(crate) async fn types(&self, arguments: &str) -> String {
+        let arguments = Some(Bytes::copy_from_slice(arguments.as_bytes()));
+        match self.gate.call(&local(), Call::tool(BACKGROUND, arguments)).await {
+            Ok(_) => "ran".to_owned(),
+            Err(Failure::Refused(Refusal::ApprovalPending(awaited))) => awaited.id.to_string(),
+            Err(other) => panic!("{other:?}"),
+        }
     }
 
     /// What comes of a call: `ran`, or the code it was refused with.

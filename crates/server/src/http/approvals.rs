@@ -235,7 +235,9 @@ fn status(fault: &AnswerFault) -> StatusCode {
         AnswerFault::Code(CodeFault::Unreadable | CodeFault::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
         AnswerFault::Answered { .. } | AnswerFault::TooManyGrants(_) => StatusCode::CONFLICT,
         AnswerFault::Expired { .. } => StatusCode::GONE,
-        AnswerFault::NoMember { .. } | AnswerFault::OnceOnly(_) => StatusCode::BAD_REQUEST,
+        AnswerFault::NoMember { .. } | AnswerFault::OnceOnly(_) | AnswerFault::NotForGood(_) => {
+            StatusCode::BAD_REQUEST
+        }
         AnswerFault::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }

@@ -31,9 +31,10 @@ fn question(kind: Option<&str>) -> String {
 }
 
 fn question_of(approval: &Approval) -> String {
-    match approval.is_for_once() {
-        true => "[y] once, [n] deny, [Enter] later:".to_owned(),
-        false => question(approval.target.as_ref().map(|target| &*target.kind)),
+    match (approval.is_for_once(), approval.can_hold_for_good()) {
+        (true, _) => "[y] once, [n] deny, [Enter] later:".to_owned(),
+        (false, false) => "[y] once, [s] this session, [n] deny, [Enter] later:".to_owned(),
+        (false, true) => question(approval.target.as_ref().map(|target| &*target.kind)),
     }
 }
 
