@@ -14,17 +14,15 @@ use rustix::fs::{Mode, OFlags, openat};
 
 use super::error::FileError;
 use super::inside::Inside;
+use super::notes::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
 use super::read::READ_FLAGS;
 use super::root::Root;
-use super::trash::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
-use super::write::{Expect, Written};
-use crate::change::Change;
 
 /// Most that is kept of one workspace: with the next one, the oldest goes for good.
-const REPLACED_MAX: usize = 100;
+pub(super) const REPLACED_MAX: usize = 100;
 
 /// The largest file that is kept, in bytes: what a tool writes has no more.
-const REPLACED_BYTES_MAX: u64 = 10 * 1024 * 1024;
+pub(super) const REPLACED_BYTES_MAX: u64 = 10 * 1024 * 1024;
 
 /// The digits of a name that say when.
 const TIME_DIGITS: usize = 12;
@@ -66,18 +64,6 @@ impl Root {
         Some(Keeping { dir, id, note })
     }
 
-    /// Gives a file back what a write of ours, which left it with this SHA-256, has replaced, as if that had not been: nothing is
-    /// kept of either.
-    pub fn take_back(&self, path: &Inside, before: &[u8], left: &str) -> Result<Written, FileError> {
-        let expect = Expect::Sha256(left.to_owned());
-        let written = Root { trash: None, ..self.clone() }.write(path, before, &expect)?;
-        if let (Ok(all), Ok(dir)) = (self.replaced(), self.replaced_folder(false)) {
-            let is_it = |one: &&Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
-            all.iter().find(is_it).into_iter().for_each(|one| forget(&dir, &one.id));
-        }
-        Ok(written)
-    }
-
     /// All that is kept.
     pub(super) fn replaced(&self) -> Result<Vec<Trashed>, FileError> {
         match self.replaced_folder(false) {
@@ -85,26 +71,6 @@ impl Root {
             Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         }
-    }
-
-    /// Gives the file the content that it had, if it is as it was left; what it has now is kept in turn.
-    pub(super) fn put_back(&self, replaced: &Trashed, path: &Inside, left: &str) -> Result<(), FileError> {
-        let dir = self.replaced_folder(false)?;
-        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
-        self.write(path, &content, &Expect::Sha256(left.to_owned()))?;
-        forget(&dir, &replaced.id);
-        Ok(())
-    }
-
-    /// What that would change.
-    pub(super) fn preview_put_back(
-        &self,
-        replaced: &Trashed,
-        path: &Inside,
-        left: &str,
-    ) -> Result<Change, FileError> {
-        let content = content(&self.replaced_folder(false)?, &replaced.id).map_err(FileError::Io)?;
-        self.preview(path, &content, &Expect::Sha256(left.to_owned()))
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
@@ -128,7 +94,8 @@ fn copied((folder, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result
     io::copy(&mut source.take(meta.len()), &mut dir.open_with(id, &options)?)
 }
 
-fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
+/// What is in a copy.
+pub(super) fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();
     let file = File::from(openat(dir, id, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
     file.take(REPLACED_BYTES_MAX).read_to_end(&mut content)?;
@@ -136,7 +103,7 @@ fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
 }
 
 /// Best effort: what stays goes with the oldest.
-fn forget(dir: &Dir, id: &str) {
+pub(super) fn forget(dir: &Dir, id: &str) {
     let _ = dir.remove_file(id);
     let _ = dir.remove_file(format!("{id}{NOTE}"));
 }
@@ -156,6 +123,3 @@ fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
     Ok(())
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,20 +6,19 @@
 #![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::Dir;
 use data_encoding::HEXLOWER;
-use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::copied::copy_tree;
 use super::error::FileError;
 use super::inside::Inside;
 use super::movement::{IsHeld, Spot};
+use super::notes::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
 use super::root::Root;
 use super::tree::Tree;
 use super::write::temporary_name;
@@ -30,36 +29,6 @@ pub const TRASH_ENTRIES_MAX: usize = 200;
 
 /// Most bytes of it.
 pub const TRASH_BYTES_MAX: u64 = 1024 * 1024 * 1024;
-
-/// How long it is kept.
-pub const TRASH_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// Beside what is kept, what is known of it.
-pub(super) const NOTE: &str = ".json";
-
-/// Longest note, in bytes: a path and some numbers.
-const NOTE_BYTES_MAX: u64 = 64 * 1024;
-
-/// Something in the trash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Trashed {
-    /// What it is known by; of two, the later one is greater.
-    #[serde(skip)]
-    pub id: String,
-    /// Where it was.
-    pub path: String,
-    /// When it was deleted, in milliseconds since 1970.
-    pub deleted_ms: u64,
-    /// How many files, folders and links it is.
-    pub entries: usize,
-    /// The size of its files.
-    pub bytes: u64,
-    /// Whether it is a folder.
-    pub is_folder: bool,
-    /// Of a file that was replaced and not deleted: the SHA-256 of what took its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub left: Option<String>,
-}
 
 impl Root {
     /// The same folder, from which things are deleted to a trash below `folder`, which is made when it is first used.
@@ -243,13 +212,6 @@ fn write_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<()> {
     written_note(trash, id, note)?.sync_all()
 }
 
-/// Not on disk yet.
-pub(super) fn written_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<cap_std::fs::File> {
-    let mut file = trash.create(format!("{id}{NOTE}"))?;
-    file.write_all(&serde_json::to_vec(note)?)?;
-    Ok(file)
-}
-
 /// Copies an entry to another file system, all of it or nothing.
 fn copy(from: &Spot, to: &Spot) -> io::Result<()> {
     let (source, target) = (opened(&from.folder)?, opened(&to.folder)?);
@@ -288,36 +250,6 @@ fn noted(path: &Inside, tree: &Tree) -> Result<(String, Trashed), FileError> {
     let (entries, bytes, is_folder) = (tree.entries.len(), tree.bytes, tree.is_folder());
     let path = path.as_str().to_owned();
     Ok((id, Trashed { id: String::new(), path, deleted_ms, entries, bytes, is_folder, left: None }))
-}
-
-/// A name that nothing else has, which begins with the time, and that time.
-pub(super) fn id_and_time() -> io::Result<(String, u64)> {
-    let mut random = [0; 4];
-    getrandom::fill(&mut random).map_err(io::Error::other)?;
-    let now = now_ms();
-    Ok((format!("{now:012x}{}", HEXLOWER.encode(&random)), now))
-}
-
-pub(super) fn listed(trash: &Dir) -> io::Result<Vec<Trashed>> {
-    let mut all = Vec::new();
-    for entry in trash.entries()? {
-        let name = entry?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.strip_suffix(NOTE)) else { continue };
-        // A note whose entry never came, or is gone, is none.
-        let is_there = trash.symlink_metadata(id).is_ok();
-        let is_small = trash.metadata(&name).is_ok_and(|meta| meta.len() <= NOTE_BYTES_MAX);
-        if !is_there || !is_small {
-            continue;
-        }
-        let note = trash.read(&name).ok().and_then(|note| serde_json::from_slice::<Trashed>(&note).ok());
-        all.extend(note.map(|note| Trashed { id: id.to_owned(), ..note }));
-    }
-    all.sort_unstable_by(|one, other| other.id.cmp(&one.id));
-    Ok(all)
-}
-
-pub(super) fn now_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 #[cfg(test)]

@@ -98,5 +98,5 @@ fn models_are_told_which_there_are() {
     let shown = format!("\n- a: {}…", "é".repeat(DESCRIPTION_CHARS_SHOWN));
     check_description(&[("a", &long, true)], &shown);
     let many: Vec<_> = (0..14).map(|_| ("a", &*long, true)).collect();
-    check_description(&many, &format!("{}\n- and a, a", shown.repeat(12)));
+    check_description(&many, &format!("{}\n- and a, a, a", shown.repeat(11)));
 }

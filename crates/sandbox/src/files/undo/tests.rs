@@ -1,7 +1,11 @@
 //! What a tool has replaced is kept, put back, and forgotten in time.
+#![expect(clippy::disallowed_methods, reason = "files of a workspace")]
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
+use super::super::notes::NOTE;
+use super::super::replaced::{REPLACED_BYTES_MAX, REPLACED_MAX};
 use super::super::root::Access;
 use super::*;
 

@@ -1,0 +1,46 @@
+//! Putting back what a file was before a tool replaced it.
+
+use super::error::FileError;
+use super::inside::Inside;
+use super::notes::Trashed;
+use super::replaced::{content, forget};
+use super::root::Root;
+use super::write::{Expect, Written};
+use crate::change::Change;
+
+impl Root {
+    /// Gives a file back what a write of ours, which left it with this SHA-256, has replaced, as if that had not been: nothing is
+    /// kept of either.
+    pub fn take_back(&self, path: &Inside, before: &[u8], left: &str) -> Result<Written, FileError> {
+        let expect = Expect::Sha256(left.to_owned());
+        let written = Root { trash: None, ..self.clone() }.write(path, before, &expect)?;
+        if let (Ok(all), Ok(dir)) = (self.replaced(), self.replaced_folder(false)) {
+            let is_it = |one: &&Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
+            all.iter().find(is_it).into_iter().for_each(|one| forget(&dir, &one.id));
+        }
+        Ok(written)
+    }
+
+    /// Gives the file the content that it had, if it is as it was left; what it has now is kept in turn.
+    pub(super) fn put_back(&self, replaced: &Trashed, path: &Inside, left: &str) -> Result<(), FileError> {
+        let dir = self.replaced_folder(false)?;
+        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
+        self.write(path, &content, &Expect::Sha256(left.to_owned()))?;
+        forget(&dir, &replaced.id);
+        Ok(())
+    }
+
+    /// What that would change.
+    pub(super) fn preview_put_back(
+        &self,
+        replaced: &Trashed,
+        path: &Inside,
+        left: &str,
+    ) -> Result<Change, FileError> {
+        let content = content(&self.replaced_folder(false)?, &replaced.id).map_err(FileError::Io)?;
+        self.preview(path, &content, &Expect::Sha256(left.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;
