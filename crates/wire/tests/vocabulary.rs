@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use wire::vocabulary::{Holds, members, meta_keys};
 
-/// Literals of JSON, and what stands below a key of an extension in `_meta`.
-const NO_MEMBERS: [&str; 5] = ["false", "null", "resourceUri", "true", "ui"];
+/// Literals of JSON, what stands below a key of an extension in `_meta`, and members of an extension's own results.
+const NO_MEMBERS: [&str; 7] = ["false", "null", "resourceUri", "skill", "skills", "true", "ui"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
