@@ -176,8 +176,10 @@ await run({
     const softly = (message) => client.client.callTool({ name: "greet_softly", arguments: { message } });
     checkHolds("what it gives", (await softly("Ada")).content[0].text, "Echo: Ada");
     checkHolds("what it takes no more", (await softly("Augusta")).content[0].text, "/message");
-    const { stdout } = await expectExit(0, ["audit", "tail", "--json", "-n", "2"], options);
-    checkHolds("the record", stdout, '"tool":"everything_echo"', '"upstream":"everything"');
+    const recorded = async () => (await expectExit(0, ["audit", "tail", "--json", "-n", "2"], options)).stdout;
+    // What only reads is on the disk a moment later.
+    await eventually("the calls to be recorded", async () => (await recorded()).includes('"tool":"everything_echo"'));
+    checkHolds("the record", await recorded(), '"upstream":"everything"');
     put(tools, "softly.json", { ...rest, inputs, mcp: { tool: "everything_nothing" } });
     await offered(...BUILT_IN, "greet");
     rmSync(path.join(tools, "softly.json"));

@@ -110,7 +110,7 @@ await run({
     checkHolds("the list", await done("restore", {}), /^logs\t/);
     await done("restore", { path: "logs" });
     checkHolds("the file", text("logs/today"), "line 999\n");
-    await refused("restore", { path: "logs" }, "nothing that was deleted at logs is kept");
+    await refused("restore", { path: "logs" }, "nothing that was at logs is kept");
   },
 
   "patches of a history are applied as git applies them, or not at all": async () => {
