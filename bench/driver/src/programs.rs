@@ -215,13 +215,16 @@ impl Programs {
     /// The product over stdio with the coding agent's tools, asking nobody; it searches and reads a site on this port.
     pub(crate) fn toolcrib_agent(&self, site: u16) -> anyhow::Result<Launch> {
         let services = SERVICES.map(|name| format!("[search.services.{name}]\nenabled = false\n")).concat();
-        self.toolcrib_with(
+        let mut launch = self.toolcrib_with(
             Upstream::None,
             &format!(
                 "[sandbox]\nask = false\nhosts = [\"localhost:{site}\", \"127.0.0.1:{site}\"]\n{services}\
                  [search.services.local]\nurl = \"http://127.0.0.1:{site}/find?q={{query}}\"\nitems = \"/found\"\n"
             ),
-        )
+        )?;
+        // No program may write in a whole home, which the workspace is otherwise.
+        launch.environment.retain(|(name, _)| *name != "HOME");
+        Ok(launch)
     }
 
     /// The product over stdio in front of so many tools, which an agent is shown or has to search.
