@@ -1,7 +1,8 @@
 //! A file, a link or a folder copied from one open folder to another, for file systems between which nothing can be renamed.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _, Permissions};
@@ -33,16 +34,26 @@ pub(super) fn copy_tree((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path
     to.set_permissions(to_name, meta.permissions())
 }
 
-/// Copies as many bytes as the file has when it is opened, so that one that is written meanwhile comes to an end.
 fn copy_file((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path)) -> io::Result<()> {
+    let (copy, meta) = copied((from, name), (to, to_name), u64::MAX)?;
+    copy.set_permissions(Permissions::from_std(meta.permissions()))?;
+    copy.sync_all()
+}
+
+/// Copies a file that has at most so many bytes, and gives the copy, which only its owner may read yet, with what is known of
+/// the file: as many bytes as it has when it is opened, so that one that is written meanwhile comes to an end.
+pub(super) fn copied(
+    (from, name): (impl AsFd, &Path),
+    (to, to_name): (&Dir, &Path),
+    bytes_max: u64,
+) -> io::Result<(cap_std::fs::File, Metadata)> {
     let source = File::from(openat(from, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
     let meta = source.metadata()?;
-    if !meta.is_file() {
-        return Err(io::Error::new(ErrorKind::Unsupported, "it was a file before and is none any more"));
+    if !meta.is_file() || meta.len() > bytes_max {
+        return Err(io::Error::new(ErrorKind::Unsupported, "it is no file any more, or is too large"));
     }
     let mut options = OpenOptions::new();
     let mut copy = to.open_with(to_name, options.write(true).create_new(true).mode(UNFINISHED_MODE))?;
     io::copy(&mut source.take(meta.len()), &mut copy)?;
-    copy.set_permissions(Permissions::from_std(meta.permissions()))?;
-    copy.sync_all()
+    Ok((copy, meta))
 }

@@ -1,6 +1,10 @@
-//! What is known of what is kept for undoing: a note beside each entry of a folder, under the entry's name.
+//! What is known of what is kept for undoing: a note beside each entry of a folder of ours, under the entry's name.
+#![expect(clippy::disallowed_methods, reason = "the folders lie in our own state")]
 
-use std::io::{self, Write as _};
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::Dir;
@@ -37,6 +41,15 @@ pub struct Trashed {
     pub left: Option<String>,
 }
 
+/// Opens such a folder, which is made first if it is to be there.
+pub(super) fn folder(path: &Path, makes: bool) -> io::Result<Dir> {
+    if makes {
+        DirBuilder::new().recursive(true).mode(0o700).create(path)?;
+    }
+    // Open for reading, so that its names can be synced.
+    File::open(path).map(Dir::from_std_file)
+}
+
 /// Writes a note; it is not on disk yet.
 pub(super) fn written_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<cap_std::fs::File> {
     let mut file = trash.create(format!("{id}{NOTE}"))?;
@@ -50,6 +63,15 @@ pub(super) fn id_and_time() -> io::Result<(String, u64)> {
     getrandom::fill(&mut random).map_err(io::Error::other)?;
     let now = now_ms();
     Ok((format!("{now:012x}{}", HEXLOWER.encode(&random)), now))
+}
+
+/// All that is in the folder there, which need not be there.
+pub(super) fn listed_at(path: &Path) -> io::Result<Vec<Trashed>> {
+    match folder(path, false) {
+        Ok(folder) => listed(&folder),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
 }
 
 /// All that is in a folder, the newest first.

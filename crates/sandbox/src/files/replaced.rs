@@ -2,19 +2,19 @@
 //! it, or gone.
 //!
 //! No disk is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same.
-#![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
-use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
+use cap_std::fs::{Dir, Permissions};
 use rustix::fs::{Mode, OFlags, openat};
 
+use super::copied::copied;
 use super::error::FileError;
 use super::inside::Inside;
-use super::notes::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
+use super::notes::{NOTE, TRASH_LASTS, Trashed, folder, id_and_time, now_ms, written_note};
 use super::read::READ_FLAGS;
 use super::root::Root;
 
@@ -33,7 +33,6 @@ const PERMISSION_BITS: u32 = 0o777;
 /// The copy of a file that is about to be replaced.
 pub(super) struct Keeping {
     dir: Dir,
-    id: String,
     note: Trashed,
 }
 
@@ -42,56 +41,43 @@ impl Keeping {
     pub(super) fn replaced_by(mut self, sha256: &str) {
         self.note.left = Some(sha256.to_owned());
         // Without a note it cannot be put back, and goes when there is too much.
-        let _ = written_note(&self.dir, &self.id, &self.note);
-        let _ = forget_oldest(&self.dir, &self.id);
+        let _ = written_note(&self.dir, &self.note.id, &self.note);
+        let _ = forget_oldest(&self.dir, &self.note.id);
     }
 
     /// It was not replaced.
     pub(super) fn not_replaced(self) {
-        let _ = self.dir.remove_file(&self.id);
+        let _ = self.dir.remove_file(&self.note.id);
     }
 }
 
 impl Root {
     /// Copies the file, if what is replaced is kept here and it is not too large.
-    pub(super) fn keep(&self, path: &Inside, folder: &File, name: &Path) -> Option<Keeping> {
+    pub(super) fn keep(&self, path: &Inside, from: &File, name: &Path) -> Option<Keeping> {
         let dir = self.replaced_folder(true).ok()?;
         let (id, deleted_ms) = id_and_time().ok()?;
-        let bytes = copied((folder, name), (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))).ok()?;
+        let bytes = kept((from, name), (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))).ok()?;
         let path = path.as_str().to_owned();
-        let note =
-            Trashed { id: id.clone(), path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
-        Some(Keeping { dir, id, note })
-    }
-
-    /// All that is kept.
-    pub(super) fn replaced(&self) -> Result<Vec<Trashed>, FileError> {
-        match self.replaced_folder(false) {
-            Ok(dir) => listed(&dir).map_err(FileError::Io),
-            Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(error),
-        }
+        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
+        Some(Keeping { dir, note })
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
-        let folder: PathBuf = self.trash.as_deref().ok_or(FileError::NoTrash)?.with_extension("replaced");
-        if makes {
-            DirBuilder::new().recursive(true).mode(0o700).create(&folder).map_err(FileError::Io)?;
-        }
-        File::open(folder).map(Dir::from_std_file).map_err(FileError::Io)
+        folder(&replaced_beside(self.trash_folder()?), makes).map_err(FileError::Io)
     }
 }
 
-/// Copies a regular file that is not too large, with its permissions; how many bytes it has.
-fn copied((folder, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
-    let source = File::from(openat(folder, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
-    let meta = source.metadata()?;
-    if !meta.is_file() || meta.len() > REPLACED_BYTES_MAX {
-        return Err(io::Error::new(ErrorKind::Unsupported, "only files that are not too large are kept"));
-    }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(meta.permissions().mode() & PERMISSION_BITS);
-    io::copy(&mut source.take(meta.len()), &mut dir.open_with(id, &options)?)
+/// Where it is kept, beside a trash.
+pub(super) fn replaced_beside(trash: &Path) -> PathBuf {
+    trash.with_extension("replaced")
+}
+
+/// Copies a file that is not too large, with its permissions; how many bytes it has.
+fn kept((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
+    let (copy, meta) = copied((from, name), (dir, Path::new(id)), REPLACED_BYTES_MAX)?;
+    let mode = meta.permissions().mode() & PERMISSION_BITS;
+    copy.set_permissions(Permissions::from_std(std::fs::Permissions::from_mode(mode)))?;
+    Ok(meta.len())
 }
 
 /// What is in a copy.

@@ -3,11 +3,9 @@
 //! It is bounded in number, bytes and age: what is oldest goes for good when something is added. Where it lies on another
 //! file system than the workspace, an entry is copied and then removed: what changes in between is lost, and owners, times,
 //! hard links and extended attributes are not kept.
-#![expect(clippy::disallowed_methods, reason = "the one place where the files of a workspace are reached")]
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
@@ -18,7 +16,10 @@ use super::copied::copy_tree;
 use super::error::FileError;
 use super::inside::Inside;
 use super::movement::{IsHeld, Spot};
-use super::notes::{NOTE, TRASH_LASTS, Trashed, id_and_time, listed, now_ms, written_note};
+use super::notes::{
+    NOTE, TRASH_LASTS, Trashed, folder, id_and_time, listed, listed_at, now_ms, written_note,
+};
+use super::replaced::replaced_beside;
 use super::root::Root;
 use super::tree::Tree;
 use super::write::temporary_name;
@@ -105,12 +106,9 @@ impl Root {
 
     /// All that is in the trash, and all that was replaced, the newest first.
     pub fn trashed(&self) -> Result<Vec<Trashed>, FileError> {
-        let mut all = match self.trash(false) {
-            Ok(trash) => listed(&trash).map_err(FileError::Io)?,
-            Err(FileError::Io(error)) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(error),
-        };
-        all.extend(self.replaced()?);
+        let trash = self.trash_folder()?;
+        let mut all = listed_at(trash).map_err(FileError::Io)?;
+        all.extend(listed_at(&replaced_beside(trash)).map_err(FileError::Io)?);
         all.sort_unstable_by(|one, other| other.id.cmp(&one.id));
         Ok(all)
     }
@@ -170,12 +168,11 @@ impl Root {
     }
 
     fn trash(&self, makes: bool) -> Result<Dir, FileError> {
-        let folder = self.trash.as_deref().ok_or(FileError::NoTrash)?;
-        if makes {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(FileError::Io)?;
-        }
-        // Open for reading, so that its names can be synced.
-        File::open(folder).map(Dir::from_std_file).map_err(FileError::Io)
+        folder(self.trash_folder()?, makes).map_err(FileError::Io)
+    }
+
+    pub(super) fn trash_folder(&self) -> Result<&Path, FileError> {
+        self.trash.as_deref().ok_or(FileError::NoTrash)
     }
 
     fn spot_in(&self, trash: &Dir, id: &str) -> Result<Spot, FileError> {

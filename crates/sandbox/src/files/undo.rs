@@ -2,7 +2,7 @@
 
 use super::error::FileError;
 use super::inside::Inside;
-use super::notes::Trashed;
+use super::notes::{Trashed, listed};
 use super::replaced::{content, forget};
 use super::root::Root;
 use super::write::{Expect, Written};
@@ -14,7 +14,9 @@ impl Root {
     pub fn take_back(&self, path: &Inside, before: &[u8], left: &str) -> Result<Written, FileError> {
         let expect = Expect::Sha256(left.to_owned());
         let written = Root { trash: None, ..self.clone() }.write(path, before, &expect)?;
-        if let (Ok(all), Ok(dir)) = (self.replaced(), self.replaced_folder(false)) {
+        if let Ok(dir) = self.replaced_folder(false)
+            && let Ok(all) = listed(&dir)
+        {
             let is_it = |one: &&Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
             all.iter().find(is_it).into_iter().for_each(|one| forget(&dir, &one.id));
         }

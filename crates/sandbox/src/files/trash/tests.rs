@@ -1,4 +1,5 @@
 //! What comes to the trash and back where nothing can be renamed, and what goes for good.
+#![expect(clippy::disallowed_methods, reason = "files of a workspace")]
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
