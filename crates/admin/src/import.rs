@@ -115,6 +115,7 @@ impl ImportPart {
         let home = clients::home(&self.surroundings).ok_or_else(none)?;
         let settings = ScorpioxSettings::read(&self.surroundings);
         let mut gathered = gather::gather(&["scorpiox".to_owned()], &self.surroundings)?;
+        // That it has no file of servers says nothing: its settings may name them.
         gathered.notes.clear();
         scorpiox::gather_servers(&settings, &self.surroundings, &home, &mut gathered);
         let candidates = std::mem::take(&mut gathered.candidates);

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use clients::{ClientFile, ScorpioxSetting, ScorpioxSettings, Surroundings};
+use sandbox::text_file;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -38,16 +39,10 @@ const MEANINGS: [(&str, &str); 19] = [
         "there is no switch for one skill; take its folder away, or leave the set `skills` out of `tools.offer`",
     ),
     ("HOOKS_", "no program runs before a call; rules of the policy decide it: docs/policy.md"),
-    (
-        "MCP_SERVER_NAME",
-        "of its server of scripts; a script is a tool of your own here: docs/tools-of-your-own.md",
-    ),
-    (
-        "MCP_TOOL_EXCLUDE",
-        "of its server of scripts; a script is a tool of your own here: docs/tools-of-your-own.md",
-    ),
+    ("MCP_SERVER_NAME", OF_SCRIPTS),
+    ("MCP_TOOL_EXCLUDE", OF_SCRIPTS),
     ("MCP_FILE", "if it names a list of servers: `toolcrib mcp import FILE`"),
-    ("SERVER_", "of its server of scripts; a script is a tool of your own here: docs/tools-of-your-own.md"),
+    ("SERVER_", OF_SCRIPTS),
     (
         "STARTUP_DIR",
         "the folder of the project that the client works in is used; `workspace.root` names another",
@@ -68,6 +63,9 @@ const SERVERS: [&str; 2] = ["MCP_CONFIG", "MCP_SERVER"];
 
 /// What is said of them.
 const OF_SERVERS: [&str; 3] = ["MCP", "MCP_ALLOW", "MCP_DENY"];
+
+const OF_SCRIPTS: &str =
+    "of its server of scripts; a script is a tool of your own here: docs/tools-of-your-own.md";
 
 const NO_MODEL: &str = "nothing to set: Toolcrib speaks to no model";
 
@@ -163,9 +161,9 @@ pub(super) fn gather_servers(
         match (setting("MCP_CONFIG"), setting("MCP_SERVER")) {
             (Some(file), _) => {
                 let path = PathBuf::from(absolute(&file.value, file, home));
-                let before = gathered.files.len() + gathered.errors.len();
-                gathered.look(client, &ClientFile { path: path.clone(), ..file.place.clone() }, surroundings);
-                if before == gathered.files.len() + gathered.errors.len() && !gathered.files.contains(&path) {
+                if text_file::exists(&path) {
+                    gathered.look(client, &ClientFile { path, ..file.place.clone() }, surroundings);
+                } else {
                     let path = path.display();
                     gathered.errors.push(format!("{path}: there is no such file, which MCP_CONFIG names"));
                 }

@@ -41,6 +41,17 @@ pub(crate) fn confirm(question: &str) -> io::Result<bool> {
     Ok(answer.is_some_and(|answer| matches!(answer.to_lowercase().as_str(), "y" | "yes")))
 }
 
+/// Asks for a yes for each of them; gives those that got one.
+pub(crate) fn chosen<T>(all: Vec<T>, question: impl Fn(&T) -> String) -> io::Result<Vec<T>> {
+    let mut chosen = Vec::new();
+    for one in all {
+        if confirm(&print::harmless(&question(&one)))? {
+            chosen.push(one);
+        }
+    }
+    Ok(chosen)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

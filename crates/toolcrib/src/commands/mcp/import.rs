@@ -119,29 +119,15 @@ fn write(cli: &Cli, draft: &Draft, plan: &Plan, taken: &Taken) -> Result<(), Tro
 
 /// Asks what to add; leaves that. Whether there is any.
 fn choose(plan: &mut Plan, taken: &mut Taken, target: &Path) -> Result<bool, Trouble> {
-    let count = |count, what| (count > 0).then(|| print::counted(count, what));
-    let what = [count(plan.add.len(), "server"), count(taken.lists.len(), "setting")];
-    let what = what.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+    let what = show::counted(plan, taken).unwrap_or_default();
     let question = format!("add {what} to {}? [y]es, [N]o, [c]hoose", target.display());
     match ask::ask(&question)?.unwrap_or_default().to_lowercase().as_str() {
         "y" | "yes" => return Ok(true),
         "c" | "choose" => {}
         _ => return Ok(false),
     }
-    let confirmed = |question: String| ask::confirm(&print::harmless(&question));
-    let mut chosen = Vec::new();
-    for planned in std::mem::take(&mut plan.add) {
-        if confirmed(format!("add {}?", planned.name))? {
-            chosen.push(planned);
-        }
-    }
-    plan.add = chosen;
-    let mut lists = Vec::new();
-    for list in std::mem::take(&mut taken.lists) {
-        if confirmed(format!("set {} ({})?", list.path(), list.from))? {
-            lists.push(list);
-        }
-    }
-    taken.lists = lists;
+    plan.add = ask::chosen(std::mem::take(&mut plan.add), |planned| format!("add {}?", planned.name))?;
+    let lists = std::mem::take(&mut taken.lists);
+    taken.lists = ask::chosen(lists, |list| format!("set {} ({})?", list.path(), list.from))?;
     Ok(!(plan.add.is_empty() && taken.lists.is_empty()))
 }

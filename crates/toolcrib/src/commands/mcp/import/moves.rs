@@ -129,18 +129,12 @@ impl Change {
             "c" | "choose" => {}
             _ => return Ok(false),
         }
-        let confirmed = |question: String| ask::confirm(&print::harmless(&question));
-        let mut chosen = Vec::new();
-        for planned in std::mem::take(&mut self.plan.add) {
-            if confirmed(format!("move {}?", planned.name))? {
-                chosen.push(planned);
-            }
-        }
-        self.plan.add = chosen;
+        let add = std::mem::take(&mut self.plan.add);
+        self.plan.add = ask::chosen(add, |planned| format!("move {}?", planned.name))?;
         let mut known: Vec<Entry> = Vec::new();
         for entry in std::mem::take(&mut self.plan.known) {
-            let file = entry.place.path.display();
-            if entry.place.is_shared || confirmed(format!("take {} out of {file}?", entry.name))? {
+            let question = format!("take {} out of {}?", entry.name, entry.place.path.display());
+            if entry.place.is_shared || ask::confirm(&print::harmless(&question))? {
                 known.push(entry);
             }
         }

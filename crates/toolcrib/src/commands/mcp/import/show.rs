@@ -32,16 +32,20 @@ pub(super) fn text(gathered: &Gathered, plan: &Plan, taken: &Taken, target: &Pat
         let _ = writeln!(out, "note: {}", on_one_line(note));
     }
     let files = gathered.files.len();
-    let counts = [(plan.add.len(), "server"), (taken.lists.len(), "setting")].into_iter();
-    let counts: Vec<String> =
-        counts.filter(|(count, _)| *count > 0).map(|(count, what)| print::counted(count, what)).collect();
-    let end = match counts.len() {
-        0 if files == 0 => "no client's file was found; nothing to add".to_owned(),
-        0 => "nothing to add".to_owned(),
-        _ => format!("{} for {}", counts.join(" and "), target.display()),
+    let end = match counted(plan, taken) {
+        None if files == 0 => "no client's file was found; nothing to add".to_owned(),
+        None => "nothing to add".to_owned(),
+        Some(counted) => format!("{counted} for {}", target.display()),
     };
     out.push_str(&end);
     out
+}
+
+/// How much would be added; nothing if there is nothing.
+pub(super) fn counted(plan: &Plan, taken: &Taken) -> Option<String> {
+    let counts = [(plan.add.len(), "server"), (taken.lists.len(), "setting")].into_iter();
+    let counts = counts.filter(|(count, _)| *count > 0).map(|(count, what)| print::counted(count, what));
+    counts.reduce(|servers, settings| format!("{servers} and {settings}"))
 }
 
 /// What becomes of the clients' files and of the keys in them, for a person; nothing if nothing does.
