@@ -6,8 +6,7 @@ import { atEnd, eventually, show } from "./check.mjs";
 import { FOLDER } from "./environment.mjs";
 
 /** Wide enough that no sentence of a form is cut. */
-const COLUMNS = "160";
-const ROWS = "50";
+const WIDE = { columns: 160, rows: 50 };
 
 /** A screen that stands still for so long is waiting for keys; clocks on it tick each second. */
 const STILL_MS = 400;
@@ -19,14 +18,15 @@ const TRIES_MAX = 6;
 let terminals = 0;
 
 /** Starts a program there; what is returned is the person before it. It ends with the case. */
-export const startInTmux = (program, args, { cwd, env }) => {
+export const startInTmux = (program, args, { cwd, env, size = WIDE }) => {
   terminals += 1;
   const server = ["-S", path.join(FOLDER, `tmux${terminals}`), "-f", "/dev/null"];
   const tmux = (...words) => execFileSync("tmux", [...server, ...words], { env, encoding: "utf8" });
   atEnd(() => tmux("kill-server"));
   // Its last words are to be read, too.
   const kept = ["start-server", ";", "set-option", "-g", "remain-on-exit", "on", ";"];
-  tmux(...kept, "new-session", "-d", "-x", COLUMNS, "-y", ROWS, "-c", cwd, "--", program, ...args);
+  const [columns, rows] = [String(size.columns), String(size.rows)];
+  tmux(...kept, "new-session", "-d", "-x", columns, "-y", rows, "-c", cwd, "--", program, ...args);
   const keys = (...names) => tmux("send-keys", ...names);
 
   const waitFor = async (text, still_ms, limit_ms) => {
@@ -51,6 +51,8 @@ export const startInTmux = (program, args, { cwd, env }) => {
   };
 
   return {
+    /** The screen as it is. */
+    screen: () => tmux("capture-pane", "-p"),
     /** Waits until the screen holds a text. */
     sees: (text) => waitFor(text, 0),
     /** Waits until it does, and stands still. */

@@ -18,9 +18,6 @@ struct Needed {
 /// What a static build needs beside them.
 const MUSL: &[Needed] = &[Needed { probe: &[MUSL_COMPILER, "--version"], package: "musl-tools" }];
 
-/// What a program is typed at in, where what it draws matters.
-const TMUX: &[Needed] = &[Needed { probe: &["tmux", "-V"], package: "tmux" }];
-
 /// What makes system calls fail.
 const STRACE: &[Needed] = &[Needed { probe: &["strace", "--version"], package: "strace" }];
 
@@ -40,6 +37,8 @@ const NEEDED: &[Needed] = &[
     Needed { probe: &["chromium", "--version"], package: "chromium" },
     // What starts confined programs where we may make no namespaces.
     Needed { probe: &["bwrap", "--version"], package: "bubblewrap" },
+    // What a program is typed at in, where what it draws matters.
+    Needed { probe: &["tmux", "-V"], package: "tmux" },
     // Debian leaves this part of Python out of its plain package.
     Needed { probe: &["python3", "-c", "import ensurepip, venv"], package: "python3-venv" },
 ];
@@ -52,11 +51,6 @@ pub(super) fn programs(system: System) -> anyhow::Result<()> {
 /// The same for what a static build needs.
 pub(crate) fn musl(system: System) -> anyhow::Result<()> {
     install(MUSL, system)
-}
-
-/// The same for the terminal of long cases.
-pub(super) fn tmux(system: System) -> anyhow::Result<()> {
-    install(TMUX, system)
 }
 
 /// The same for what makes system calls fail.
@@ -108,7 +102,7 @@ mod tests {
         assert_eq!(missing(NEEDED, |_| true), Vec::<&str>::new());
         assert_eq!(
             missing(NEEDED, |probe| probe[0] == "git"),
-            ["npm", "openssl", "chromium", "bubblewrap", "python3-venv"]
+            ["npm", "openssl", "chromium", "bubblewrap", "tmux", "python3-venv"]
         );
     }
 

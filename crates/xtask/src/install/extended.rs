@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use super::{Kit, debian, npm, packages, python};
+use super::{Kit, npm, packages, python};
 use crate::checkout::Checkout;
 
 /// Other people's libraries and servers.
@@ -16,9 +16,8 @@ pub struct ExtendedKit {
     pub python_sdk_v2: PathBuf,
 }
 
-/// Installs what `e2e/packages/long` names, and the terminal in which programs are typed at.
+/// Installs what `e2e/packages/long` names.
 pub fn extended_kit(checkout: &Checkout, kit: &Kit) -> anyhow::Result<ExtendedKit> {
-    debian::tmux(checkout.system)?;
     let wanted = packages(checkout).join("long");
     let folder = |name: &str| checkout.cache().join(name);
     Ok(ExtendedKit {

@@ -1,0 +1,106 @@
+// A real terminal: tmux. A person answers questions there, and a program types and reads at ours as it does at that one.
+
+import { mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { FOLDER, PROGRAM } from "../support/environment.mjs";
+import { homely } from "../support/other_client.mjs";
+import { clientApart } from "../support/person.mjs";
+import { connect } from "../support/sdk_clients.mjs";
+import { startInTmux } from "../support/tmux.mjs";
+
+const home = path.join(FOLDER, "home");
+const own = path.join(home, ".config", "toolcrib");
+const workspace = path.join(home, "work");
+for (const folder of [own, workspace]) mkdirSync(folder, { recursive: true });
+writeFileSync(path.join(own, "toolcrib.toml"), "");
+const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
+const client = await connect("v1", { ...clientApart(), ...options });
+
+/** The size of our terminal. */
+const SIZE = { columns: 80, rows: 24 };
+
+/** A shell that says the same wherever it is. */
+const SHELL = [
+  "/usr/bin/env",
+  "-i",
+  "PATH=/usr/bin:/bin",
+  "TERM=dumb",
+  "PS1=> ",
+  "/bin/bash",
+  "--norc",
+  "--noprofile",
+  "-i",
+];
+
+/** What is typed, and what the screen shows once it has been heard. */
+const TYPED = [
+  ["stty size", "24 80"],
+  ["read -p 'name? ' name; echo \"[$name]\"", "name? "],
+  ["wörld", "[wörld]"],
+  ["seq 5 | tac; ls -C /usr", "share"],
+  ["cat <<. | rev\nabc\n.", "cba"],
+  ["test -t 0 && test -t 1 && test -t 2 && echo three $((1 + 2))", "three 3"],
+];
+
+/** The lines of a screen, with nothing but what can be seen. */
+const seen = (screen) =>
+  screen
+    .split("\n")
+    .map((line) => line.trimEnd())
+    .join("\n")
+    .trim();
+
+await run({
+  "a person answers in `approvals watch`": async () => {
+    const questions = [
+      { question: "Which database?", options: [{ label: "SQLite" }, { label: "PostgreSQL" }] },
+      { question: "What else?", multiSelect: true, options: [{ label: "Docs" }, { label: "Tests" }] },
+    ];
+    const args = { questions_json: JSON.stringify(questions) };
+    const terminal = startInTmux(PROGRAM, ["approvals", "watch"], options);
+    const ask = () =>
+      client.client.callTool({ name: "AskUserQuestion", arguments: args }, undefined, { timeout: 60_000 });
+    let answer;
+    await eventually("the watcher to be heard of", async () => {
+      answer = ask();
+      const first = await Promise.race([answer, terminal.sees("1  SQLite").then(() => null)]);
+      return first === null;
+    });
+    await terminal.settles("2  PostgreSQL");
+    checkHolds("the screen", terminal.screen(), "Asked by the agent: Which database?");
+    // A line that comes too early to be meant for the question is passed over, and the person types it again.
+    await eventually("the line to be taken", async () => {
+      terminal.types("2");
+      await terminal.settles("");
+      return terminal.screen().includes("another answer");
+    });
+    for (const line of ["", "y", "y"]) terminal.types(line);
+    terminal.types("");
+    await terminal.settles("goes on");
+    const { answers } = (await answer).structuredContent;
+    checkSame("the answers", { "Which database?": "PostgreSQL", "What else?": ["Docs", "Tests"] }, answers);
+  },
+
+  "a shell at our terminal says what it says at tmux's": async () => {
+    const [program, ...args] = SHELL;
+    const theirs = startInTmux(program, args, { ...options, size: SIZE });
+    const command = SHELL.map((word) => `'${word}'`).join(" ");
+    const started = await client.call("BackgroundBash", { command: `exec ${command}`, stdin: "tty" });
+    const { task_id } = started.structuredContent;
+    const read = async (more) => (await client.call("ReadBgOutput", { task_id, ...more })).structuredContent;
+    await theirs.settles(">");
+    await read({ until: "> " });
+    for (const [line, heard] of TYPED) {
+      theirs.types(line);
+      await theirs.settles(heard);
+      await client.call("BackgroundBash", { task_id, command: `${line}\n` });
+      await read({ until: heard.trimEnd() });
+    }
+    await eventually("the last prompt", async () => (await read({ all: true })).output.endsWith("> "));
+    const { output } = await read({ all: true });
+    checkSame("the screens", seen(theirs.screen()), seen(output));
+    await client.call("KillBgTask", { task_id });
+  },
+});
+await client.close();
