@@ -35,11 +35,12 @@ impl Run<'_> {
     pub(super) async fn by(self, cx: &Context) -> Result<Ran, ToolError> {
         let program = command::program(self.command, self.stdin)?;
         let program = Command { time_max: self.time_max, ..program };
+        // Its time begins within the start: measured from later, it would seem to have had less than it was given.
+        let mut teller = Teller::new(cx, self.tool, self.told_bytes_max);
         let mut process = cx.process()?.start(program).await.map_err(command::not_started)?;
         if let Some(tasks) = &cx.tasks {
             tasks.reads(process.take_stdin());
         }
-        let mut teller = Teller::new(cx, self.tool, self.told_bytes_max);
         let mut output = Output::new(cx, self.shown_bytes_max);
         let (mut plain, mut text) = (PlainText::default(), String::new());
         let mut ticks = interval(TELL_EVERY);
