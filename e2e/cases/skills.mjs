@@ -173,8 +173,9 @@ await run({
   },
 
   "a server's are loaded as what they are, and not if they are not what its list says": async () => {
+    const all = [table("kit"), table("broken", "--broken"), table("odd", "--odd"), rule("a", "allow", "*")];
+    writeFileSync(settings, all.join(""));
     const client = await connect("v1", { ...clientApart(), ...options });
-    await eventually("the server's", async () => !(await invoke(client, "kit_notes")).isError);
     const loaded = text(await invoke(client, "kit_notes", { arguments: "now" }));
     const beside = "Beside it, to be read with `InvokeSkill` and `file`:\n- templates/one.md";
     checkHolds("loaded", loaded, "the text of the server `kit`", "Follow templates/one.md", "ARGUMENTS: now", beside);
@@ -188,6 +189,15 @@ await run({
       ["notes", { file: "templates/one.md" }, "not_found"],
     ])
       checkSame(`${name} ${JSON.stringify(more)}`, expected, code(await invoke(client, name, more)));
+    for (const [name, expected] of [
+      ["odd_people", "skill_unusable"],
+      ["odd_crowded", "unknown_skill"],
+      ["odd_huge", "too_large"],
+      ["odd_vague", "unknown_skill"],
+    ])
+      checkSame(name, expected, code(await invoke(client, name)));
+    const [, ...listed] = text(await invoke(client, "odd_")).split("\n");
+    checkSame("what is listed of them", ["- odd_huge: Use this to huge"], listed);
     const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
     check(stdout.includes('"kit_skills_load"'), "the audit log to tell whose it was", stdout);
     await client.close();

@@ -12,7 +12,7 @@ use super::Gate;
 use crate::checks;
 use crate::failure::{Failure, Refusal};
 use crate::find::{self, Found};
-use crate::offer::Offered;
+use crate::offer::{Offer, Offered};
 use crate::record_scope::RecordScope;
 use crate::ruleset::Ruleset;
 use crate::target::Target;
@@ -108,8 +108,15 @@ impl Gate {
             return Ok((found, arguments));
         }
         let name = arguments.value()["skill_name"].as_str().unwrap_or_default();
+        let of_server = |offer: &Offer| {
+            offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name))
+        };
         let offer = self.catalog.offer();
-        let tool = offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name));
+        let tool = match of_server(&offer) {
+            // Its server may not be connected yet. Names of our own skills have no prefix, and wait for nobody.
+            None if name.contains('_') && !offer.is_settled => of_server(&*self.catalog.settled().await),
+            tool => tool,
+        };
         let Some(tool) = tool else { return Ok((found, arguments)) };
         let offered = Offered::uncounted(tool, &self.telemetry.metrics);
         if !find::may_do(&*ruleset.policy, caller, &offered, None) {
