@@ -1,7 +1,7 @@
 // `Bash`: a command in the workspace, sandboxed. What it printed comes in order with how it ended; much of it is cut and kept;
 // what it starts ends with it; and what cannot be run is refused in words that help.
 
-import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
@@ -189,11 +189,37 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     const at = `localhost:${server.address().port}`;
     const named = configure({ more: `[sandbox]\nask = false\nhosts = ["${at}"]` });
     const other = await openWire(named);
-    const command = `curl -s http://${at}; curl -s -o /dev/null http://localhost:1 || echo " and no other"`;
+    const command = `curl -s http://${at}; curl -sf -o /dev/null http://nobody.example || echo " and no other"`;
     const { message } = await other.call("Bash", { command });
-    checkSame("what it reached", "hello and no other", text(message.result));
+    const hint = "a person can allow hosts, when asked or by `sandbox.hosts`";
+    checkSame(
+      "what it reached",
+      `hello and no other\n[blocked: connect nobody.example:80 (no rule allows it); ${hint}]`,
+      text(message.result),
+    );
+    checkSame("how many it did not", 1, message.result.structuredContent.blocked.length);
     await other.end();
     checkHolds("without", text(await bash(`curl -s http://${at} || echo refused`)), "refused");
+  },
+
+  "it finds the person's tool chains, and the variables that the operator gives it": async () => {
+    const home = path.join(config.workspace, "..", "home");
+    const bin = path.join(home, ".cargo/bin");
+    mkdirSync(bin, { recursive: true });
+    writeFileSync(path.join(bin, "greets"), '#!/bin/sh\necho "hello $WHO"\n', { mode: 0o755 });
+    writeFileSync(path.join(home, ".cargo/credentials.toml"), SECRET);
+    const named = configure({ more: `[sandbox]\nask = false\nenv = { WHO = "you" }` });
+    const env = { HOME: home, PATH: `${bin}:${home}/bin:${process.env.PATH}` };
+    const other = await openWire(named, { env });
+    const says = async (command) => text((await other.call("Bash", { command })).message.result);
+    checkSame("what it says", "hello you", await says("greets"));
+    checkHolds("its folder", await says(`touch ${bin}/x`), "Read-only file system");
+    checkHolds("what lies beside it", await says(`cat ${home}/.cargo/credentials.toml`), "No such file");
+    const folders = (await says("echo $PATH")).split(":");
+    checkSame("where it looks first", bin, folders[0]);
+    check(!folders.includes(`${home}/bin`), "none that it does not see", folders);
+    checkSame("its home", "/home/agent", await says("echo $HOME"));
+    await other.end();
   },
 
   "a dry run says what it would change": async () => {

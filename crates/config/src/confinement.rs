@@ -1,5 +1,7 @@
 //! The `[sandbox]` section.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use sandbox::confine::{Layer, Limits};
@@ -22,6 +24,9 @@ pub(crate) struct Config {
     /// Folders that programs with the write scope, and the programs of servers, write beside the workspace, such as the cache
     /// of a tool chain; relative to this file.
     pub(crate) write: Vec<PathBuf>,
+    /// Variables that the programs of tools have beside the few that all have, such as `{ CARGO_HOME = "/home/ann/.cargo" }`.
+    /// Every command sees them: they are no place for secrets.
+    pub(crate) env: BTreeMap<String, String>,
     /// Hosts that programs reach beside those that are named for a run or a call, such as `["proxy.golang.org", "localhost:5432"]`;
     /// `"public"` is every host with a public address. What a server's program reaches is said by `[mcp.NAME.sandbox]`.
     pub(crate) hosts: Vec<String>,
@@ -84,6 +89,8 @@ pub struct Confinement {
     pub read: Vec<PathBuf>,
     /// What they write beside the workspace, if they may write at all, as absolute paths.
     pub write: Vec<PathBuf>,
+    /// Variables that the programs of tools have besides.
+    pub env: Vec<(OsString, OsString)>,
     /// What they reach beside what is named for a call.
     pub hosts: HostRules,
     /// Whether a person is asked about others.
@@ -103,6 +110,7 @@ impl Default for Config {
             waive: Vec::new(),
             read: Vec::new(),
             write: Vec::new(),
+            env: BTreeMap::new(),
             hosts: Vec::new(),
             ask: true,
             browser: None,
@@ -132,8 +140,9 @@ impl Config {
             scratch_bytes: self.scratch.0,
             output_bytes: self.output.0,
         };
+        let env = self.env.iter().map(|(name, value)| (name.into(), value.into())).collect();
         let waived = self.waive.iter().map(|layer| layer.layer()).collect();
-        Confinement { waived, limits, asks: self.ask, ..Confinement::default() }
+        Confinement { waived, env, limits, asks: self.ask, ..Confinement::default() }
     }
 }
 

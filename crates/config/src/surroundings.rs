@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 /// The program's folder within each of the platform's own.
 const FOLDER: &str = "toolcrib";
 
-/// What says a language or a time zone, by name and by the beginning of one.
-const LOCALE: [&str; 2] = ["LANG", "TZ"];
+/// What says a language, a time zone or where programs are, by name and by the beginning of one.
+const LOCALE: [&str; 3] = ["LANG", "PATH", "TZ"];
 const LOCALE_PREFIX: &str = "LC_";
 
 /// The process's surroundings. Tests make their own.
@@ -72,7 +72,7 @@ impl Surroundings {
         variables.map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
-    /// The variables by which programs know language and time zone.
+    /// The variables by which programs know language and time zone, and where the person finds programs.
     pub(crate) fn locale(&self) -> Vec<(OsString, OsString)> {
         let is_of_it = |name: &OsStr| {
             name.to_str().is_some_and(|name| LOCALE.contains(&name) || name.starts_with(LOCALE_PREFIX))
@@ -134,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_language_and_time_zone_and_nothing_else() {
-        let variables = ["HOME", "LANG", "LC_ALL", "LC", "LANGUAGE_X", "TOKEN", "TZ"];
+    fn a_program_is_told_language_time_zone_and_path_and_nothing_else() {
+        let variables = ["HOME", "LANG", "LC_ALL", "LC", "LANGUAGE_X", "PATH", "TOKEN", "TZ"];
         let variables = variables.map(|name| (name.into(), "x".into())).into();
         let surroundings = Surroundings { variables, ..Surroundings::default() };
         let told: Vec<_> = surroundings.locale().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(told, ["LANG", "LC_ALL", "TZ"]);
+        assert_eq!(told, ["LANG", "LC_ALL", "PATH", "TZ"]);
     }
 
     #[test]

@@ -146,9 +146,10 @@ pub fn ruleset(settings: Settings) -> Ruleset {
 
 /// What the programs of calls may use by these settings.
 fn programs(settings: &Settings) -> ProgramSettings {
-    let Confinement { waived, read, write, hosts, browser, asks, proxy, limits } = settings.sandbox.clone();
+    let Confinement { waived, read, write, env, hosts, browser, asks, proxy, limits } =
+        settings.sandbox.clone();
     let (surroundings, asides) = (settings.locale.clone(), settings.state.clone());
-    ProgramSettings { limits, waived, read, write, hosts, asides, browser, asks, proxy, surroundings }
+    ProgramSettings { limits, waived, read, write, env, hosts, asides, browser, asks, proxy, surroundings }
 }
 
 /// The folder of the state where what tools delete is kept for a while.

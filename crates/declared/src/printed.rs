@@ -119,7 +119,7 @@ mod tests {
 
     #[track_caller]
     fn check(exit: Exit, stdout: &str, stderr: &str, expected: Result<Value, (&str, &str)>) {
-        let ended = Ended { exit, limit: None, written: Vec::new(), degraded: Vec::new() };
+        let ended = Ended::plain(exit, None);
         let printed = Printed { stdout: stdout.into(), stderr: stderr.into(), ended };
         match (printed.value("t"), expected) {
             (Ok(value), Ok(expected)) => assert_eq!(value, expected),

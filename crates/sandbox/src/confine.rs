@@ -35,6 +35,7 @@ mod running;
 mod server;
 mod spawner;
 mod streams;
+mod tool_chains;
 mod trial;
 mod wide;
 mod workspace;

@@ -19,6 +19,9 @@ use crate::stdin::Stdin;
 /// The most that one piece of output holds: what a pipe holds is four of them.
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
 
+/// How much of what a program did not get of the network is told, in lines.
+pub const BLOCKED_TOLD_MAX: usize = 8;
+
 /// A program that a tool wants run.
 #[derive(Debug, Clone, Default)]
 pub struct Command {
@@ -157,6 +160,15 @@ pub struct Ended {
     pub written: Vec<PathBuf>,
     /// Layers of the sandbox that it ran without, or with a weaker form of.
     pub degraded: Vec<&'static str>,
+    /// What it wanted of the network and did not get, with the reason, at most [`BLOCKED_TOLD_MAX`] lines.
+    pub blocked: Vec<String>,
+}
+
+impl Ended {
+    /// An end of which nothing else is to be said.
+    pub fn plain(exit: Exit, limit: Option<Limit>) -> Ended {
+        Ended { exit, limit, written: Vec::new(), degraded: Vec::new(), blocked: Vec::new() }
+    }
 }
 
 /// All of a run.
@@ -217,7 +229,11 @@ impl<'c> Process<'c> {
         while let Ok(Some(_)) = self.next().await {}
         let Process { mut running, degraded, starter, .. } = self;
         let sandbox::confine::Outcome { exit, limit, without: _, written } = running.wait().await;
-        let ended = Ended { exit, limit, written, degraded };
+        let blocked = running.journal().blocked();
+        // A program says what it likes.
+        let plain = |line: String| line.chars().filter(|c| !sandbox::is_hidden(*c)).collect();
+        let blocked = blocked.iter().take(BLOCKED_TOLD_MAX).map(|entry| plain(entry.to_string())).collect();
+        let ended = Ended { exit, limit, written, degraded, blocked };
         starter.ended(&ended);
         ended
     }

@@ -30,6 +30,11 @@ impl Settling<'_> {
             let why = "is everything on this machine; name the folders that programs write";
             self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
         }
+        for (name, value) in &config.env {
+            if let Some(why) = objection_to_variable(name, value) {
+                self.report(&[SECTION, "env", name], format!("{SECTION}.env.{name}: {why}"));
+            }
+        }
         let hosts = self.hosts(&config.hosts);
         let address = config.proxy.as_ref().and_then(|proxy| self.followed(&PROXY, proxy, kept));
         let proxy = address.as_ref().and_then(|address| match CompanyProxy::parse(address) {
@@ -104,6 +109,19 @@ impl Settling<'_> {
 fn password(address: &str) -> Option<&str> {
     let (user, _) = address.split_once("://")?.1.rsplit_once('@')?;
     user.split_once(':').map(|(_, password)| password).filter(|password| !password.is_empty())
+}
+
+/// Why no program can have this variable.
+fn objection_to_variable(name: &str, value: &str) -> Option<&'static str> {
+    let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
+    let mut bytes = name.bytes();
+    let is_name =
+        bytes.next().is_some_and(is_letter) && bytes.all(|byte| is_letter(byte) || byte.is_ascii_digit());
+    match () {
+        () if !is_name => Some("a name has letters, digits and `_`, and begins with no digit"),
+        () if value.contains('\0') => Some("a value has no NUL in it"),
+        () => None,
+    }
 }
 
 /// Why a path in the file of `folder` is not where it seems to be.

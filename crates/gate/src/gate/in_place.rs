@@ -108,9 +108,8 @@ impl Gate {
             return Ok((found, arguments));
         }
         let name = arguments.value()["skill_name"].as_str().unwrap_or_default();
-        let of_server = |offer: &Offer| {
-            offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name))
-        };
+        let of_server =
+            |offer: &Offer| offer.sources.iter().find_map(|source| source.features.skills.as_ref()?(name));
         let offer = self.catalog.offer();
         let tool = match of_server(&offer) {
             // Its server may not be connected yet. Names of our own skills have no prefix, and wait for nobody.

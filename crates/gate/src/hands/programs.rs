@@ -157,6 +157,7 @@ impl Programs {
     fn confined(&self, mut command: Command, beyond: Beyond) -> (Confined, Given) {
         let given = command.given();
         let Command { program, args, env, time_max, tells, streams, looks_only, worker, .. } = command;
+        let env = self.settings.env.iter().filter(|_| worker.is_none()).cloned().chain(env).collect();
         let (program, args) = match worker {
             None => (program, args),
             Some(worker) => {
@@ -181,6 +182,7 @@ impl Programs {
             args,
             env,
             surroundings: self.settings.surroundings.iter().cloned().collect(),
+            tool_chains: worker.is_none(),
             protected: (*self.files.protected()).clone(),
             read,
             write,

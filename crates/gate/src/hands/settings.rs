@@ -18,8 +18,10 @@ pub struct ProgramSettings {
     pub read: Vec<PathBuf>,
     /// What they write beside the workspace, if they may write that.
     pub write: Vec<PathBuf>,
-    /// The variables by which they know language and time zone.
+    /// The variables by which they know language and time zone, and where the person finds programs.
     pub surroundings: Vec<(OsString, OsString)>,
+    /// Variables that they have besides.
+    pub env: Vec<(OsString, OsString)>,
     /// What calls reach that may reach something, beside what their tools name.
     pub hosts: HostRules,
     /// The folder of ours where what dry runs write lies for as long as they take.

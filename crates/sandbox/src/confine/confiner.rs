@@ -1,6 +1,6 @@
 //! `Confiner`: has programs run confined. It starts the spawner when the first is asked for.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ use super::profile::{Profile, WorkspaceAccess};
 use super::report::Report;
 use super::running::{Pipes, Reports, Running, Started};
 use super::streams::Streams;
+use super::tool_chains::{self, ToolChains};
 use super::trial::Trial;
 use super::workspace::{self, Prepared, Surveyed, WorkspaceError};
 use crate::egress::{CompanyProxy, HostRules, Judge, PROXY_PORT, WayOut};
@@ -74,8 +75,10 @@ pub struct Confined {
     pub args: Vec<OsString>,
     /// Variables of its own, beside the few that every program gets.
     pub env: Vec<(OsString, OsString)>,
-    /// Those of the caller: language, time zone and terminal are taken from them, nothing else.
+    /// Those of the caller: language, time zone and terminal are taken from them, nothing else but where tool chains are found.
     pub surroundings: Variables,
+    /// Whether it sees the tool chains of the machine and of the person, and finds there what the caller's PATH names.
+    pub tool_chains: bool,
     /// The folder that it works on, if its profile lets it.
     pub workspace: PathBuf,
     /// Where it starts. By default in the workspace, or in its home folder if it sees none.
@@ -120,6 +123,7 @@ impl Confined {
             args: Vec::new(),
             env: Vec::new(),
             surroundings: Variables::default(),
+            tool_chains: false,
             workspace: workspace.into(),
             cwd: None,
             protected: ProtectedPaths::default(),
@@ -312,8 +316,11 @@ impl Confined {
             add(path, beside)?;
         }
         let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
-        let read = settings.chain(self.read.iter().map(PathBuf::as_path)).map(|path| (path, false));
-        let read_as_owner = self.read_as_owner.iter().map(|path| (path.as_path(), true));
+        let chains = self.chains(home.as_deref());
+        let read = self.read.iter().chain(&chains.machine).map(PathBuf::as_path);
+        let read = settings.chain(read).map(|path| (path, false));
+        let read_as_owner =
+            self.read_as_owner.iter().chain(&chains.person).map(|path| (path.as_path(), true));
         for (path, is_owned) in read.chain(read_as_owner) {
             mounts.follow(path)?;
             let shown = workspace::shown(path, &protected)?.hiding(&live);
@@ -334,7 +341,7 @@ impl Confined {
         let order = Order {
             command: self.command.clone(),
             args: self.args.clone(),
-            env: self.environment().into_iter().collect(),
+            env: self.environment(&chains).into_iter().collect(),
             cwd,
             mounts,
             links,
@@ -350,10 +357,25 @@ impl Confined {
         Ok((order, surveyed))
     }
 
-    fn environment(&self) -> Variables {
+    /// The tool chains that it is shown, without those that it sees, or even writes, anyway.
+    fn chains(&self, home: Option<&Path>) -> ToolChains {
+        if !self.tool_chains {
+            return ToolChains::default();
+        }
+        let own = || [&self.workspace].into_iter().chain(&self.read).chain(&self.write);
+        ToolChains::of(home)
+            .without(|folder| own().any(|own| folder.starts_with(own) || own.starts_with(folder)))
+    }
+
+    fn environment(&self, chains: &ToolChains) -> Variables {
         let fixed =
             [("PATH", PATH), ("HOME", HOME), ("USER", "agent"), ("LOGNAME", "agent"), ("TMPDIR", "/tmp")];
         let mut env: Variables = fixed.map(|(name, value)| (name.into(), value.into())).into();
+        if let Some(path) = self.surroundings.get(OsStr::new("PATH")).filter(|_| self.tool_chains) {
+            let seen = chains.folders().chain(&self.read).chain(&self.write).chain([&self.workspace]);
+            env.insert("PATH".into(), tool_chains::path(path, &seen.cloned().collect::<Vec<_>>(), PATH));
+        }
+        env.extend(chains.variables.iter().map(|(name, path)| ((*name).into(), path.into())));
         let inherited = self.surroundings.iter().filter(|(name, _)| {
             name.to_str().is_some_and(|name| INHERITED.contains(&name) || name.starts_with(INHERITED_PREFIX))
         });

@@ -6,7 +6,6 @@ mod may;
 mod named;
 mod places;
 mod seen;
-mod tool_chains;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,6 +17,7 @@ use seen::{Seen, outermost};
 
 use super::confiner::Confined;
 use super::profile::Profile;
+use super::tool_chains::ToolChains;
 use crate::egress::Destination;
 use crate::process::{Program, StartError, Variables, lookup, variable};
 
@@ -50,7 +50,8 @@ impl ConfinedServer {
         let home = variable("HOME").map(PathBuf::from).and_then(|home| home.canonicalize().ok());
         let mut seen = Seen::new(home, may);
         // What lies in somebody's own folders may be closed to others.
-        let mut own = tool_chains::of_person(seen.home.as_deref());
+        let chains = ToolChains::of(seen.home.as_deref());
+        let mut own = chains.person;
         let path = outside.get(&OsString::from("PATH")).cloned().unwrap_or_default();
         own.extend(places::of(&executable, &path, seen.home.as_deref()));
         named::look(program, &mut seen);
@@ -65,7 +66,7 @@ impl ConfinedServer {
             env: environment(program, outside),
             cwd: program.cwd.clone(),
             protected: may.protected.clone(),
-            read: tool_chains::of_machine(),
+            read: chains.machine,
             read_as_owner: own.into_iter().chain(named.iter().cloned()).collect(),
             write: outermost(write),
             sockets: may.sockets.clone(),
@@ -97,7 +98,7 @@ fn environment(program: &Program, all: Variables) -> Vec<(OsString, OsString)> {
     };
     let mut kept: Vec<_> = all.into_iter().filter(|(name, _)| is_own(name) || !is_persons(name)).collect();
     let is_set = |name: &str| kept.iter().any(|(set, _)| set == name);
-    let found = tool_chains::variables(variable("HOME").map(PathBuf::from).as_deref());
+    let found = ToolChains::of(variable("HOME").map(PathBuf::from).as_deref()).variables;
     let found: Vec<_> = found.into_iter().filter(|(name, _)| !is_set(name)).collect();
     kept.extend(found.into_iter().map(|(name, path)| (name.into(), path.into_os_string())));
     kept

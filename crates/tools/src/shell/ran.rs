@@ -31,6 +31,9 @@ pub(crate) struct Ran {
     /// Protected files that changed while it ran.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     protected_changed: Vec<String>,
+    /// What it wanted of the network and did not get, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    blocked: Vec<String>,
     /// The longest that it was given.
     #[serde(skip)]
     time_max: Option<Duration>,
@@ -53,6 +56,7 @@ impl Ran {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             artifact: shown.artifact,
             protected_changed: ended.written.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            blocked: ended.blocked.clone(),
             time_max,
         }
     }
@@ -94,9 +98,13 @@ impl fmt::Display for Ran {
         let changed = self.protected_changed.join(", ");
         let changed = (!changed.is_empty()).then(|| format!("[protected files have changed: {changed}]"));
         let nothing = (output.is_empty() && self.exit_code == Some(0)).then(|| "[no output]".to_owned());
+        let blocked = (!self.blocked.is_empty()).then(|| {
+            let all = self.blocked.join(", ");
+            format!("[blocked: {all}; a person can allow hosts, when asked or by `sandbox.hosts`]")
+        });
         let output = (!output.is_empty()).then(|| output.to_owned());
         let footer = self.footer().map(|footer| format!("[{footer}]"));
-        let parts: Vec<String> = [output, nothing, footer, changed].into_iter().flatten().collect();
+        let parts: Vec<String> = [output, nothing, footer, changed, blocked].into_iter().flatten().collect();
         f.write_str(&parts.join("\n"))
     }
 }
@@ -119,11 +127,22 @@ mod tests {
 
     #[track_caller]
     fn check((output, exit, limit): (&str, Exit, Option<Limit>), ran_ms: u64, expected: &str, how: &str) {
-        let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
+        let ended = Ended::plain(exit, limit);
         let shown = Shown { text: output.to_owned(), artifact: None };
         let ran = Ran::of(shown, &ended, Duration::from_millis(ran_ms), Some(Duration::from_secs(1)));
         assert_eq!((ran.to_string().as_str(), ran.how().as_str()), (expected, how));
         assert_eq!(ran.into_outcome().is_error, expected.contains(['[']) && expected != "[no output]");
+    }
+
+    #[test]
+    fn what_was_blocked_is_said_below_it() {
+        let blocked = vec!["connect a.example:443 (no rule allows it)".to_owned(), "b".to_owned()];
+        let ended = Ended { blocked, ..Ended::plain(Exit::Code(6), None) };
+        let shown = Shown { text: "curl: (56)".to_owned(), artifact: None };
+        let ran = Ran::of(shown, &ended, Duration::from_millis(5), None);
+        let expected = "curl: (56)\n[exit code 6]\n[blocked: connect a.example:443 (no rule allows it), b; a person can allow \
+                        hosts, when asked or by `sandbox.hosts`]";
+        assert_eq!(ran.to_string(), expected);
     }
 
     #[test]

@@ -106,7 +106,7 @@ mod tests {
 
     #[track_caller]
     fn check_of(kind: Kind, stdout: &[u8], (exit, limit): (Exit, Option<Limit>), expected: &str) {
-        let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
+        let ended = Ended::plain(exit, limit);
         let bytes = stdout.len() as u64;
         let printed = Printed { stdout: Bytes::copy_from_slice(stdout), stderr: Bytes::new(), bytes, ended };
         let told = match Conversion::of(kind, &printed) {

@@ -99,7 +99,7 @@ mod tests {
     fn check(stdout: &[u8], (exit, limit): (Exit, Option<Limit>), expected: &str) {
         let workspace = Workspace::new("");
         let path = workspace.root(Access::Read).locate("a/b.png").expect("a path");
-        let ended = Ended { exit, limit, written: Vec::new(), degraded: Vec::new() };
+        let ended = Ended::plain(exit, limit);
         let bytes = stdout.len() as u64;
         let printed = Printed { stdout: Bytes::copy_from_slice(stdout), stderr: Bytes::new(), bytes, ended };
         let told = match Answer::of(&path, "image/bmp", printed).and_then(|answer| answer.shown(&path)) {
