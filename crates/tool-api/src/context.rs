@@ -155,13 +155,14 @@ impl Context {
     /// What asks servers over HTTP.
     ///
     /// # Errors
-    /// The tool has not said that it needs it, or its caller may not reach the network.
+    /// The tool has not said that it needs it; or its caller may not reach the network, or no host that is named, and nobody can
+    /// be asked about others.
     pub fn net(&self) -> Result<&dyn Net, ToolError> {
         let without = || {
             ToolError::new(
                 "no_hand",
-                "this call reaches no host: its tool does not say that it needs one, or its caller lacks the scope \
-                 `network`",
+                "this call reaches no host: `sandbox.hosts` names none and nobody can be asked here, or its caller lacks \
+                 the scope `network`",
             )
         };
         self.net.as_deref().ok_or_else(without)
@@ -170,13 +171,14 @@ impl Context {
     /// What reads pages of the web.
     ///
     /// # Errors
-    /// The tool has not said that it needs it, or its caller may not reach the network.
+    /// The tool has not said that it needs it; or its caller may not reach the network, or no host that is named, and nobody can
+    /// be asked about others.
     pub fn browser(&self) -> Result<&dyn Browser, ToolError> {
         let without = || {
             ToolError::new(
                 "no_hand",
-                "this call reads no pages: its tool does not say that it needs a browser, or its caller lacks the scope \
-                 `network`",
+                "this call reads no pages: `sandbox.hosts` names no host and nobody can be asked here, or its caller lacks \
+                 the scope `network`",
             )
         };
         self.browser.as_deref().ok_or_else(without)
