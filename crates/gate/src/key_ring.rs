@@ -101,6 +101,13 @@ impl KeyRing {
         }
     }
 
+    /// Reads the ring anew when it is next needed. Keys of this process alone stay.
+    pub(crate) async fn forget(&self) {
+        if self.secrets.is_some() {
+            self.keys.lock().await.clear();
+        }
+    }
+
     /// The key of this id, if what it has sealed may still be opened.
     ///
     /// # Errors

@@ -25,6 +25,13 @@ pub enum StoreError {
          the tools of servers were when they were accepted; if you have a copy of the file, put that back instead"
     )]
     Damaged,
+    /// It was removed, moved away or replaced while it was in use. The next use takes what is there then, or begins it anew.
+    #[error(
+        "the state database toolcrib.db was removed or replaced while it was in use, and what was in it is not there any \
+         more: jobs, approvals and grants, API keys, kept secrets and sign-ins; try again, or stop every toolcrib and put \
+         the file back"
+    )]
+    Gone,
     /// Another version of the program wrote it, most likely a newer one. This one must not guess at its tables.
     #[error(
         "the state database toolcrib.db has version {found}, this program knows {known}; \

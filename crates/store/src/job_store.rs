@@ -184,6 +184,9 @@ pub trait JobStore: Send + Sync {
     /// Whether a job was ever kept here and has not been forgotten. Asks the system one question at most.
     fn may_have_jobs(&self) -> bool;
 
+    /// How often what this process has kept was found to be gone since it began. Touches nothing.
+    fn losses(&self) -> u64;
+
     /// Keeps a job. Once this returns it survives a crash of the machine.
     fn enqueue(&self, job: NewJob, room: Room) -> Reply<'_, Enqueued>;
 

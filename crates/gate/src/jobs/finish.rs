@@ -13,9 +13,6 @@ use super::of_process::Jobs;
 use crate::failure::{Failure, Refusal};
 use crate::kept_outcome::KeptOutcome;
 
-/// How often an end is written again that could not be.
-const WRITES_MAX: u32 = 5;
-
 /// What follows.
 enum Next {
     End(State, KeptResult),
@@ -47,33 +44,36 @@ impl Jobs {
         let next = next(&job, result, live.ending());
         for tried in 1.. {
             match self.go_on(live, &job, &next).await {
-                Ok(()) => return,
-                Err(error) if tried < WRITES_MAX => {
-                    tracing::warn!(%error, job = %live.id, "the end of a job is not written yet");
-                    sleep(back_off(tried)).await;
+                Ok(true) => return,
+                Ok(false) => {
+                    tracing::warn!(job = %live.id, "a job is not kept any more, and what came of it neither");
+                    return self.let_go(&live.id);
                 }
                 Err(error) => {
-                    tracing::error!(%error, job = %live.id, "the end of a job cannot be written");
-                    return self.let_go(&live.id);
+                    tracing::warn!(%error, job = %live.id, "the end of a job is not written yet");
+                    // As long as the process lives: the job keeps its place among those that run meanwhile.
+                    sleep(back_off(tried)).await;
                 }
             }
         }
     }
 
-    async fn go_on(self: &Arc<Self>, live: &Arc<Live>, job: &Job, next: &Next) -> Result<(), StoreError> {
-        match next {
+    /// False if the job is not as this process has it: with its database it may be gone.
+    async fn go_on(self: &Arc<Self>, live: &Arc<Live>, job: &Job, next: &Next) -> Result<bool, StoreError> {
+        Ok(match next {
             Next::End(state, result) => {
                 let (code, message) = result.told();
                 let with = With { result: Some(result.clone()), ..With::default() };
-                self.alter(live, *state, with, |job| (job.code, job.message) = (code, message)).await?;
+                self.alter(live, *state, with, |job| (job.code, job.message) = (code, message)).await?
             }
             Next::Approval(id, why) => {
                 let (state, message) = (State::WaitingApproval, Some(shown(why)));
                 let events = vec![Event::State { status: state, message: message.clone() }];
                 let approval = Some(id.to_string());
                 let edit = |job: &mut Job| (job.message, job.approval) = (message, approval);
-                self.alter(live, state, With { events, ..With::default() }, edit).await?;
+                let is_written = self.alter(live, state, With { events, ..With::default() }, edit).await?;
                 self.inner().queue.remove(&live.id);
+                is_written
             }
             Next::Input(asked) => {
                 let with = With {
@@ -83,7 +83,7 @@ impl Jobs {
                     ..With::default()
                 };
                 let message = Some("it wants an answer".to_owned());
-                self.alter(live, State::InputRequired, with, |job| job.message = message).await?;
+                self.alter(live, State::InputRequired, with, |job| job.message = message).await?
             }
             Next::Again(failure) => {
                 let wait = back_off(job.attempt);
@@ -91,7 +91,8 @@ impl Jobs {
                 let message = Some(shown(&message));
                 let events = vec![Event::State { status: State::Queued, message: message.clone() }];
                 let with = With { events, ..With::default() };
-                if self.alter(live, State::Queued, with, |job| job.message = message).await? {
+                let is_written = self.alter(live, State::Queued, with, |job| job.message = message).await?;
+                if is_written {
                     self.inner().queue.remove(&live.id);
                     let (jobs, live) = (self.clone(), live.clone());
                     self.spawn(async move {
@@ -99,6 +100,7 @@ impl Jobs {
                         jobs.wait_for_turn(&live).await;
                     });
                 }
+                is_written
             }
             Next::Later => {
                 let with = With {
@@ -106,11 +108,11 @@ impl Jobs {
                     events: vec![Event::State { status: State::Queued, message: None }],
                     ..With::default()
                 };
-                self.alter(live, State::Queued, with, |_| {}).await?;
+                let is_written = self.alter(live, State::Queued, with, |_| {}).await?;
                 self.let_go(&live.id);
+                is_written
             }
-        }
-        Ok(())
+        })
     }
 }
 

@@ -8,7 +8,7 @@ use ::jobs::{Job, JobId, Queue, State};
 use arc_swap::ArcSwap;
 use policy::Caller;
 use store::{JobStore, Secrets, StoreError};
-use tokio::sync::{Mutex as AsyncMutex, OnceCell};
+use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tool_api::Hold;
@@ -35,7 +35,8 @@ const TELL_MAX: Duration = Duration::from_secs(2);
 pub struct Jobs {
     store: Arc<dyn JobStore>,
     vault: Vault,
-    key: OnceCell<Arc<JobKey>>,
+    /// With how often the store had lost what was kept when it was had: where the database is another one, so is the key.
+    key: AsyncMutex<Option<(u64, Arc<JobKey>)>>,
     pub(super) approvals: Arc<Approvals>,
     clock: Clock,
     config: ArcSwap<Config>,
@@ -136,7 +137,7 @@ impl Jobs {
         Arc::new(Jobs {
             store,
             vault,
-            key: OnceCell::new(),
+            key: AsyncMutex::default(),
             approvals,
             clock: now_ms,
             config: ArcSwap::default(),
@@ -199,8 +200,14 @@ impl Jobs {
     }
 
     pub(super) async fn key(&self) -> Result<Arc<JobKey>, StoreError> {
-        let key = self.key.get_or_try_init(|| async { self.vault.key().await.map(Arc::new) });
-        key.await.cloned()
+        let losses = self.store.losses();
+        let mut had = self.key.lock().await;
+        if let Some((_, key)) = had.as_ref().filter(|(when, _)| *when == losses) {
+            return Ok(key.clone());
+        }
+        let key = Arc::new(self.vault.key(had.is_some()).await?);
+        *had = Some((losses, key.clone()));
+        Ok(key)
     }
 
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {

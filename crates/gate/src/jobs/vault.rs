@@ -35,8 +35,12 @@ impl Vault {
         Vault { ring: KeyRing::own(RING, None).kept_in(secrets) }
     }
 
-    /// The key that seals. One seals for ever, so no clock matters.
-    pub(super) async fn key(&self) -> Result<JobKey, StoreError> {
+    /// The key that seals, read `anew` if what is at hand may be of a database that is gone. One seals for ever, so no clock
+    /// matters.
+    pub(super) async fn key(&self, anew: bool) -> Result<JobKey, StoreError> {
+        if anew {
+            self.ring.forget().await;
+        }
         self.ring.newest(0).await.map(JobKey)
     }
 }
@@ -86,7 +90,7 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_opens_in_the_place_of_another() {
-        let key = Vault::own().key().await.expect("a key");
+        let key = Vault::own().key(false).await.expect("a key");
         let (id, other) = (JobId::new().expect("an id"), JobId::new().expect("an id"));
         let sealed = key.seal(&id, Sealed::Event(1), b"planted".to_vec()).expect("it is sealed");
         assert!(!sealed.windows(7).any(|part| part == b"planted"));
@@ -94,7 +98,7 @@ mod tests {
         assert_eq!(key.open(&id, Sealed::Event(2), &sealed), None);
         assert_eq!(key.open(&id, Sealed::Result, &sealed), None);
         assert_eq!(key.open(&other, Sealed::Event(1), &sealed), None);
-        let elsewhere = Vault::own().key().await.expect("a key");
+        let elsewhere = Vault::own().key(false).await.expect("a key");
         assert_eq!(elsewhere.open(&id, Sealed::Event(1), &sealed), None);
     }
 }

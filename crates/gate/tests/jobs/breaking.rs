@@ -25,6 +25,10 @@ macro_rules! unless_broken {
                 self.jobs.may_have_jobs()
             }
 
+            fn losses(&self) -> u64 {
+                self.jobs.losses()
+            }
+
             $(fn $name(&self, $($arg: $kind),*) -> Reply<'_, $gives> {
                 if self.is_broken.load(Ordering::SeqCst) {
                     self.failures.fetch_add(1, Ordering::SeqCst);

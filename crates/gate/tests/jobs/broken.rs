@@ -1,4 +1,5 @@
 //! A database that cannot be used while a job runs: what needs it fails by name, the rest goes on, and so does the job.
+#![expect(clippy::disallowed_methods, reason = "these tests remove and damage files")]
 
 use super::scene::*;
 
@@ -32,4 +33,72 @@ async fn a_database_that_fails_in_mid_job_takes_neither_the_job_nor_other_calls_
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, over.attempt, said.as_str()), (State::Succeeded, 1, "let go"));
     process.submit(&local(), "look", "says").await.expect("all is well again");
+}
+
+/// Submits until it is taken; what is refused before that is refused in these words.
+async fn taken_after(process: &Process, why: &str) -> Job {
+    for _ in 0..5 {
+        match process.submit(&local(), "look", "says").await {
+            Ok(job) => return job,
+            Err(failure) => assert!(failure.to_string().contains(why), "{failure}"),
+        }
+    }
+    panic!("it never works again")
+}
+
+fn files(scene: &Scene) -> Vec<std::path::PathBuf> {
+    let state = scene.folder.path().join("state");
+    let all = std::fs::read_dir(state).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("toolcrib.db")).collect()
+}
+
+fn remove_database(scene: &Scene) {
+    files(scene).iter().for_each(|file| std::fs::remove_file(file).unwrap());
+}
+
+#[tokio::test]
+async fn a_database_that_is_removed_in_mid_job_is_begun_anew_and_holds_no_place() {
+    let scene = Scene::new();
+    let process = scene.process();
+    process.jobs.govern(Config { running: 1, ..Config::default() });
+    let job = process.submit(&local(), "work", "holds").await.unwrap();
+    process.until(&job, State::Running).await;
+    remove_database(&scene);
+    let next = taken_after(&process, "toolcrib.db was removed or replaced while it was in use").await;
+    let call = Call::tool("look", Some(Bytes::from_static(br#"{"does":"says"}"#)));
+    process.gate.call(&local(), call).await.expect("what is no job is none of it");
+    // It ends, and nothing of it is kept any more; whoever waits for it is told.
+    let waits = process.jobs.wait(Whose::Anyone, job.id.as_str(), SOON);
+    let (waited, ()) = tokio::join!(waits, async { scene.let_go.notify_one() });
+    assert_eq!(waited.unwrap_err().code(), "unknown_job");
+    let (over, said) = process.over(&next).await;
+    assert_eq!(over.state, State::Succeeded);
+    // With a key that is in the new database: another process reads it, and the next one of this will.
+    assert_eq!(scene.idle().over(&next).await.1, said);
+    assert_eq!(process.jobs.under_way(), 0);
+}
+
+#[tokio::test]
+async fn a_database_that_is_replaced_by_garbage_in_mid_job_is_named_until_it_is_mended() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "holds").await.unwrap();
+    process.until(&job, State::Running).await;
+    let garbage = scene.folder.path().join("garbage");
+    std::fs::write(&garbage, "garbage ".repeat(2_000)).unwrap();
+    remove_database(&scene);
+    std::fs::rename(&garbage, scene.folder.path().join("state/toolcrib.db")).unwrap();
+    let mut told = Vec::new();
+    for _ in 0..3 {
+        told.push(process.submit(&local(), "look", "says").await.unwrap_err().to_string());
+    }
+    assert!(told[0].contains("removed or replaced") && told[2].contains("is damaged"), "{told:?}");
+    let call = Call::tool("look", Some(Bytes::from_static(br#"{"does":"says"}"#)));
+    process.gate.call(&local(), call).await.expect("what is no job is none of it");
+    remove_database(&scene);
+    let next = taken_after(&process, "toolcrib.db").await;
+    assert_eq!(process.over(&next).await.0.state, State::Succeeded);
+    scene.let_go.notify_one();
+    let waited = process.jobs.wait(Whose::Anyone, job.id.as_str(), SOON).await;
+    assert_eq!(waited.unwrap_err().code(), "unknown_job");
 }

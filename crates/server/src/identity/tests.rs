@@ -161,6 +161,10 @@ async fn a_door_that_a_key_has_shut_stays_shut_when_the_keys_are_gone() {
         pass(Duration::from_millis(1001)).await;
         let later = identity("", None, sample.folder.path());
         let asked = if is_later_process { &later } else { &sample.identity };
+        if !is_later_process {
+            // Whoever had them open is told once that they are gone, and lets nobody in then either.
+            assert!(asked.is_open().await.is_err());
+        }
         assert_eq!(asked.is_open().await, Ok(false), "{loss}");
         let anew = identity("", Some(true), sample.folder.path());
         assert_eq!(anew.is_open().await, Ok(true), "whoever says so is let in");

@@ -1,12 +1,14 @@
 //! The connection to the database, opened when it is first needed.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::file::{self, BUSY_WAIT_MAX, FILE};
+use super::file::{self, BUSY_WAIT_MAX, FILE, Identity};
 use super::{full, schema};
 use crate::cell::Kind;
 use crate::error::StoreError;
@@ -22,32 +24,62 @@ const STATEMENTS_MAX: usize = 64;
 /// One connection: SQLite has one writer, and our reads are rare.
 pub(super) struct Database {
     dir: PathBuf,
-    connection: Option<Connection>,
+    open: Option<Open>,
+    lost: Arc<AtomicU64>,
+}
+
+/// A connection, and the files that it is to.
+struct Open {
+    connection: Connection,
+    files: Identity,
 }
 
 impl Database {
-    pub(super) fn new(dir: PathBuf) -> Database {
-        Database { dir, connection: None }
+    /// The one in this folder. `lost` counts how often it was found to be gone, or another one, while it was in use.
+    pub(super) fn new(dir: PathBuf, lost: Arc<AtomicU64>) -> Database {
+        Database { dir, open: None, lost }
     }
 
     /// Runs `work` on the connection, which is opened first if need be. An opening that did not succeed is tried again
     /// by the next call.
+    ///
+    /// # Errors
+    /// Also if the files are others than were opened: what is written into one that has no name any more is lost. The next
+    /// call opens what is there then.
     pub(super) fn run<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let connection = match self.connection.take() {
-            Some(connection) => connection,
+        let open = match self.open.take() {
+            Some(open) if open.files.are_in(&self.dir) => open,
+            Some(_) => {
+                self.lost.fetch_add(1, Ordering::Relaxed);
+                tracing::error!("{}", StoreError::Gone);
+                return Err(StoreError::Gone);
+            }
             None => match self.open() {
                 Err(StoreError::NoSpace) => return full::read(&self.dir, work),
                 opened => opened?,
             },
         };
-        work(self.connection.insert(connection)).map_err(|error| file::explain(&self.dir, error))
+        let done = work(&open.connection).map_err(|error| self.explain(error));
+        // One that was repaired, or replaced by a copy, is found by opening it again.
+        self.open = Some(open).filter(|_| !matches!(done, Err(StoreError::Damaged)));
+        done
     }
 
-    fn open(&self) -> Result<Connection, StoreError> {
-        folder::create_private(&self.dir)
+    /// What an error of the connection means.
+    pub(super) fn explain(&self, error: StoreError) -> StoreError {
+        file::explain(&self.dir, error)
+    }
+
+    /// Opens it again with the next call.
+    pub(super) fn close(&mut self) {
+        self.open = None;
+    }
+
+    fn open(&self) -> Result<Open, StoreError> {
+        let database = folder::create_private(&self.dir)
             .and_then(|()| file::prepare(&self.dir))
             .map_err(StoreError::folder(&self.dir))?;
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
@@ -64,7 +96,8 @@ impl Database {
         // Not while it is being made: until then an empty file is a beginning. It tells of a loss and protects nothing, so a
         // disk that has no room for it is no reason to serve nothing.
         let _ = Sentinel::Database.make(&self.dir);
-        Ok(connection)
+        let files = Identity::of(database, &self.dir).map_err(StoreError::folder(&self.dir))?;
+        Ok(Open { connection, files })
     }
 }
 

@@ -1,9 +1,9 @@
 //! The database's files, and what their errors mean.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::fs::{self, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process;
 use std::time::Duration;
@@ -16,8 +16,10 @@ use crate::folder::found;
 /// The database's name within the state folder.
 pub(super) const FILE: &str = "toolcrib.db";
 
-/// What SQLite puts beside it.
-const FILES_BESIDE: [&str; 2] = ["toolcrib.db-wal", "toolcrib.db-shm"];
+/// What SQLite puts beside it: what was committed last, which is there as long as anybody has the database open, and the
+/// memory that processes share.
+const FILES_BESIDE: [&str; 2] = [LOG, "toolcrib.db-shm"];
+const LOG: &str = "toolcrib.db-wal";
 
 /// Only the owner may read what their upstreams offer, and with what they are signed in.
 const FILE_MODE: u32 = 0o600;
@@ -29,19 +31,62 @@ pub(super) const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
 const PROBE_BYTES: usize = 32 * 1024;
 
 /// Makes the database's file for its owner alone, and takes from its files what others may do with them: one that was
-/// copied here may have brought it along.
-pub(super) fn prepare(dir: &Path) -> io::Result<()> {
-    create_for_owner(&dir.join(FILE))?;
-    [FILE].iter().chain(&FILES_BESIDE).try_for_each(|file| close_to_others(&dir.join(file)))
+/// copied here may have brought it along. Gives which file it is.
+pub(super) fn prepare(dir: &Path) -> io::Result<Node> {
+    let path = dir.join(FILE);
+    if !path.try_exists()? {
+        create_for_owner(dir, &path)?;
+    }
+    [FILE].iter().chain(&FILES_BESIDE).try_for_each(|file| close_to_others(&dir.join(file)))?;
+    Node::of(&path)
 }
 
 /// Creates the file for its owner alone, since SQLite would leave its mode to the umask. A file that exists
 /// is not even opened: closing it would drop the locks this process holds on it through SQLite.
-fn create_for_owner(path: &Path) -> io::Result<()> {
-    match OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path) {
-        Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(error),
+fn create_for_owner(dir: &Path, path: &Path) -> io::Result<()> {
+    // Until this ends nobody else makes one, so what lies beside is none of a new database.
+    let lock = File::open(dir)?;
+    lock.lock()?;
+    if path.try_exists()? {
+        return Ok(());
+    }
+    // Others may still have the one open that was removed: they must not share their memory with this.
+    for file in FILES_BESIDE {
+        found(fs::remove_file(dir.join(file)))?;
+    }
+    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map(drop)
+}
+
+/// Which file it is, whatever its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Node {
+    device: u64,
+    number: u64,
+}
+
+impl Node {
+    fn of(path: &Path) -> io::Result<Node> {
+        fs::metadata(path).map(|found| Node { device: found.dev(), number: found.ino() })
+    }
+}
+
+/// The files of a database that is open.
+#[derive(Debug)]
+pub(super) struct Identity {
+    database: Node,
+    log: Node,
+}
+
+impl Identity {
+    /// Those of a database that was this file before it was opened: so one that was replaced since is noticed, too.
+    pub(super) fn of(database: Node, dir: &Path) -> io::Result<Identity> {
+        Ok(Identity { database, log: Node::of(&dir.join(LOG))? })
+    }
+
+    /// Whether they still have their names. Two questions to the system.
+    pub(super) fn are_in(&self, dir: &Path) -> bool {
+        let is = |node: Node, file: &str| Node::of(&dir.join(file)).is_ok_and(|found| found == node);
+        is(self.database, FILE) && is(self.log, LOG)
     }
 }
 

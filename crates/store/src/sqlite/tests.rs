@@ -1,6 +1,7 @@
 //! One file on a disk: when it is made, who may read it, and what becomes of it.
 #![expect(clippy::disallowed_methods, reason = "files of the tests' own")]
 
+mod gone;
 mod lost;
 
 use std::fs::{self, Permissions};

@@ -1,6 +1,7 @@
 //! The thread that SQLite runs on, so that nobody who answers requests waits for a disk.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -26,7 +27,7 @@ impl Worker {
     pub(super) fn start(dir: PathBuf) -> Result<Worker, StoreError> {
         let (queue, works) = sync_channel::<Work>(WAITING_MAX);
         let run = move || {
-            let mut database = Database::new(dir);
+            let mut database = Database::new(dir, Arc::default());
             works.into_iter().for_each(|work| work(&mut database));
         };
         let thread = Builder::new().name("toolcrib-store".to_owned()).spawn(run);

@@ -1,6 +1,8 @@
 //! Group commit: what waits while the disk syncs goes into the next transaction together, so that all of it pays one sync.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -36,6 +38,9 @@ trait Work: Send {
     /// Does it; false if what it wrote is to be undone.
     fn run(&mut self, connection: &Connection) -> bool;
 
+    /// Says what its own error means, if it has one, and whether that is a damage.
+    fn is_damaged(&mut self, database: &Database) -> bool;
+
     /// Answers, once what was written is kept, or is not.
     fn answer(self: Box<Self>, kept: Result<(), StoreError>);
 }
@@ -57,6 +62,11 @@ impl<T: Send, F: FnOnce(&Connection) -> Result<T, StoreError> + Send> Work for P
         matches!(self.done, Some(Ok(_)))
     }
 
+    fn is_damaged(&mut self, database: &Database) -> bool {
+        self.done = self.done.take().map(|done| done.map_err(|error| database.explain(error)));
+        matches!(self.done, Some(Err(StoreError::Damaged)))
+    }
+
     fn answer(self: Box<Self>, kept: Result<(), StoreError>) {
         let answer = match (self.done, kept) {
             (Some(Ok(done)), Ok(())) => Ok(done),
@@ -76,9 +86,11 @@ pub(super) struct Batches {
 }
 
 impl Batches {
-    pub(super) fn start(dir: PathBuf) -> Result<Batches, StoreError> {
+    /// `lost` counts how often the database was found to be gone, or another one.
+    pub(super) fn start(dir: PathBuf, lost: Arc<AtomicU64>) -> Result<Batches, StoreError> {
         let (queue, waiting) = sync_channel(WAITING_MAX);
-        let thread = Builder::new().name("toolcrib-jobs".to_owned()).spawn(move || serve(dir, &waiting));
+        let run = move || serve(Database::new(dir, lost), &waiting);
+        let thread = Builder::new().name("toolcrib-jobs".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Batches { queue: Some(queue), thread: Some(thread) })
     }
@@ -111,8 +123,7 @@ impl Drop for Batches {
     }
 }
 
-fn serve(dir: PathBuf, waiting: &Receiver<Box<dyn Work>>) {
-    let mut database = Database::new(dir.clone());
+fn serve(mut database: Database, waiting: &Receiver<Box<dyn Work>>) {
     while let Ok(first) = waiting.recv() {
         let mut batch = vec![first];
         batch.extend(waiting.try_iter().take(BATCH_MAX - 1));
@@ -126,6 +137,13 @@ fn serve(dir: PathBuf, waiting: &Receiver<Box<dyn Work>>) {
             }
             Wants::Write | Wants::Sync => together(connection, wants, &mut batch),
         });
+        let mut is_damaged = false;
+        for work in &mut batch {
+            is_damaged |= work.is_damaged(&database);
+        }
+        if is_damaged {
+            database.close();
+        }
         for work in batch {
             work.answer(kept.as_ref().map(|_| ()).map_err(again));
         }
@@ -153,6 +171,7 @@ fn again(error: &StoreError) -> StoreError {
         StoreError::NoSpace => StoreError::NoSpace,
         StoreError::Busy => StoreError::Busy,
         StoreError::Damaged => StoreError::Damaged,
+        StoreError::Gone => StoreError::Gone,
         StoreError::OtherVersion { found, known } => {
             StoreError::OtherVersion { found: *found, known: *known }
         }

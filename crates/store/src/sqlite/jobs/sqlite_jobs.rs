@@ -1,6 +1,7 @@
 //! `SqliteJobs`: the jobs of one state folder, and how work gets to their thread.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
@@ -22,12 +23,18 @@ pub struct SqliteJobs {
     batches: Mutex<Option<Batches>>,
     /// Made with the first job that this process holds.
     holder: Arc<OnceLock<holder::Holder>>,
+    lost: Arc<AtomicU64>,
 }
 
 impl SqliteJobs {
     /// The jobs that are, or will be, in this folder's database.
     pub fn at(dir: &Path) -> SqliteJobs {
-        SqliteJobs { dir: dir.to_owned(), batches: Mutex::default(), holder: Arc::default() }
+        SqliteJobs {
+            dir: dir.to_owned(),
+            batches: Mutex::default(),
+            holder: Arc::default(),
+            lost: Arc::default(),
+        }
     }
 
     fn run<T: Send + 'static>(
@@ -38,7 +45,7 @@ impl SqliteJobs {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let batches = match &mut *batches {
             Some(batches) => batches,
-            none => match Batches::start(self.dir.clone()) {
+            none => match Batches::start(self.dir.clone(), self.lost.clone()) {
                 Ok(started) => none.insert(started),
                 Err(error) => return Box::pin(async { Err(error) }),
             },
@@ -88,6 +95,10 @@ impl JobStore for SqliteJobs {
     fn may_have_jobs(&self) -> bool {
         let is_started = self.batches.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         is_started || holder::may_have_jobs(&self.dir)
+    }
+
+    fn losses(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
     }
 
     fn enqueue(&self, job: NewJob, room: Room) -> Reply<'_, Enqueued> {

@@ -1,0 +1,140 @@
+//! What becomes of a database that goes away while processes have it open: whoever needs it is told so by name, once, and
+//! what is there then is used.
+#![expect(clippy::disallowed_methods, reason = "these tests remove and damage files")]
+
+use std::fs;
+use std::path::Path;
+
+use expect_test::{Expect, expect};
+
+use super::super::{SqliteJobs, SqliteStore, file};
+use super::{anchor, keep};
+use crate::job_store::{JobStore as _, NewJob, Room};
+use crate::{CellStore as _, Kind, StoreError, wait};
+
+const ROOM: Room = Room { of_owner: 9, in_all: 9 };
+
+fn job(id: &str) -> NewJob {
+    let [owner, place, tool, state] = ["anna", "/w", "echo", "queued"].map(str::to_owned);
+    let (about, call) = (b"{}".to_vec(), b"sealed".to_vec());
+    NewJob { id: id.to_owned(), owner, place, tool, state, about, call, is_held: false, events: Vec::new() }
+}
+
+fn word<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
+    match result {
+        Ok(found) => format!("{found:?}"),
+        Err(StoreError::Gone) => "gone".to_owned(),
+        Err(StoreError::Damaged) => "damaged".to_owned(),
+        Err(other) => other.to_string(),
+    }
+}
+
+/// What two processes that have it open are told, of which one has jobs as well, after `loss`: three times over.
+#[track_caller]
+fn check(loss: &dyn Fn(&Path), expected: Expect) {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two, jobs) =
+        (SqliteStore::at(dir.path()), SqliteStore::at(dir.path()), SqliteJobs::at(dir.path()));
+    keep(&one, "x", "before").unwrap();
+    assert_eq!(anchor(&two, "x").unwrap().as_deref(), Some("before"));
+    wait(jobs.enqueue(job("a"), ROOM)).unwrap();
+    loss(dir.path());
+    let mut told = String::new();
+    for nth in ["b", "c", "d"] {
+        let all = [
+            word(keep(&one, nth, "after")),
+            word(anchor(&two, "x")),
+            word(anchor(&two, nth)),
+            word(wait(jobs.enqueue(job(nth), ROOM)).map(drop)),
+            word(wait(jobs.job("a")).map(|job| job.map(|job| job.id))),
+            jobs.losses().to_string(),
+        ];
+        told.push_str(&format!("{}\n", all.join(", ")));
+    }
+    // Whoever comes later finds what these have.
+    let later = SqliteStore::at(dir.path());
+    told.push_str(&format!("later: {}\n", word(wait(later.keys(Kind::Anchor, "")))));
+    expected.assert_eq(&told);
+}
+
+fn remove(dir: &Path, files: &[&str]) {
+    files.iter().for_each(|file| fs::remove_file(dir.join(file)).unwrap());
+}
+
+const WAL: &str = "toolcrib.db-wal";
+const SHM: &str = "toolcrib.db-shm";
+
+#[test]
+fn a_database_that_is_removed_is_begun_anew() {
+    for loss in
+        [&|dir: &Path| remove(dir, &[file::FILE]), &|dir| remove(dir, &[file::FILE, WAL, SHM]), &|dir| {
+            fs::rename(dir.join(file::FILE), dir.join("old.db")).unwrap()
+        }] as [&dyn Fn(&Path); 3]
+    {
+        check(
+            loss,
+            expect![[r#"
+                gone, gone, None, gone, None, 1
+                (), None, Some("after"), (), None, 1
+                (), None, Some("after"), (), None, 1
+                later: ["c", "d"]
+            "#]],
+        );
+    }
+}
+
+#[test]
+fn what_was_committed_last_is_not_written_where_nobody_finds_it() {
+    check(
+        &|dir| remove(dir, &[WAL]),
+        expect![[r#"
+        gone, gone, the state database did not answer, gone, Some("a"), 1
+        (), Some("before"), Some("after"), (), Some("a"), 1
+        (), Some("before"), Some("after"), (), Some("a"), 1
+        later: ["c", "d", "x"]
+    "#]],
+    );
+}
+
+#[test]
+fn a_database_that_is_replaced_by_something_else_is_damaged_until_that_is_gone() {
+    let garbage = |dir: &Path| {
+        fs::write(dir.join("garbage"), "garbage ".repeat(2_000)).unwrap();
+        fs::rename(dir.join("garbage"), dir.join(file::FILE)).unwrap();
+        remove(dir, &[WAL, SHM]);
+    };
+    check(
+        &garbage,
+        expect![[r#"
+        gone, gone, damaged, gone, damaged, 1
+        damaged, damaged, damaged, damaged, damaged, 1
+        damaged, damaged, damaged, damaged, damaged, 1
+        later: damaged
+    "#]],
+    );
+}
+
+#[test]
+fn a_database_that_is_overwritten_is_damaged_until_it_is_mended() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, jobs) = (SqliteStore::at(dir.path()), SqliteJobs::at(dir.path()));
+    keep(&store, "x", "before").unwrap();
+    wait(jobs.enqueue(job("a"), ROOM)).unwrap();
+    // As it is once all that was committed is in it.
+    wait(store.run(|connection| Ok(connection.pragma_update(None, "wal_checkpoint", "truncate")?))).unwrap();
+    let (path, sound) = (dir.path().join(file::FILE), fs::read(dir.path().join(file::FILE)).unwrap());
+    fs::write(&path, "garbage ".repeat(20_000)).unwrap();
+    let told = || {
+        [
+            word(wait(jobs.job("a")).map(|job| job.map(|job| job.id))),
+            word(wait(jobs.enqueue(job("b"), ROOM)).map(drop)),
+            word(anchor(&store, "x")),
+            word(keep(&store, "y", "after")),
+        ]
+    };
+    assert_eq!([told(), told()], [["damaged"; 4]; 2].map(|all| all.map(str::to_owned)));
+    // In its place, as a copy is put back.
+    fs::write(&path, sound).unwrap();
+    let is_mended = |told: [String; 4]| told == ["Some(\"a\")", "()", "Some(\"before\")", "()"];
+    assert!(is_mended(told()) || is_mended(told()), "{:?}", told());
+}
