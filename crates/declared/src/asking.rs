@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use http::StatusCode;
 use http_body_util::{BodyExt as _, Limited};
 use serde_json::{Value, json};
-use tool_api::{AnyTool, Arguments, Context, Definition, Outcome, ToolError};
+use tool_api::{AnyTool, Arguments, Context, Definition, Outcome, Secrets, ToolError};
 
 use crate::attempts::Attempts;
 use crate::printed::OUTPUT_BYTES_MAX;
@@ -93,11 +93,16 @@ impl Asking {
                 false => ToolError::new("no_answer", format!("the answer of {host} broke off: {error}")),
             }
         })?;
-        self.value(status, &body.to_bytes())
+        self.value(status, &body.to_bytes(), cx.secrets.as_deref())
     }
 
     /// What an answer gives.
-    fn value(&self, status: StatusCode, body: &[u8]) -> Result<Value, ToolError> {
+    fn value(
+        &self,
+        status: StatusCode,
+        body: &[u8],
+        secrets: Option<&dyn Secrets>,
+    ) -> Result<Value, ToolError> {
         let host = &self.request.host;
         if !status.is_success() {
             let code = match status {
@@ -107,7 +112,7 @@ impl Asking {
                 | StatusCode::GATEWAY_TIMEOUT => "http_unavailable",
                 _ => "http_status",
             };
-            let said: String = String::from_utf8_lossy(body).chars().take(TOLD_CHARS_MAX).collect();
+            let said = repeated(body, secrets);
             let said = if said.trim().is_empty() { String::new() } else { format!("; it said:\n{said}") };
             let message = format!("{host} answers with {status}{said}");
             return Err(ToolError::new(code, message).with_details(json!({ "status": status.as_u16() })));
@@ -124,5 +129,63 @@ impl Asking {
                 format!("the answer of {host} is no JSON value: {error}"),
             )),
         }
+    }
+}
+
+/// What an error repeats of an answer. Secrets are struck out of the whole: half of one that was cut is not known as one any
+/// more.
+fn repeated(body: &[u8], secrets: Option<&dyn Secrets>) -> String {
+    let clean = secrets.map(|secrets| {
+        let mut striking = secrets.striking();
+        [striking.push(body), striking.finish()].concat()
+    });
+    String::from_utf8_lossy(clean.as_deref().unwrap_or(body)).chars().take(TOLD_CHARS_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use tool_api::Striking;
+
+    use super::*;
+
+    struct Planted;
+
+    impl Secrets for Planted {
+        fn placeholder_lines(&self, _: &[u8]) -> Vec<usize> {
+            Vec::new()
+        }
+
+        fn are_in(&self, _: &[u8]) -> bool {
+            true
+        }
+
+        fn striking(&self) -> Box<dyn Striking> {
+            Box::new(Whole(Vec::new()))
+        }
+    }
+
+    /// Gives all of it at its end.
+    struct Whole(Vec<u8>);
+
+    impl Striking for Whole {
+        fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+            self.0.extend_from_slice(piece);
+            Vec::new()
+        }
+
+        fn finish(&mut self) -> Vec<u8> {
+            String::from_utf8_lossy(&self.0).replace("planted", "*").into_bytes()
+        }
+    }
+
+    #[test]
+    fn what_an_error_repeats_is_cut_and_holds_no_half_of_a_secret() {
+        assert_eq!(repeated("é".repeat(3_000).as_bytes(), None), "é".repeat(TOLD_CHARS_MAX));
+        // The secret begins four characters before the end of what is repeated.
+        let body = format!("{}planted{}", "x".repeat(TOLD_CHARS_MAX - 4), "y".repeat(9));
+        assert_eq!(
+            repeated(body.as_bytes(), Some(&Planted)),
+            format!("{}*yyy", "x".repeat(TOLD_CHARS_MAX - 4))
+        );
     }
 }

@@ -8,6 +8,7 @@ mod does;
 mod dry_run;
 mod format;
 mod kind;
+mod last_said;
 mod made;
 mod manifest;
 mod openapi;

@@ -2,8 +2,9 @@
 //! one JSON value on stdout, and exit code 0.
 
 use serde_json::{Value, json};
-use tool_api::{Chunk, Ended, Exit, Limit, PlainText, Process, ToolError};
+use tool_api::{Chunk, Ended, Exit, Limit, Process, ToolError};
 
+use crate::last_said::LastSaid;
 use crate::told::Told;
 
 /// The most that a program says on stdout. A result of that length fills a model's whole context several times.
@@ -12,15 +13,11 @@ pub(crate) const OUTPUT_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The code of what is no result.
 pub(crate) const INVALID_OUTPUT: &str = "invalid_output";
 
-/// How much of the end of stderr an error repeats.
-const TOLD_BYTES_MAX: usize = 2 * 1024;
-const TOLD_LINES_MAX: usize = 20;
-
 /// What a program printed, and how it ended.
 pub(crate) struct Printed {
     pub(crate) stdout: Vec<u8>,
-    /// The end of it.
-    stderr: Vec<u8>,
+    /// The last lines of stderr.
+    last_said: String,
     ended: Ended,
 }
 
@@ -34,7 +31,7 @@ impl Printed {
         tool: &str,
         told: &mut Told<'_>,
     ) -> Result<Printed, ToolError> {
-        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let (mut stdout, mut last_said) = (Vec::new(), LastSaid::to(told.secrets()));
         while let Ok(Some(chunk)) = process.next().await {
             match chunk {
                 Chunk::Stdout(bytes) if stdout.len() + bytes.len() > OUTPUT_BYTES_MAX => {
@@ -45,14 +42,12 @@ impl Printed {
                 Chunk::Told(bytes) => told.take(&bytes).await,
                 Chunk::Stderr(bytes) => {
                     told.print(&bytes).await;
-                    stderr.extend_from_slice(&bytes);
-                    let over = stderr.len().saturating_sub(TOLD_BYTES_MAX);
-                    stderr.drain(..over);
+                    last_said.push(&bytes);
                 }
             }
         }
         let ended = process.wait().await;
-        Ok(Printed { stdout, stderr, ended })
+        Ok(Printed { stdout, last_said: last_said.lines(), ended })
     }
 
     /// The one JSON value that a program prints which has done its work.
@@ -88,7 +83,7 @@ impl Printed {
 
     /// With the last lines that the program said of it.
     fn error(&self, code: &'static str, why: &str, mut details: Value) -> ToolError {
-        let told = last_lines(&self.stderr);
+        let told = self.last_said.as_str();
         let message = if told.is_empty() { why.to_owned() } else { format!("{why}; it said last:\n{told}") };
         if !told.is_empty() {
             details["stderr"] = told.into();
@@ -105,14 +100,6 @@ fn too_long(tool: &str) -> ToolError {
     ToolError::new("result_too_large", message)
 }
 
-/// The end of what a program said, as plain text: what draws on terminals is left out.
-fn last_lines(bytes: &[u8]) -> String {
-    let plain = PlainText::of(bytes);
-    let plain = plain.trim_start_matches('\u{fffd}');
-    let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
-    lines[lines.len().saturating_sub(TOLD_LINES_MAX)..].join("\n")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,7 +107,7 @@ mod tests {
     #[track_caller]
     fn check(exit: Exit, stdout: &str, stderr: &str, expected: Result<Value, (&str, &str)>) {
         let ended = Ended::plain(exit, None);
-        let printed = Printed { stdout: stdout.into(), stderr: stderr.into(), ended };
+        let printed = Printed { stdout: stdout.into(), last_said: stderr.into(), ended };
         match (printed.value("t"), expected) {
             (Ok(value), Ok(expected)) => assert_eq!(value, expected),
             (Err(error), Err((code, message))) => {
@@ -138,7 +125,7 @@ mod tests {
         check(good, "null", "", Ok(Value::Null));
         let nothing = "the program of `t` printed nothing on stdout, where its result belongs";
         check(good, "", "", Err((invalid, nothing)));
-        check(good, " \n", "why\n", Err((invalid, &format!("{nothing}; it said last:\nwhy"))));
+        check(good, " \n", "why", Err((invalid, &format!("{nothing}; it said last:\nwhy"))));
         let none = |why: &str| format!("the program of `t` printed no JSON value on stdout: {why}");
         check(good, "hello", "", Err((invalid, &none("expected value at line 1 column 1"))));
         check(good, "{\"a\":", "", Err((invalid, &none("EOF while parsing a value at line 1 column 5"))));
@@ -153,18 +140,5 @@ mod tests {
         check(Exit::Code(3), "{}", "", Err(("tool_failed", "the program of `t` exited with code 3")));
         let signal = "the program of `t` was ended by signal 9; it said last:\nkilled";
         check(Exit::Signal(9), "{}", "killed", Err(("tool_failed", signal)));
-    }
-
-    #[test]
-    fn what_it_said_last_is_plain_text_of_a_few_lines() {
-        for (stderr, expected) in
-            [("\u{1b}[31mred\u{1b}[0m\r\nnext\u{7}\u{202e}", "red\nnext"), ("a\n\n\nb\n", "a\nb"), ("", "")]
-        {
-            assert_eq!(last_lines(stderr.as_bytes()), expected, "{stderr:?}");
-        }
-        let many: String = (0..100).map(|nth| format!("line {nth}\n")).collect();
-        let told = last_lines(many.as_bytes());
-        assert!(told.starts_with("line 80\n") && told.ends_with("line 99"), "{told}");
-        assert_eq!(last_lines(&[b"\xa9", "é".as_bytes()].concat()), "é");
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Deserialize;
 use serde_json::json;
-use tool_api::{Context, Progress, STDERR_LOGGER};
+use tool_api::{Context, Progress, STDERR_LOGGER, Secrets};
 
 use crate::made::{self, Made};
 
@@ -90,6 +90,11 @@ impl<'m> Told<'m> {
         Told { meter, made: Made::by(meter.cx, sees_workspace), line, is_too_long: false, printed }
     }
 
+    /// What is kept from the caller.
+    pub(crate) fn secrets(&self) -> Option<&'m dyn Secrets> {
+        self.meter.cx.secrets.as_deref()
+    }
+
     /// Takes a piece of descriptor 3. A line that says nothing of the kind is passed over: it is no part of the result.
     pub(crate) async fn take(&mut self, mut piece: &[u8]) {
         while let Some(end) = piece.iter().position(|byte| *byte == b'\n') {
@@ -125,7 +130,7 @@ impl<'m> Told<'m> {
         self.printed.extend_from_slice(piece);
         let whole = self.printed.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let is_long = self.printed.len() - whole > PRINTED_BYTES_MAX;
-        self.pass_on(if is_long { self.printed.len() } else { whole });
+        self.pass_on(if is_long { whole_characters(&self.printed) } else { whole });
     }
 
     fn pass_on(&mut self, bytes: usize) {
@@ -152,6 +157,37 @@ impl<'m> Told<'m> {
         self.is_too_long |= self.line.len() + piece.len() > LINE_BYTES_MAX;
         if !self.is_too_long {
             self.line.extend_from_slice(piece);
+        }
+    }
+}
+
+/// How many bytes there are without a character at the end of which only a part has come.
+fn whole_characters(bytes: &[u8]) -> usize {
+    match bytes.utf8_chunks().last().map(|last| last.invalid()) {
+        // What can still become a character is one to three bytes, of which none is wrong.
+        Some(rest) if std::str::from_utf8(rest).is_err_and(|error| error.error_len().is_none()) => {
+            bytes.len() - rest.len()
+        }
+        _ => bytes.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_character_that_has_not_come_whole_waits_for_its_rest() {
+        for (bytes, whole) in [
+            ("aé".as_bytes(), 3),
+            (&"aé".as_bytes()[..2], 1),
+            (&"a😀".as_bytes()[..4], 1),
+            (b"a\xff", 2),
+            (b"\xffa", 2),
+            (b"\xe2\x82", 0),
+            (b"", 0),
+        ] {
+            assert_eq!(whole_characters(bytes), whole, "{bytes:?}");
         }
     }
 }

@@ -306,6 +306,26 @@ async fn what_it_prints_on_stderr_is_passed_on_in_whole_lines() {
 }
 
 #[tokio::test]
+async fn what_it_said_last_holds_no_half_of_a_secret() {
+    // The end that is repeated begins within the secret.
+    let script = "printf '%s' planted-secret-1 >&2; printf '%2040s' ' the end' | tr ' ' x >&2; exit 3";
+    let (said, _) = kept(script, "", &[]).await;
+    assert!(said.contains("xxx") && !said.contains("secret-1"), "{said}");
+}
+
+#[tokio::test]
+async fn a_long_line_is_passed_on_in_pieces_of_whole_characters() {
+    // Two bytes each, behind one: no piece of an even length ends with a whole one.
+    let script = "{ printf x; printf '%40000s'; } | sed 's/ /é/g' >&2; printf '{\"n\":1}'";
+    let told = heard(script, "").await;
+    let texts =
+        told.iter().map(|params| serde_json::from_str::<Value>(params).expect("JSON")["data"].clone());
+    let said: String = texts.map(|text| text.as_str().expect("text").to_owned()).collect();
+    assert_eq!(said, format!("x{}", "é".repeat(40_000)));
+    assert!(told.len() > 2, "{}", told.len());
+}
+
+#[tokio::test]
 async fn what_is_told_counts_as_output() {
     let large = ("limit_reached", "its limit of output_bytes");
     check("yes >&3", "", Err(large)).await;
