@@ -56,11 +56,13 @@ pub(super) async fn handle(
     let artifact = reader.artifact();
     let (bytes, etag) = (artifact.bytes, format!("\"{}\"", artifact.sha256));
     let asked = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    if asked(IF_NONE_MATCH).is_some_and(|tags| tags == "*" || tags.split(',').any(|tag| tag.trim() == etag)) {
+    let known = headers.get_all(IF_NONE_MATCH).iter().filter_map(|tags| tags.to_str().ok());
+    if known.into_iter().any(|tags| names(tags, &etag)) {
         return Ok(with_etag(answer::empty(StatusCode::NOT_MODIFIED), &etag));
     }
-    // A range of another version is none of this one.
-    let range = asked(RANGE).filter(|_| asked(IF_RANGE).is_none_or(|tag| tag == etag));
+    // A range of another version is none of this one, and only a GET has ranges (RFC 9110, 14.2).
+    let may_be_part = *method == Method::GET && asked(IF_RANGE).is_none_or(|tag| tag == etag);
+    let range = asked(RANGE).filter(|_| may_be_part);
     let (status, from, to) = match range.map(|range| Range::read(range, bytes)) {
         None | Some(Range::Whole) => (StatusCode::OK, 0, bytes),
         Some(Range::Part(from, to)) => (StatusCode::PARTIAL_CONTENT, from, to),
@@ -147,6 +149,12 @@ fn refused(failure: &Failure) -> Box<Answer> {
     answer::refusal(status, sentence)
 }
 
+/// Whether `If-None-Match` names this tag; a proxy may have made a weak one of it, which counts here (RFC 9110, 13.1.2).
+fn names(tags: &str, etag: &str) -> bool {
+    let is_it = |tag: &str| tag.trim().strip_prefix("W/").unwrap_or(tag.trim()) == etag;
+    tags.trim() == "*" || tags.split(',').any(is_it)
+}
+
 /// What of the bytes is asked for.
 #[derive(Debug, PartialEq, Eq)]
 enum Range {
@@ -160,19 +168,27 @@ enum Range {
 
 impl Range {
     fn read(text: &str, bytes: u64) -> Range {
-        let Some((first, last)) = text.strip_prefix("bytes=").and_then(|range| range.trim().split_once('-'))
+        let Some((unit, range)) = text.split_once('=') else { return Range::Whole };
+        let Some((first, last)) =
+            range.trim().split_once('-').filter(|_| unit.trim().eq_ignore_ascii_case("bytes"))
         else {
             return Range::Whole;
         };
-        let (from, to) = match (first.parse::<u64>(), last.parse::<u64>()) {
-            (Ok(from), Ok(last)) if from > last => return Range::Whole,
-            (Ok(from), Ok(last)) => (from, last.saturating_add(1).min(bytes)),
-            (Ok(from), Err(_)) if last.is_empty() => (from, bytes),
-            (Err(_), Ok(count)) if first.is_empty() => (bytes - count.min(bytes), bytes),
+        let (from, to) = match (position(first), position(last)) {
+            (Some(from), Some(last)) if from > last => return Range::Whole,
+            (Some(from), Some(last)) => (from, last.saturating_add(1).min(bytes)),
+            (Some(from), None) if last.is_empty() => (from, bytes),
+            (None, Some(count)) if first.is_empty() => (bytes - count.min(bytes), bytes),
             _ => return Range::Whole,
         };
         if from < to { Range::Part(from, to) } else { Range::Beyond }
     }
+}
+
+/// A number of digits alone. One that is too large for us is beyond every end.
+fn position(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -193,12 +209,34 @@ mod tests {
             ("bytes=-0", Range::Beyond),
             ("bytes=3-2", Range::Whole),
             ("bytes=0-1,3-4", Range::Whole),
+            ("Bytes=0-3", Range::Part(0, 4)),
+            ("bytes=0-99999999999999999999", Range::Part(0, 10)),
+            ("bytes=-99999999999999999999", Range::Part(0, 10)),
+            ("bytes=99999999999999999999-", Range::Beyond),
+            ("bytes=+0-3", Range::Whole),
+            ("bytes=0-+3", Range::Whole),
+            ("bytes=--3", Range::Whole),
             ("bytes=-", Range::Whole),
             ("bytes=a-b", Range::Whole),
             ("lines=0-1", Range::Whole),
             ("", Range::Whole),
         ] {
             assert_eq!(Range::read(text, 10), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_tag_is_known_strong_or_weak_and_among_others() {
+        for (tags, is_known) in [
+            ("\"a\"", true),
+            ("W/\"a\"", true),
+            ("\"b\", W/\"a\"", true),
+            (" * ", true),
+            ("\"b\"", false),
+            ("a", false),
+            ("", false),
+        ] {
+            assert_eq!(names(tags, "\"a\""), is_known, "{tags}");
         }
     }
 
