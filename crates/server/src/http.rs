@@ -30,6 +30,7 @@ mod problem;
 mod response;
 mod rest;
 mod sessions;
+mod sockets;
 mod streams;
 mod tls;
 mod unauthenticated;

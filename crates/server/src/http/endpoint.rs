@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 use super::event_log::Total;
 use super::intake;
 use super::sessions::{Sessions, good_until_s};
+use super::sockets::Sockets;
 use super::visitor::Visitors;
 use crate::identity::Identity;
 use crate::{Config, Server};
@@ -24,9 +25,6 @@ pub(super) const DETACHED_MAX: usize = 1_000;
 /// Most legacy calls at once whose answers are streams: as many as connections, so that there is room for all that
 /// are read.
 pub(super) const STREAMING_MAX: usize = CONNECTIONS_MAX;
-
-/// Most WebSockets at once, which are no connections any more.
-pub(super) const SOCKETS_MAX: usize = 1_000;
 
 /// How often events are looked for that were kept long enough, and sessions that were left behind or whose callers are
 /// known no longer.
@@ -50,8 +48,7 @@ pub(super) struct Endpoint {
     pub(super) detached: Arc<Semaphore>,
     /// How many more calls may answer by a stream, be it read or not.
     pub(super) streaming: Arc<Semaphore>,
-    /// How many more WebSockets there may be.
-    pub(super) sockets: Arc<Semaphore>,
+    pub(super) sockets: Arc<Sockets>,
     /// Room for bodies that arrive.
     pub(super) bodies: Arc<Semaphore>,
     /// Ends those that are left when the endpoint closes.
@@ -72,7 +69,7 @@ impl Endpoint {
             tasks: TaskTracker::new(),
             detached: Arc::new(Semaphore::new(DETACHED_MAX)),
             streaming: Arc::new(Semaphore::new(STREAMING_MAX)),
-            sockets: Arc::new(Semaphore::new(SOCKETS_MAX)),
+            sockets: Arc::default(),
             closing: CancellationToken::new(),
         })
     }

@@ -48,9 +48,9 @@ pub(super) async fn stream(
         let (endpoint, caller) = (endpoint.clone(), caller.clone());
         async move { endpoint.until_unknown(&caller).await }
     };
-    let pages = pages(jobs, caller, id.to_owned(), after);
+    let pages = pages(jobs, caller.clone(), id.to_owned(), after);
     if let Some(upgrade) = upgrade {
-        return job_socket::answer(endpoint, headers, upgrade, pages, until_unknown);
+        return job_socket::answer(endpoint, &caller, headers, upgrade, pages, until_unknown);
     }
     let pieces = pages.map(written).take_until(Box::pin(until_unknown));
     Ok(answer::events(body(pieces, QUIET_MAX)))

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use futures_util::SinkExt;
 use futures_util::stream::{Stream, StreamExt};
+use gate::Caller;
 use gate::jobs::Numbered;
 use hyper::StatusCode;
 use hyper::header::{
@@ -27,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use wire::param_headers::HeaderText;
 
 use super::super::answer::{self, Answered};
-use super::super::endpoint::{Endpoint, SOCKETS_MAX};
+use super::super::endpoint::Endpoint;
 use super::super::head;
 use super::super::problem::Problem;
 
@@ -111,9 +112,10 @@ fn accepted(headers: &HeaderMap) -> Result<HeaderValue, Problem> {
     Ok(HeaderValue::try_from(text).expect("Base64 is legal in a header"))
 }
 
-/// Takes a request for a WebSocket, on which these pages are told then.
+/// Takes a request of a caller for a WebSocket, on which these pages are told then.
 pub(super) fn answer(
     endpoint: &Endpoint,
+    caller: &Caller,
     headers: &HeaderMap,
     upgrade: OnUpgrade,
     pages: impl Stream<Item = Vec<Numbered>> + Send + 'static,
@@ -130,10 +132,8 @@ pub(super) fn answer(
         return Ok(answer);
     }
     let accepted = accepted(headers)?;
-    let place = endpoint.sockets.clone().try_acquire_owned().map_err(|_| {
-        let why = format!("{SOCKETS_MAX} WebSockets are open, and no more can be; try again later");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, why)
-    })?;
+    let place = endpoint.sockets.take(caller.id());
+    let place = place.map_err(|why| Problem::new(StatusCode::SERVICE_UNAVAILABLE, why))?;
     let closing = endpoint.closing.clone();
     endpoint.tasks.spawn(async move {
         match upgrade.await {

@@ -2,6 +2,7 @@
 //!
 //! A slow reader never holds the call up: what it does not take is dropped, but for the end.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream;
 use gate::{Listener, Progress};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use super::super::answer::{self, Answer};
 use super::super::events::events;
@@ -18,25 +19,52 @@ use super::invoked::Invoked;
 /// Events that may wait for a slow reader.
 const WAITING_MAX: usize = 64;
 
+/// The same in bytes: a server may log as much as a message holds.
+const WAITING_BYTES_MAX: usize = 1024 * 1024;
+
 /// How long a stream may say nothing before a comment goes out.
 const QUIET_MAX: Duration = Duration::from_secs(15);
 
 /// Hears a call that runs.
-pub(super) struct Told(mpsc::Sender<Bytes>);
+pub(super) struct Told {
+    events: mpsc::Sender<Waiting>,
+    room: Arc<Semaphore>,
+}
 
 /// What was heard.
-pub(super) struct Heard(mpsc::Receiver<Bytes>);
+pub(super) struct Heard(mpsc::Receiver<Waiting>);
+
+/// An event that waits, and its room, which it gives back when it is taken.
+struct Waiting {
+    event: Bytes,
+    _room: OwnedSemaphorePermit,
+}
 
 /// Both ends of the way.
 pub(super) fn channel() -> (Told, Heard) {
-    let (sender, receiver) = mpsc::channel(WAITING_MAX);
-    (Told(sender), Heard(receiver))
+    let (events, receiver) = mpsc::channel(WAITING_MAX);
+    (Told { events, room: Arc::new(Semaphore::new(WAITING_BYTES_MAX)) }, Heard(receiver))
 }
 
 impl Told {
     fn tell(&self, name: &str, data: &[u8]) {
+        let event = event(name, None, data);
+        let bytes = u32::try_from(event.len()).unwrap_or(u32::MAX);
         // A full way drops the event.
-        let _ = self.0.try_send(event(name, None, data));
+        if let Ok(room) = self.room.clone().try_acquire_many_owned(bytes) {
+            let _ = self.events.try_send(Waiting { event, _room: room });
+        }
+    }
+}
+
+impl Heard {
+    async fn next(&mut self) -> Option<Bytes> {
+        self.0.recv().await.map(|waiting| waiting.event)
+    }
+
+    /// One that waits by now.
+    fn waiting(&mut self) -> Option<Bytes> {
+        self.0.try_recv().ok().map(|waiting| waiting.event)
     }
 }
 
@@ -63,11 +91,11 @@ impl Listener for Told {
 /// All events of a call.
 pub(super) fn answer(running: BoxFuture<'static, Invoked>, heard: Heard) -> Answer {
     let pieces =
-        stream::unfold((Some(running), heard.0, None), |(mut running, mut heard, mut end)| async move {
+        stream::unfold((Some(running), heard, None), |(mut running, mut heard, mut end)| async move {
             if let Some(call) = &mut running {
                 tokio::select! {
                     biased;
-                    Some(event) = heard.recv() => return Some((event, (running, heard, end))),
+                    Some(event) = heard.next() => return Some((event, (running, heard, end))),
                     invoked = call => {
                         end = Some(event("result", None, &invoked.text()));
                         // With it, nobody tells anything any more.
@@ -76,7 +104,7 @@ pub(super) fn answer(running: BoxFuture<'static, Invoked>, heard: Heard) -> Answ
                 }
             }
             // What was told in the same turn comes before the end.
-            let event = heard.try_recv().ok().or_else(|| end.take())?;
+            let event = heard.waiting().or_else(|| end.take())?;
             Some((event, (running, heard, end)))
         });
     answer::events(events(pieces, QUIET_MAX))
@@ -114,9 +142,9 @@ mod tests {
         told.progress(Progress::Relayed(Bytes::from_static(b"not JSON")));
         let (relays, mut relayed) = channel();
         relays.progress(Progress::Relayed(Bytes::from_static(br#"{"progressToken":"t","progress":1}"#)));
-        assert_eq!(relayed.0.try_recv().unwrap(), "event: progress\ndata: {\"progress\":1}\n\n");
+        assert_eq!(relayed.waiting().unwrap(), "event: progress\ndata: {\"progress\":1}\n\n");
         let mut events = Vec::new();
-        while let Ok(event) = heard.0.try_recv() {
+        while let Some(event) = heard.waiting() {
             events.push(event);
         }
         assert_eq!(events.len(), WAITING_MAX);
@@ -124,5 +152,18 @@ mod tests {
             events[0],
             "event: progress\ndata: {\"message\":null,\"progress\":0.0,\"total\":null}\n\n"
         );
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_bytes_as_well() {
+        let (told, mut heard) = channel();
+        let half = Bytes::from(vec![b'x'; WAITING_BYTES_MAX / 2 + 1]);
+        told.log(half.clone());
+        told.log(half.clone());
+        told.log(Bytes::from_static(b"{}"));
+        let lengths = std::iter::from_fn(|| heard.waiting()).map(|event| event.len()).collect::<Vec<_>>();
+        assert_eq!(lengths, [half.len() + 19, 21]);
+        told.log(half);
+        assert!(heard.waiting().is_some(), "what was taken makes room");
     }
 }
