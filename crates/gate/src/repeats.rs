@@ -112,7 +112,9 @@ impl Repeats {
             let swept = self.store.remove_ended(Kind::Request, now_ms).await;
             swept.map_err(|error| unavailable(&error))?;
         }
-        let parts = [caller.id().as_bytes(), workspace.as_bytes(), id.as_bytes()];
+        // A later key of the same name is another caller, who is told nothing of what an earlier one got.
+        let key = caller.key_id().map_or("", |key| key);
+        let parts = [caller.id().as_bytes(), key.as_bytes(), workspace.as_bytes(), id.as_bytes()];
         let key = Hash::of_parts(parts).to_string();
         let found = self.store.cell(Kind::Request, &key).await.map_err(|error| unavailable(&error))?;
         let ticket = |version| Ticket {

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use bytes::Bytes;
-use policy::Via;
+use policy::{Proof, Via};
 use store::SqliteStore;
 use tool_api::{Block, ToolError};
 
@@ -29,8 +29,11 @@ fn said(text: &str) -> Result<Outcome, Failure> {
 
 /// What a caller is told who sends this call under this id.
 async fn asked(repeats: &Repeats, id: &str, call: &str) -> Result<Box<Ticket>, String> {
-    let caller = Caller::local_user(Via::Http);
-    match repeats.look_up((&caller, "/w"), id, Hash::of(call.as_bytes())).await {
+    asked_by(&Caller::local_user(Via::Http), repeats, id, call).await
+}
+
+async fn asked_by(caller: &Caller, repeats: &Repeats, id: &str, call: &str) -> Result<Box<Ticket>, String> {
+    match repeats.look_up((caller, "/w"), id, Hash::of(call.as_bytes())).await {
         Ok(Known::Nothing(ticket)) => Ok(ticket),
         Ok(Known::Answer(answer)) => Err(match *answer {
             Ok(Outcome { payload: Payload::Ours { blocks, .. }, .. }) => format!("{blocks:?}"),
@@ -70,6 +73,19 @@ async fn a_call_runs_once_and_its_answer_is_given_again() {
     let failed = begun(&two, "r2", "call").await;
     two.end(&failed, &Err(ToolError::new("timeout", "too slow").into())).await;
     assert_eq!(told(&one, "r2", "call").await, "failed: too slow");
+}
+
+#[tokio::test]
+async fn a_later_key_of_the_same_name_is_told_of_no_answer_of_the_earlier_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let repeats = process(&folder);
+    let holder = |key: &str| Caller::local_user(Via::Http).with_proof(Proof::Key(key.into()));
+    let (earlier, later) = (holder("k1"), holder("k2"));
+    let mut ticket = asked_by(&earlier, &repeats, "r", "call").await.expect("it may run");
+    repeats.begin(&mut ticket).await.expect("it begins");
+    repeats.end(&ticket, &said("hers")).await;
+    assert!(asked_by(&earlier, &repeats, "r", "call").await.is_err_and(|told| told.contains("hers")));
+    assert!(asked_by(&later, &repeats, "r", "call").await.is_ok());
 }
 
 #[tokio::test]
