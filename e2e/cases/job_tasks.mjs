@@ -175,6 +175,23 @@ parts["an older client waits for a job with tools"] = async () => {
   checkSame("its end", "completed", (await modern.until(begun.taskId, ...ENDED)).status);
 };
 
+parts["an older client is asked what its job asks while it waits with job_wait"] = async () => {
+  const { url } = await serve(configure({ upstreams, more: SETS }));
+  const asked = [];
+  const { client } = await connectInMode("legacy", { url });
+  client.setRequestHandler("elicitation/create", async ({ params }) => {
+    asked.push(params.message);
+    return { action: "accept", content: { name: "Ann" } };
+  });
+  const call = (name, args, _meta) => client.callTool({ name, arguments: args, _meta });
+  const handle = await call("it_multi_input", {}, AS_JOB);
+  const { job_id } = handle._meta["toolcrib/job"];
+  const over = await call("job_wait", { job_id, timeout_ms: 20_000 });
+  checkSame("its end", [true, "succeeded"], [over.structuredContent.is_over, over.structuredContent.state]);
+  checkSame("what was asked", 2, asked.length);
+  checkHolds("its result", text(await call("job_result", { job_id })), "Ann");
+};
+
 parts["a job is its caller's, and its name outlives the process"] = async () => {
   const config = configure({ upstreams });
   const key = async (name, role = "owner") => {

@@ -8,8 +8,8 @@ use expect_test::Expect;
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 use tool_api::{
-    Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobSeen, Jobs,
-    Outcome, Payload, Permit, Root, Secrets, Striking, TEXT, Tool, ToolError, builtin,
+    Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobAsks, JobSeen,
+    Jobs, Outcome, Payload, Permit, Root, Secrets, Striking, TEXT, Tool, ToolError, builtin,
 };
 
 use crate::kept::Kept;
@@ -167,7 +167,7 @@ impl Striking for AtTheEnd {
     }
 }
 
-/// One job that has ended, one that failed and one that runs.
+/// One job that has ended, one that failed, one that runs and one that asks something.
 struct SomeJobs;
 
 impl Jobs for SomeJobs {
@@ -176,6 +176,7 @@ impl Jobs for SomeJobs {
         let seen = match id {
             "0123456789abcdef0123456789abcdef" => seen("succeeded", true),
             "failed" => seen("failed", true),
+            "asks" => seen("input_required", false),
             "running" => Some(JobSeen { state: "running", message: Some("half".into()), is_over: false }),
             _ => None,
         };
@@ -191,6 +192,15 @@ impl Jobs for SomeJobs {
             "failed" => Some(Err(ToolError::new("not_found", "there is no file a.txt"))),
             _ => None,
         }))
+    }
+
+    fn asked<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<JobAsks>> {
+        let requests = Bytes::from_static(br#"{"k":{"method":"elicitation/create"}}"#);
+        Box::pin(std::future::ready((id == "asks").then_some(JobAsks { requests, number: 7 })))
+    }
+
+    fn answer<'a>(&'a self, _: &'a str, _: u64, _: Bytes) -> BoxFuture<'a, ()> {
+        Box::pin(std::future::ready(()))
     }
 }
 

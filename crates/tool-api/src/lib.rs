@@ -52,7 +52,7 @@ pub use features::{
     Abilities, Action, Claims, Event, ExtensionMethods, Features, Freshness, Held, Item, SkillLoader,
 };
 pub use hold::Hold;
-pub use job::{JOB_RESULT, JOB_WAIT, JobSeen, Jobs};
+pub use job::{JOB_RESULT, JOB_WAIT, JobAsks, JobSeen, Jobs};
 pub use net::Net;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use path_rules::PathRules;

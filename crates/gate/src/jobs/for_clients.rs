@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use policy::Caller;
 use tool_api::{
-    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, JOB_RESULT, JOB_WAIT, JobSeen, Outcome,
-    TOOLS_CALL, ToolError,
+    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, JOB_RESULT, JOB_WAIT, JobAsks, JobSeen,
+    Outcome, TOOLS_CALL, ToolError,
 };
 
 use super::{Job, Jobs};
@@ -71,6 +72,25 @@ impl tool_api::Jobs for OfCaller {
                 Failure::Tool(error) => error,
                 other => ToolError::new(other.code().to_owned(), other.to_string()),
             }))
+        })
+    }
+
+    fn asked<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<JobAsks>> {
+        Box::pin(async move {
+            // First: if it goes on in between, it is another question's number, and no answer to this one counts.
+            let number = self.jobs.get(&self.caller, id).await.ok()?.last_event;
+            let requests = self.jobs.asked(&self.caller, id).await.ok()?;
+            Some(JobAsks { requests, number })
+        })
+    }
+
+    fn answer<'a>(&'a self, id: &'a str, number: u64, responses: Bytes) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let job = self.jobs.get(&self.caller, id).await;
+            if job.is_ok_and(|job| job.last_event == number) {
+                // One that asks no more has been answered by somebody else.
+                let _ = self.jobs.answer(&self.caller, id, &responses).await;
+            }
         })
     }
 }

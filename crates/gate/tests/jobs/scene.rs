@@ -15,7 +15,7 @@ pub(crate) use gate::{
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
 pub(crate) use tokio::sync::Notify;
 pub(crate) use tool_api::{
-    About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, Listing, Need, Typed,
+    About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, JOB_WAIT, Listing, Need, Typed,
 };
 
 use crate::breaking::Breaking;
@@ -67,6 +67,16 @@ impl AnyTool for Sample {
                 "types" => {
                     let written = cx.tasks()?.write(1, Typed { text: "x", ends: false }).await?;
                     text(format!("{written:?}"))
+                }
+                "answers" => {
+                    let (jobs, job) = (cx.jobs.as_ref().unwrap(), arguments.value()["job"].as_str().unwrap());
+                    let Some(asks) = jobs.asked(job).await else {
+                        return Ok(Outcome::of(text("nothing".into())));
+                    };
+                    let another = arguments.value()["another"].as_u64().unwrap();
+                    let roots = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
+                    jobs.answer(job, asks.number + another, roots).await;
+                    text(String::from_utf8(asks.requests.to_vec()).unwrap())
                 }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
@@ -151,7 +161,9 @@ impl Scene {
         };
         let starts = crate::definition::definition(None, BACKGROUND, Effect::Executes);
         let starts = Definition { listing: Listing::Ours(&STARTS), timeout: SOON, ..starts };
-        let catalog = Catalog::new(vec![made(starts)]);
+        let waits = crate::definition::definition(None, JOB_WAIT, Effect::Reads);
+        let waits = Definition { listing: Listing::Ours(&STARTS), timeout: SOON, ..waits };
+        let catalog = Catalog::new(vec![made(starts), made(waits)]);
         let sample = |name: &str, effect| made(crate::definition::definition(Some("u"), name, effect));
         let works = match self.is_another.load(Ordering::SeqCst) {
             true => Effect::Executes,

@@ -74,6 +74,28 @@ async fn whoever_looks_after_a_job_answers_all_that_it_asks() {
 }
 
 #[tokio::test]
+async fn who_waits_for_a_job_answers_what_it_asks_and_nothing_that_came_since() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "asks").await.unwrap();
+    process.until(&job, State::InputRequired).await;
+    let answers = async |caller: &Caller, another: u64| {
+        let arguments = serde_json::json!({ "does": "answers", "job": job.id.as_str(), "another": another });
+        let call = Call::tool(JOB_WAIT, Some(arguments.to_string().into()));
+        match process.gate.call(caller, call).await.unwrap().payload {
+            Payload::Ours { blocks, .. } => format!("{blocks:?}"),
+            other => format!("{other:?}"),
+        }
+    };
+    assert_eq!(answers(&holder("key:b", "k"), 0).await, r#"[Text("nothing")]"#);
+    assert!(answers(&local(), 1).await.contains("roots/list"));
+    assert_eq!(process.until(&job, State::InputRequired).await.attempt, 1, "it was another question");
+    assert!(answers(&local(), 0).await.contains("roots/list"));
+    assert_eq!(process.over(&job).await.1, r#"{"k":{"roots":[]}}"#);
+    assert_eq!(answers(&local(), 0).await, r#"[Text("nothing")]"#);
+}
+
+#[tokio::test]
 async fn a_revoked_key_ends_its_jobs_whether_they_wait_or_run() {
     let scene = Scene::new();
     let process = scene.process();

@@ -1,12 +1,14 @@
-//! `job_wait`: waits until a job is over.
+//! `job_wait`: waits until a job is over, and has its client asked what the job asks meanwhile.
 
 use std::fmt;
 use std::time::Duration;
 
-use schemars::JsonSchema;
+use bytes::Bytes;
+use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, JOB_RESULT, JOB_WAIT, Structured, Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, JOB_RESULT, JOB_WAIT, JobAsks, Outcome, Output, Payload,
+    Structured, Tool, ToolError, shows_forms,
 };
 
 use super::{gone, jobs};
@@ -20,6 +22,9 @@ const WAIT_MAX: Duration = Duration::from_secs(50);
 
 /// [`WAIT_MAX`] in milliseconds.
 const WAIT_MAX_MS: u64 = 50_000;
+
+/// What is to come back with answers to what a job asks: this, and which of its questions it was.
+const ASKED: &str = "asked ";
 
 /// Waits for a job.
 #[derive(Debug)]
@@ -64,6 +69,37 @@ impl fmt::Display for Seen {
     }
 }
 
+/// What comes of waiting.
+pub(crate) enum Waited {
+    /// The job asks its client something.
+    Asks(JobAsks),
+    Seen(Seen),
+}
+
+impl Output for Waited {
+    fn schema() -> Option<Schema> {
+        Structured::<Seen>::schema()
+    }
+
+    fn into_outcome(self) -> Outcome {
+        match self {
+            Waited::Asks(JobAsks { requests, number }) => Outcome::of(Payload::InputRequired {
+                requests: Some(requests),
+                state: Some(format!("{ASKED}{number}").into()),
+                hold: None,
+            }),
+            Waited::Seen(seen) => Structured(seen).into_outcome(),
+        }
+    }
+}
+
+/// What the client answers, and to which question.
+fn answered(cx: &Context) -> Option<(u64, Bytes)> {
+    let input = cx.input.as_ref()?;
+    let number = input.state.as_deref()?.strip_prefix(ASKED)?.parse().ok()?;
+    Some((number, input.responses.clone().unwrap_or_default()))
+}
+
 impl Tool for Wait {
     const ABOUT: About = About {
         name: JOB_WAIT,
@@ -84,7 +120,7 @@ impl Tool for Wait {
         }],
     };
     type Input = Input;
-    type Output = Structured<Seen>;
+    type Output = Waited;
 
     async fn run(
         &self,
@@ -92,8 +128,18 @@ impl Tool for Wait {
         cx: &Context,
     ) -> Result<Self::Output, ToolError> {
         let longest = timeout_ms.map_or(WAIT, Duration::from_millis).min(WAIT_MAX);
-        let seen = jobs(cx)?.wait(&job_id, longest).await.ok_or_else(gone)?;
-        Ok(Structured(Seen { job_id, state: seen.state, message: seen.message, is_over: seen.is_over }))
+        let jobs = jobs(cx)?;
+        if let Some((number, responses)) = answered(cx) {
+            jobs.answer(&job_id, number, responses).await;
+        }
+        let seen = jobs.wait(&job_id, longest).await.ok_or_else(gone)?;
+        if !seen.is_over && shows_forms(&cx.client.capabilities) {
+            // Who waits for a job is its client as far as it is concerned: nobody else may be there any more.
+            if let Some(asks) = jobs.asked(&job_id).await {
+                return Ok(Waited::Asks(asks));
+            }
+        }
+        Ok(Waited::Seen(Seen { job_id, state: seen.state, message: seen.message, is_over: seen.is_over }))
     }
 }
 
@@ -124,6 +170,16 @@ mod tests {
             text: The job running: running (half). Call job_wait again to go on waiting.¶
             structured: {"job_id":"running","state":"running","message":"half","is_over":false}
         "#]],
+        );
+    }
+
+    #[test]
+    fn what_a_job_asks_its_client_is_asked() {
+        check(
+            r#"{"job_id": "asks"}"#,
+            expect![[r#"
+                asks: {"k":{"method":"elicitation/create"}} asked 7
+            "#]],
         );
     }
 
