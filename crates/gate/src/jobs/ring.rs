@@ -19,6 +19,9 @@ const SLACK_BYTES: usize = 256 * 1024;
 /// The most that this process holds: each may have 1.25 MiB.
 pub(super) const RINGS_MAX: usize = 128;
 
+/// Most of them whose tasks run and are of one caller, in whichever workspaces: half, so that others have room.
+pub(super) const RUNNING_OF_CALLER_MAX: usize = RINGS_MAX / 2;
+
 /// Those that this process holds.
 #[derive(Default)]
 pub(super) struct Rings(HashMap<JobId, Arc<Ring>>);
@@ -26,6 +29,15 @@ pub(super) struct Rings(HashMap<JobId, Arc<Ring>>);
 impl Rings {
     pub(super) fn get(&self, id: &JobId) -> Option<Arc<Ring>> {
         self.0.get(id).cloned()
+    }
+
+    /// Whether there is room for another of the caller whose tasks that run are `own`. One has no more than its share.
+    pub(super) fn have_room_of(
+        &mut self,
+        own: impl Fn(&JobId) -> bool,
+        runs: impl Fn(&JobId) -> bool,
+    ) -> bool {
+        self.0.keys().filter(|id| own(id)).count() < RUNNING_OF_CALLER_MAX && self.have_room(runs)
     }
 
     /// Whether there is room for another. Those of tasks that are over make it.
@@ -180,6 +192,20 @@ mod tests {
         rings.hold(&ids[RINGS_MAX + 1], &ring, |id| *id != ids[3]);
         assert!(rings.get(&ids[RINGS_MAX + 1]).is_some() && rings.get(&ids[3]).is_none());
         assert_eq!(rings.0.len(), RINGS_MAX);
+    }
+
+    #[test]
+    fn one_caller_takes_no_more_than_its_share() {
+        let mut rings = Rings::default();
+        let ids: Vec<_> = (0..RUNNING_OF_CALLER_MAX).map(|_| JobId::new().expect("an id")).collect();
+        let ring = Arc::new(Ring::of(""));
+        for id in &ids {
+            assert!(rings.have_room_of(|_| true, |_| true));
+            rings.hold(id, &ring, |_| true);
+        }
+        assert!(!rings.have_room_of(|_| true, |_| true));
+        assert!(rings.have_room_of(|id| *id != ids[0], |_| true), "one of them has ended");
+        assert!(rings.have_room_of(|_| false, |_| true), "another caller");
     }
 
     #[test]

@@ -24,7 +24,7 @@ use super::live::{End, Live};
 use super::look::unavailable;
 use super::of_process::{Filter, Inner, Jobs};
 use super::recorder::Recorder;
-use super::ring::{RINGS_MAX, Ring};
+use super::ring::{RINGS_MAX, RUNNING_OF_CALLER_MAX, Ring};
 use super::submit::Wants;
 use crate::failure::Refusal;
 use crate::request::{Call, OfJob};
@@ -227,7 +227,7 @@ impl Jobs {
         // Two that come at once are numbered one after the other.
         let _turn = self.numbering.lock().await;
         let running = self.tasks(caller, &job.workspace, &[State::Running]).await?.len();
-        if running >= TASKS_MAX || !self.has_room_for_output() {
+        if running >= TASKS_MAX || !self.has_room_for_output(caller) {
             return Ok(None);
         }
         let before = self.tasks(caller, &job.workspace, &[]).await?;
@@ -291,9 +291,10 @@ impl Jobs {
         inner.inlets.get(id).cloned().zip(inner.live.get(id).cloned())
     }
 
-    fn has_room_for_output(&self) -> bool {
+    fn has_room_for_output(&self, caller: &Caller) -> bool {
         let Inner { rings, live, .. } = &mut *self.inner();
-        rings.have_room(|id| live.contains_key(id))
+        let own = |id: &JobId| live.get(id).is_some_and(|live| live.caller.id() == caller.id());
+        rings.have_room_of(own, |id| live.contains_key(id))
     }
 
     fn remember(&self, id: &JobId, ring: &Arc<Ring>) {
@@ -320,7 +321,8 @@ fn not_served() -> ToolError {
 
 fn too_many() -> ToolError {
     let why = format!(
-        "{TASKS_MAX} background tasks run already, or {RINGS_MAX} of all callers; end one with {BACKGROUND_KILL} first"
+        "{TASKS_MAX} background tasks run already, or {RUNNING_OF_CALLER_MAX} in all workspaces, or {RINGS_MAX} of all callers; \
+         end one with {BACKGROUND_KILL} first"
     );
     ToolError::new("too_many_tasks", why)
 }
