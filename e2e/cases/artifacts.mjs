@@ -185,6 +185,7 @@ await run({
     checkSame("its length", String(Buffer.byteLength(whole)), got.headers["content-length"]);
     const head = await get(mine, "HEAD");
     checkSame("only its head", [200, "", got.headers.etag], [head.status, head.text, head.headers.etag]);
+    checkSame("only a GET has ranges", 200, (await get({ ...mine, range: "bytes=0-4" }, "HEAD")).status);
     const part = await get({ ...mine, range: "bytes=0-4" });
     checkSame(
       "a range",
@@ -202,6 +203,7 @@ await run({
       guards.map((name) => got.headers[name]),
     );
     checkSame("no news", 304, (await get({ ...mine, "if-none-match": `"${sha256}"` })).status);
+    checkSame("no news for a proxy", 304, (await get({ ...mine, "if-none-match": `"x", W/"${sha256}"` })).status);
     checkSame("of another version", 200, (await get({ ...mine, range: "bytes=0-4", "if-range": '"x"' })).status);
     checkSame("another method", 405, (await ask(`${url}/artifacts/${id}`, { headers: mine })).status);
 
