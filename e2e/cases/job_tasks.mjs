@@ -175,7 +175,7 @@ parts["an older client waits for a job with tools"] = async () => {
   checkSame("its end", "completed", (await modern.until(begun.taskId, ...ENDED)).status);
 };
 
-parts["an older client is asked what its job asks while it waits with job_wait"] = async () => {
+parts["a client without tasks is asked what its job asks while it waits with job_wait"] = async () => {
   const { url } = await serve(configure({ upstreams, more: SETS }));
   const asked = [];
   const { client } = await connectInMode("legacy", { url });
@@ -190,6 +190,17 @@ parts["an older client is asked what its job asks while it waits with job_wait"]
   checkSame("its end", [true, "succeeded"], [over.structuredContent.is_over, over.structuredContent.state]);
   checkSame("what was asked", 2, asked.length);
   checkHolds("its result", text(await call("job_result", { job_id })), "Ann");
+
+  // A modern client that knows no tasks is asked in the result.
+  const modern = modernOf(url, { meta: { [META.capabilities]: { elicitation: {} } } });
+  const began = await modern.ask("tools/call", { name: "it_multi_input", arguments: {} }, AS_JOB);
+  const waits = { name: "job_wait", arguments: { job_id: began._meta["toolcrib/job"].job_id } };
+  const asks = await modern.ask("tools/call", waits);
+  checkSame("the type", "input_required", asks.resultType);
+  const answers = Object.keys(asks.inputRequests).map((key) => [key, { action: "accept", content: { name: "Ben" } }]);
+  const answered = { inputResponses: Object.fromEntries(answers), requestState: asks.requestState };
+  const ended = await modern.ask("tools/call", { ...waits, ...answered });
+  checkSame("its end", "succeeded", ended.structuredContent.state);
 };
 
 parts["a job is its caller's, and its name outlives the process"] = async () => {
