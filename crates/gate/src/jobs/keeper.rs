@@ -184,6 +184,8 @@ impl Jobs {
 
     async fn try_take_over(self: &Arc<Self>) -> Result<(), StoreError> {
         self.settle_left().await?;
+        // Before any is taken: what cannot be opened just now is not unreadable, and waits.
+        self.key().await?;
         let served: Vec<_> = {
             let mut inner = self.inner();
             inner.gates.retain(|_, gate| gate.strong_count() > 0);

@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use ::jobs::{Event, State};
+use ::jobs::{Event, State, back_off};
 use policy::Proof;
 use store::{Body, Hold};
 use tokio::task::spawn_blocking;
+use tokio::time::sleep;
 use tool_api::Listener;
 
 use super::kept_call::KeptCall;
@@ -17,6 +18,9 @@ use super::serving::Serving;
 use super::vault::Sealed;
 use crate::failure::{Failure, Refusal};
 use crate::request::{Call, OfJob};
+
+/// How often a job is tried to begin, over half a minute.
+const BEGINS_MAX: u32 = 6;
 
 impl Jobs {
     /// Begins as many jobs as may run.
@@ -50,7 +54,7 @@ impl Jobs {
             // Nobody serves its workspace here any more.
             return self.leave(live).await;
         };
-        let result = match self.begin(&*gate, live).await {
+        let result = match self.begin_in_time(&*gate, live).await {
             Ok(Some(kept)) => {
                 let recorder = Arc::new(Recorder::of_job(&job));
                 let listener: Arc<dyn Listener> = recorder.clone();
@@ -68,6 +72,21 @@ impl Jobs {
             Err(failure) => Err(failure),
         };
         self.settle(live, result).await;
+    }
+
+    /// The same as [`Jobs::begin`], tried again for a while where the store cannot be used: what was acknowledged does not fail
+    /// because the disk is full just as its turn comes.
+    async fn begin_in_time(&self, gate: &dyn Serving, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
+        for tried in 1..BEGINS_MAX {
+            match self.begin(gate, live).await {
+                Err(Failure::Refused(Refusal::NoJobs(why))) if live.ending().is_none() => {
+                    tracing::warn!(why, job = %live.id, "a job cannot begin yet");
+                    sleep(back_off(tried)).await;
+                }
+                begun => return begun,
+            }
+        }
+        self.begin(gate, live).await
     }
 
     /// Reads the call of a job whose turn it is, and notes that it begins; nothing if it does not any more.

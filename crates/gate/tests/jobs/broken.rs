@@ -35,6 +35,32 @@ async fn a_database_that_fails_in_mid_job_takes_neither_the_job_nor_other_calls_
     process.submit(&local(), "look", "says").await.expect("all is well again");
 }
 
+#[tokio::test]
+async fn a_job_whose_turn_comes_while_the_database_fails_begins_once_it_works() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let (kept, caller) = (scene.is_slow.lock().await, local());
+    let (submitted, ()) = tokio::join!(process.submit(&caller, "work", "says"), async {
+        let command = scene.idle();
+        while command.jobs.list(Whose::Anyone, &Filter::default()).await.unwrap().jobs.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // It is kept, and has not had its turn.
+        scene.is_broken.store(true, Ordering::SeqCst);
+        drop(kept);
+    });
+    let job = submitted.unwrap();
+    let tried = async {
+        while scene.failures.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(SOON, tried).await.expect("it is tried");
+    scene.is_broken.store(false, Ordering::SeqCst);
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, said.as_str()), (State::Succeeded, "says 1"));
+}
+
 /// Submits until it is taken; what is refused before that is refused in these words.
 async fn taken_after(process: &Process, why: &str) -> Job {
     for _ in 0..5 {
@@ -76,6 +102,23 @@ async fn a_database_that_is_removed_in_mid_job_is_begun_anew_and_holds_no_place(
     // With a key that is in the new database: another process reads it, and the next one of this will.
     assert_eq!(scene.idle().over(&next).await.1, said);
     assert_eq!(process.jobs.under_way(), 0);
+}
+
+#[tokio::test]
+async fn what_another_process_has_kept_since_is_run_by_the_one_that_lost_its_database() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let before = process.submit(&local(), "look", "says").await.unwrap();
+    process.over(&before).await;
+    remove_database(&scene);
+    let command = scene.idle();
+    let job = command.submit(&local(), "look", "says").await.unwrap();
+    // It is told that what it had open is gone, of the jobs and then of the key, before it takes anything.
+    for _ in 0..3 {
+        process.jobs.look().await;
+    }
+    let (over, said) = command.over(&job).await;
+    assert_eq!((over.state, said.as_str()), (State::Succeeded, "says 2"));
 }
 
 #[tokio::test]
