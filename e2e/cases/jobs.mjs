@@ -1,7 +1,7 @@
 // Calls that outlive their request: taken on the command line and run by the user's one process; cancelled with their programs;
 // and what is true of them after that process was killed.
 
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER } from "../support/environment.mjs";
@@ -143,5 +143,20 @@ await run({
     const { purged } = await json(0, "jobs", "purge", "--all");
     check(purged >= 5, "all to be forgotten", purged);
     checkSame("the list", { jobs: [] }, await json(0, "jobs", "list"));
+  },
+  "a database that is removed in mid-job is begun anew, and what comes then runs": async () => {
+    const runs = await take("slow");
+    await until(runs, "running");
+    const state = path.join(home, ".local", "share", "toolcrib");
+    const files = readdirSync(state).filter((name) => name.startsWith("toolcrib.db"));
+    for (const name of files) rmSync(path.join(state, name));
+    const later = await take("quick", "anew");
+    const gone = await runToEnd(["jobs", "show", runs.id], options);
+    checkHolds("what is said of it", gone.stderr, "unknown job");
+    // What runs goes to its end, and makes room then.
+    await eventually("its programs to run", () => sleeping().length === 2);
+    for (const pid of sleeping()) process.kill(Number(pid));
+    await until(later, "succeeded");
+    checkHolds("its result", JSON.stringify(await json(0, "jobs", "wait", later.id)), "anew");
   },
 });
