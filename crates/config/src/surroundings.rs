@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 /// The program's folder within each of the platform's own.
 const FOLDER: &str = "toolcrib";
 
-/// What says a language, a time zone or where programs are, by name and by the beginning of one.
-const LOCALE: [&str; 3] = ["LANG", "PATH", "TZ"];
+/// What says a language, a time zone or where the person has programs, by name and by the beginning of one.
+const LOCALE: [&str; 4] = ["HOME", "LANG", "PATH", "TZ"];
 const LOCALE_PREFIX: &str = "LC_";
 
 /// The process's surroundings. Tests make their own.
@@ -134,12 +134,12 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_told_language_time_zone_and_path_and_nothing_else() {
+    fn of_a_clients_variables_a_few_are_for_programs() {
         let variables = ["HOME", "LANG", "LC_ALL", "LC", "LANGUAGE_X", "PATH", "TOKEN", "TZ"];
         let variables = variables.map(|name| (name.into(), "x".into())).into();
         let surroundings = Surroundings { variables, ..Surroundings::default() };
         let told: Vec<_> = surroundings.locale().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(told, ["LANG", "LC_ALL", "PATH", "TZ"]);
+        assert_eq!(told, ["HOME", "LANG", "LC_ALL", "PATH", "TZ"]);
     }
 
     #[test]

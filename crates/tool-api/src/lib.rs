@@ -60,7 +60,9 @@ pub use permit::{CallId, Permit};
 pub use person::Person;
 pub use plain_text::PlainText;
 pub use plan_mode::{PLAN_MODE, PlanMode};
-pub use process::{BLOCKED_TOLD_MAX, Chunk, Command, Ended, Given, Printed, Process, Processes, Worker};
+pub use process::{
+    BLOCKED_TOLD_MAX, Blocked, Chunk, Command, Ended, Given, Printed, Process, Processes, Worker,
+};
 pub use sandboxed::Sandboxed;
 pub use secrets::{Secrets, Striking};
 pub use skills::{

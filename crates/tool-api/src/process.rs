@@ -11,6 +11,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use sandbox::Exit;
 use sandbox::confine::{Limit, Output, Running, RunningIo, Streams};
+use sandbox::egress::{Entry, Outcome, Reason};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::failure::ToolError;
@@ -19,7 +20,7 @@ use crate::stdin::Stdin;
 /// The most that one piece of output holds: what a pipe holds is four of them.
 const CHUNK_BYTES_MAX: usize = 16 * 1024;
 
-/// How much of what a program did not get of the network is told, in lines.
+/// How much is told of what a program did not get of the network.
 pub const BLOCKED_TOLD_MAX: usize = 8;
 
 /// A program that a tool wants run.
@@ -160,14 +161,36 @@ pub struct Ended {
     pub written: Vec<PathBuf>,
     /// Layers of the sandbox that it ran without, or with a weaker form of.
     pub degraded: Vec<&'static str>,
-    /// What it wanted of the network and did not get, with the reason, at most [`BLOCKED_TOLD_MAX`] lines.
-    pub blocked: Vec<String>,
+    /// What it wanted of the network and did not get.
+    pub blocked: Blocked,
+}
+
+/// What a program wanted of the network and did not get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Blocked {
+    /// What, with the reason: at most [`BLOCKED_TOLD_MAX`], and then how many more there are.
+    pub told: Vec<String>,
+    /// Whether a rule would have allowed some of it.
+    pub is_for_a_rule: bool,
+}
+
+impl Blocked {
+    fn of(entries: &[Entry]) -> Blocked {
+        // A program says what it likes.
+        let plain = |entry: &Entry| entry.to_string().chars().filter(|c| !sandbox::is_hidden(*c)).collect();
+        let mut told: Vec<String> = entries.iter().take(BLOCKED_TOLD_MAX).map(plain).collect();
+        if let Some(more @ 1..) = entries.len().checked_sub(BLOCKED_TOLD_MAX) {
+            told.push(format!("and {more} more"));
+        }
+        let is_for_a_rule = entries.iter().any(|entry| entry.outcome == Outcome::Blocked(Reason::NoRule));
+        Blocked { told, is_for_a_rule }
+    }
 }
 
 impl Ended {
     /// An end of which nothing else is to be said.
     pub fn plain(exit: Exit, limit: Option<Limit>) -> Ended {
-        Ended { exit, limit, written: Vec::new(), degraded: Vec::new(), blocked: Vec::new() }
+        Ended { exit, limit, written: Vec::new(), degraded: Vec::new(), blocked: Blocked::default() }
     }
 }
 
@@ -229,10 +252,7 @@ impl<'c> Process<'c> {
         while let Ok(Some(_)) = self.next().await {}
         let Process { mut running, degraded, starter, .. } = self;
         let sandbox::confine::Outcome { exit, limit, without: _, written } = running.wait().await;
-        let blocked = running.journal().blocked();
-        // A program says what it likes.
-        let plain = |line: String| line.chars().filter(|c| !sandbox::is_hidden(*c)).collect();
-        let blocked = blocked.iter().take(BLOCKED_TOLD_MAX).map(|entry| plain(entry.to_string())).collect();
+        let blocked = Blocked::of(&running.journal().blocked());
         let ended = Ended { exit, limit, written, degraded, blocked };
         starter.ended(&ended);
         ended

@@ -75,7 +75,7 @@ pub struct Confined {
     pub args: Vec<OsString>,
     /// Variables of its own, beside the few that every program gets.
     pub env: Vec<(OsString, OsString)>,
-    /// Those of the caller: language, time zone and terminal are taken from them, nothing else but where tool chains are found.
+    /// Those of the caller: language, time zone and terminal are taken from them, and where tool chains are found.
     pub surroundings: Variables,
     /// Whether it sees the tool chains of the machine and of the person, and finds there what the caller's PATH names.
     pub tool_chains: bool,
@@ -316,11 +316,11 @@ impl Confined {
             add(path, beside)?;
         }
         let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
-        let chains = self.chains(home.as_deref());
-        let read = self.read.iter().chain(&chains.machine).map(PathBuf::as_path);
+        let chains = self.chains();
+        // Of these as of all: as root, what everybody may read.
+        let read = self.read.iter().chain(chains.folders()).map(PathBuf::as_path);
         let read = settings.chain(read).map(|path| (path, false));
-        let read_as_owner =
-            self.read_as_owner.iter().chain(&chains.person).map(|path| (path.as_path(), true));
+        let read_as_owner = self.read_as_owner.iter().map(|path| (path.as_path(), true));
         for (path, is_owned) in read.chain(read_as_owner) {
             mounts.follow(path)?;
             let shown = workspace::shown(path, &protected)?.hiding(&live);
@@ -357,14 +357,18 @@ impl Confined {
         Ok((order, surveyed))
     }
 
-    /// The tool chains that it is shown, without those that it sees, or even writes, anyway.
-    fn chains(&self, home: Option<&Path>) -> ToolChains {
+    /// The tool chains that it is shown: none in what it writes, or what it may not see of the workspace.
+    fn chains(&self) -> ToolChains {
         if !self.tool_chains {
             return ToolChains::default();
         }
-        let own = || [&self.workspace].into_iter().chain(&self.read).chain(&self.write);
-        ToolChains::of(home)
-            .without(|folder| own().any(|own| folder.starts_with(own) || own.starts_with(folder)))
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let (workspace, write) = (real(&self.workspace), self.write.iter().map(real).collect::<Vec<_>>());
+        let home = self.surroundings.get(OsStr::new("HOME")).map(Path::new);
+        ToolChains::of(home).plain().without(|folder| {
+            let in_written = write.iter().any(|own| folder.starts_with(own));
+            in_written || folder.starts_with(&workspace) || workspace.starts_with(folder)
+        })
     }
 
     fn environment(&self, chains: &ToolChains) -> Variables {
@@ -372,7 +376,12 @@ impl Confined {
             [("PATH", PATH), ("HOME", HOME), ("USER", "agent"), ("LOGNAME", "agent"), ("TMPDIR", "/tmp")];
         let mut env: Variables = fixed.map(|(name, value)| (name.into(), value.into())).into();
         if let Some(path) = self.surroundings.get(OsStr::new("PATH")).filter(|_| self.tool_chains) {
-            let seen = chains.folders().chain(&self.read).chain(&self.write).chain([&self.workspace]);
+            // What an agent can write is no place for the programs that others name.
+            let is_written = |folder: &PathBuf| {
+                let mut own = self.write.iter().chain([&self.workspace]);
+                own.any(|own| folder.starts_with(own) || own.starts_with(folder))
+            };
+            let seen = chains.folders().chain(&self.read).filter(|folder| !is_written(folder));
             env.insert("PATH".into(), tool_chains::path(path, &seen.cloned().collect::<Vec<_>>(), PATH));
         }
         env.extend(chains.variables.iter().map(|(name, path)| ((*name).into(), path.into())));

@@ -34,6 +34,9 @@ pub(crate) struct Ran {
     /// What it wanted of the network and did not get, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<String>,
+    /// Whether a rule would have allowed some of it.
+    #[serde(skip)]
+    is_for_a_rule: bool,
     /// The longest that it was given.
     #[serde(skip)]
     time_max: Option<Duration>,
@@ -56,7 +59,8 @@ impl Ran {
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             artifact: shown.artifact,
             protected_changed: ended.written.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
-            blocked: ended.blocked.clone(),
+            blocked: ended.blocked.told.clone(),
+            is_for_a_rule: ended.blocked.is_for_a_rule,
             time_max,
         }
     }
@@ -100,7 +104,8 @@ impl fmt::Display for Ran {
         let nothing = (output.is_empty() && self.exit_code == Some(0)).then(|| "[no output]".to_owned());
         let blocked = (!self.blocked.is_empty()).then(|| {
             let all = self.blocked.join(", ");
-            format!("[blocked: {all}; a person can allow hosts, when asked or by `sandbox.hosts`]")
+            let hint = "; a person can allow hosts, when asked or by `sandbox.hosts`";
+            format!("[blocked: {all}{}]", if self.is_for_a_rule { hint } else { "" })
         });
         let output = (!output.is_empty()).then(|| output.to_owned());
         let footer = self.footer().map(|footer| format!("[{footer}]"));
@@ -123,6 +128,8 @@ impl Output for Ran {
 
 #[cfg(test)]
 mod tests {
+    use tool_api::Blocked;
+
     use super::*;
 
     #[track_caller]
@@ -136,13 +143,16 @@ mod tests {
 
     #[test]
     fn what_was_blocked_is_said_below_it() {
-        let blocked = vec!["connect a.example:443 (no rule allows it)".to_owned(), "b".to_owned()];
-        let ended = Ended { blocked, ..Ended::plain(Exit::Code(6), None) };
-        let shown = Shown { text: "curl: (56)".to_owned(), artifact: None };
-        let ran = Ran::of(shown, &ended, Duration::from_millis(5), None);
-        let expected = "curl: (56)\n[exit code 6]\n[blocked: connect a.example:443 (no rule allows it), b; a person can allow \
-                        hosts, when asked or by `sandbox.hosts`]";
-        assert_eq!(ran.to_string(), expected);
+        for (is_for_a_rule, hint) in
+            [(true, "; a person can allow hosts, when asked or by `sandbox.hosts`"), (false, "")]
+        {
+            let blocked = Blocked { told: vec!["connect a:443 (why)".into(), "b".into()], is_for_a_rule };
+            let ended = Ended { blocked, ..Ended::plain(Exit::Code(6), None) };
+            let shown = Shown { text: "curl: (56)".to_owned(), artifact: None };
+            let ran = Ran::of(shown, &ended, Duration::from_millis(5), None);
+            let expected = format!("curl: (56)\n[exit code 6]\n[blocked: connect a:443 (why), b{hint}]");
+            assert_eq!(ran.to_string(), expected);
+        }
     }
 
     #[test]
