@@ -9,9 +9,10 @@ const QUOTED_CHARS_MAX: usize = 160;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(
-        "it says that it is {width} × {height} pixels; pictures of up to {max} megapixels are shown, so make a smaller one of it first"
+        "it says that it is {width} × {height} pixels of {bytes_each} bytes; such pictures are shown up to {megapixels_max} megapixels, \
+         so make a smaller one of it first"
     )]
-    Pixels { width: u32, height: u32, max: u64 },
+    Pixels { width: u32, height: u32, bytes_each: u64, megapixels_max: u64 },
     #[error("decoding it takes more than {0} MiB; make a smaller one of it first")]
     Memory(u64),
     #[error("it is damaged or cut short: {0}; write or fetch it anew")]

@@ -15,10 +15,11 @@ use image::{
 use crate::fault::Fault;
 use crate::jpeg;
 
-/// What phones take pictures of today; the largest take 400 MiB decoded.
+/// What phones take pictures of today; with three or four bytes for a pixel the largest take 400 MiB decoded.
 const MEGAPIXELS_MAX: u64 = 100;
 
-/// A picture decoded, with what its decoder needs beside it. The worker has twice as much.
+/// A picture decoded, with what its decoder needs beside it: with 16 bits for a colour that is 67 to 89 megapixels. The worker has
+/// twice as much.
 const DECODED_MIB_MAX: u64 = 512;
 
 /// A picture as it leaves. As base64 it is 5 MiB, and more is refused by model providers.
@@ -63,11 +64,10 @@ fn decoded(file: &[u8], format: ImageFormat) -> Result<(DynamicImage, Orientatio
     reader.limits(limits);
     let mut decoder = reader.into_decoder().map_err(fault)?;
     let (width, height) = decoder.dimensions();
-    if u64::from(width) * u64::from(height) > MEGAPIXELS_MAX * 1_000_000 {
-        return Err(Fault::Pixels { width, height, max: MEGAPIXELS_MAX });
-    }
-    if decoder.total_bytes() > DECODED_MIB_MAX << 20 {
-        return Err(Fault::Memory(DECODED_MIB_MAX));
+    let bytes_each = u64::from(decoder.color_type().bytes_per_pixel());
+    let megapixels_max = MEGAPIXELS_MAX.min((DECODED_MIB_MAX << 20) / bytes_each / 1_000_000);
+    if u64::from(width) * u64::from(height) > megapixels_max * 1_000_000 {
+        return Err(Fault::Pixels { width, height, bytes_each, megapixels_max });
     }
     // A picture whose camera is not understood is shown as it lies.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
