@@ -87,14 +87,16 @@ await run({
     checkHolds("a prompt", filled.messages[0].content.text, "Ask first.", "ARGUMENTS: now");
     const { resources } = await first.client.listResources();
     const uris = resources.map((resource) => resource.uri).filter((uri) => uri.startsWith("skill:"));
-    checkSame("the resources", ["skill://for-people/SKILL.md", "skill://notes/SKILL.md"], uris.sort());
+    checkSame("the resources", ["skill://notes/SKILL.md"], uris);
     const read = await first.client.readResource({ uri: "skill://notes/references/style.md" });
     checkSame("a file", "Short.", read.contents[0].text);
-    const unread = await first.client.readResource({ uri: "skill://notes/../x" }).then(
-      () => undefined,
-      (why) => why,
-    );
-    check(unread, "what lies elsewhere not to be read");
+    for (const uri of ["skill://notes/../x", "skill://for-people/SKILL.md"]) {
+      const unread = await first.client.readResource({ uri }).then(
+        () => undefined,
+        (why) => why,
+      );
+      check(unread, `${uri} not to be read`);
+    }
     await first.close();
   },
 
@@ -106,12 +108,14 @@ await run({
     const { result } = await speak("skills/list");
     checkSame("complete", "complete", result.resultType);
     const notes = result.skills.find((entry) => entry.frontmatter.name === "notes");
+    check(!result.skills.some((entry) => entry.frontmatter.name === "for-people"), "what is for people not to be listed");
     const style = notes.resources.find((file) => file.uri === "skill://notes/references/style.md");
     const digest = createHash("sha256").update("Short.").digest("hex");
     checkSame("a file", { uri: style.uri, digest: `sha256:${digest}`, size: 6 }, style);
     const got = await speak("skills/get", { uri: notes.uri });
     checkSame("the same entry", notes, got.result.skill);
-    for (const uri of ["skill://x/SKILL.md", "skill://notes/references/style.md", "file:///etc/passwd"])
+    const others = ["skill://x/SKILL.md", "skill://for-people/SKILL.md", "skill://notes/references/style.md"];
+    for (const uri of [...others, "file:///etc/passwd"])
       checkSame(uri, -32602, (await speak("skills/get", { uri })).error?.code);
     const directory = async (uri) => (await speak("resources/directory/read", { uri })).result?.resources;
     const child = (name, mimeType) => ({ uri: `skill://notes/${name}`, name: path.basename(name), mimeType });

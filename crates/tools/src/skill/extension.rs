@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tool_api::{
     AnyTool, Arguments, Context, DIRECTORY_READ, Definition, Outcome, Payload, Protocol, SKILL_FILE,
-    SKILL_SCHEME, Skill, Skills, ToolError,
+    SKILL_SCHEME, Skill, SkillSummary, Skills, ToolError,
 };
 
 use super::invoke::{definition, media_type, uri};
@@ -67,14 +67,14 @@ impl AnyTool for Method {
                     let uri = word("uri").unwrap_or_default();
                     let name = named(&uri).ok_or_else(|| unknown(&uri))?.to_owned();
                     let read = cx.blocking(move || skills.read(&name, None)).await;
-                    let (skill, _) = read.map_err(|_| unknown(&uri))?;
+                    let skill = for_models(read).ok_or_else(|| unknown(&uri))?;
                     json!({ "skill": entry(&skill) })
                 }
                 Asked::Directory => {
                     let uri = word("uri").unwrap_or_default();
                     let (name, folder) = folder(&uri).ok_or_else(|| no_directory(&uri))?;
                     let read = cx.blocking(move || skills.read(&name, None)).await;
-                    let (skill, _) = read.map_err(|_| no_directory(&uri))?;
+                    let skill = for_models(read).ok_or_else(|| no_directory(&uri))?;
                     let children = children(&skill, &folder).ok_or_else(|| no_directory(&uri))?;
                     json!({ "resources": children })
                 }
@@ -87,6 +87,11 @@ impl AnyTool for Method {
             Ok(Outcome::of(Payload::Relayed { result: result.to_string().into(), structured: None }))
         })
     }
+}
+
+/// A skill that was read and that a model may load.
+fn for_models(read: Result<(Skill, Option<Vec<u8>>), ToolError>) -> Option<Skill> {
+    read.ok().map(|(skill, _)| skill).filter(|skill| skill.is_for_models)
 }
 
 /// The skill whose `SKILL.md` has this URI.
@@ -139,10 +144,11 @@ fn invalid(code: &'static str, uri: &str, what: &str, hint: &str) -> ToolError {
 /// A page of entries behind the skill whose name is `after`. What cannot be read now is left out.
 fn list(skills: &dyn Skills, after: Option<&str>) -> Value {
     let all = skills.list();
-    let mut left = all.iter().filter(|skill| after.is_none_or(|after| &*skill.name > after));
+    let is_left = |skill: &&SkillSummary| after.is_none_or(|after| &*skill.name > after);
+    let mut left = all.iter().filter(|skill| skill.is_for_models).filter(is_left);
     let page: Vec<_> = left.by_ref().take(PAGE).collect();
-    let entries = page.iter().filter_map(|skill| skills.read(&skill.name, None).ok());
-    let mut result = json!({ "skills": entries.map(|(skill, _)| entry(&skill)).collect::<Vec<_>>() });
+    let entries = page.iter().filter_map(|skill| for_models(skills.read(&skill.name, None)));
+    let mut result = json!({ "skills": entries.map(|skill| entry(&skill)).collect::<Vec<_>>() });
     if let (Some(last), Some(_)) = (page.last(), left.next()) {
         result["nextCursor"] = (&*last.name).into();
     }

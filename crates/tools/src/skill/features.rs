@@ -11,7 +11,7 @@ use tool_api::{
 };
 
 use super::extension::method;
-use super::invoke::{definition, invoke, media_type, uri};
+use super::invoke::{check_for_models, definition, invoke, media_type, uri};
 use super::prompt::{GetPrompt, prompts};
 
 /// The tool and the features of these skills. Without any the tool is for those of servers.
@@ -20,12 +20,15 @@ pub fn skill_tools(skills: &Arc<dyn Skills>) -> (Vec<Arc<dyn AnyTool>>, Features
     if list.is_empty() {
         return (vec![invoke(skills)], Features::default());
     }
-    let (names, of_methods) = (list.clone(), skills.clone());
+    // One that a model may not load is no resource either: clients give those to models.
+    let for_models = |skill: &&SkillSummary| skill.is_for_models;
+    let names: Vec<_> = list.iter().filter(for_models).map(|skill| skill.name.clone()).collect();
+    let of_methods = skills.clone();
     let features = Features {
         prompts: prompts(&list),
-        resources: list.iter().map(resource).collect(),
+        resources: list.iter().filter(for_models).map(resource).collect(),
         claims: Some(Arc::new(move |uri: &str| {
-            split(uri).is_some_and(|(name, _)| names.iter().any(|skill| *skill.name == *name))
+            split(uri).is_some_and(|(name, _)| names.iter().any(|known| **known == *name))
         })),
         actions: vec![
             (Action::ReadResource, ReadFile::of(skills)),
@@ -82,7 +85,8 @@ impl AnyTool for ReadFile {
             let (name, path) = split(&uri).unwrap_or_default();
             let (name, path, skills) = (name.to_owned(), path.to_owned(), self.skills.clone());
             let named = media_type(&path);
-            let (_, bytes) = cx.blocking(move || skills.read(&name, Some(&path))).await?;
+            let (skill, bytes) = cx.blocking(move || skills.read(&name, Some(&path))).await?;
+            check_for_models(&skill)?;
             let bytes = bytes.ok_or_else(|| {
                 ToolError::new("not_found", "the skill has no such file; `skills/get` lists those it has")
             })?;
@@ -92,3 +96,6 @@ impl AnyTool for ReadFile {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -82,13 +82,7 @@ impl Tool for InvokeSkill {
         let Input { skill_name, arguments, file } = input;
         let (skills, wanted) = (self.skills.clone(), file.clone());
         let (skill, bytes) = cx.blocking(move || skills.read(&skill_name, wanted.as_deref())).await?;
-        if !skill.is_for_models {
-            let why = format!(
-                "the skill `{}` is for people to start; ask your user whether it is wanted",
-                skill.name
-            );
-            return Err(ToolError::new("skill_unusable", why));
-        }
+        check_for_models(&skill)?;
         let Some(path) = file else { return Ok(Document(vec![Block::Text(said(&skill, &arguments)?)])) };
         let bytes = bytes.ok_or_else(|| no_file(&skill, &path))?;
         if bytes.len() > FILE_BYTES_MAX {
@@ -106,6 +100,16 @@ impl Tool for InvokeSkill {
         };
         Ok(Document(vec![block]))
     }
+}
+
+/// Refuses a skill that its author keeps for people to start, as a prompt.
+pub(super) fn check_for_models(skill: &Skill) -> Result<(), ToolError> {
+    if skill.is_for_models {
+        return Ok(());
+    }
+    let why =
+        format!("the skill `{}` is for people to start; ask your user whether it is wanted", skill.name);
+    Err(ToolError::new("skill_unusable", why))
 }
 
 /// Where a file of a skill is read as a resource.

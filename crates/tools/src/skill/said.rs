@@ -30,7 +30,11 @@ pub(super) fn said(skill: &Skill, arguments: &str) -> Result<String, ToolError> 
     if beside.is_empty() {
         return Ok(said);
     }
-    let _ = write!(said, " Beside it, to be read with `{INVOKE_SKILL}` and `file`:");
+    let _ = match skill.is_for_models {
+        true => write!(said, " Beside it, to be read with `{INVOKE_SKILL}` and `file`:"),
+        // The tool loads nothing of such a one.
+        false => write!(said, " Beside it are:"),
+    };
     for file in beside.iter().take(FILES_SHOWN) {
         let _ = write!(said, "\n- {} ({} bytes)", file.path, file.bytes);
     }
@@ -126,6 +130,9 @@ mod tests {
         assert_eq!(said(&skill("B", 0), ""), "B\n\nThe skill `s` lies in /x/s.");
         let named = " Beside it, to be read with `InvokeSkill` and `file`:\n- f0 (0 bytes)";
         assert_eq!(said(&skill("B", 1), ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));
+        let for_people = Skill { is_for_models: false, ..skill("B", 1) };
+        let named = " Beside it are:\n- f0 (0 bytes)";
+        assert_eq!(said(&for_people, ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));
         let many = said(&skill("B", FILES_SHOWN + 2), "");
         assert!(many.ends_with("\n- f99 (99 bytes)\nand 2 more"), "{many}");
     }
