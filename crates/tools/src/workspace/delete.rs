@@ -43,8 +43,10 @@ pub(crate) struct Deleted {
 impl fmt::Display for Deleted {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "Deleted {}", self.path)?;
-        if self.entries > 1 {
-            write!(out, " with {} entries", self.entries - 1)?;
+        match self.entries.saturating_sub(1) {
+            0 => {}
+            1 => write!(out, " with 1 entry")?,
+            more => write!(out, " with {more} entries")?,
         }
         self.id.as_ref().map_or(Ok(()), |id| write!(out, "; workspace_restore puts it back, id {id}"))
     }

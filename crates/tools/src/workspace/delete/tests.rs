@@ -74,7 +74,7 @@ fn what_is_deleted_is_put_back() {
             ("restore", r#"{"path": "f"}"#),
         ],
         expect![[r#"
-            text: Deleted f with 1 entries; workspace_restore puts it back
+            text: Deleted f with 1 entry; workspace_restore puts it back
             text: Restored f¶
             text: Deleted f/a; workspace_restore puts it back
             text: Deleted f; workspace_restore puts it back
