@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, RenameFlags, renameat_with};
-use sandbox::{Access, Expect, FileError, Inside, Kind, ProtectedPaths, Root, ServerFiles, Writable};
+use sandbox::{
+    Access, Entry, Expect, FileError, Inside, Kind, Meta, ProtectedPaths, Root, ServerFiles, Writable,
+};
 use tempfile::TempDir;
 
 /// SHA-256 of `old`.
@@ -346,11 +348,12 @@ fn lists_one_level_in_order() {
     let old = SystemTime::UNIX_EPOCH - Duration::from_millis(1500);
     let deep = fs::File::options().write(true).open(folder.path().join("root/sub/deep.md")).expect("there");
     deep.set_modified(old).expect("ours");
-    let entries =
-        root.folder(&root.locate("good-folder").expect("inside")).and_then(|folder| folder.entries());
-    let entries = entries.expect("a folder");
+    let listed = root.folder(&root.locate("good-folder").expect("inside")).expect("a folder");
+    let (entries, plain) = (listed.entries_with_meta().expect("a list"), listed.entries().expect("a list"));
     let seen: Vec<_> =
         entries.iter().map(|entry| (entry.name.as_str(), entry.kind, entry.name_is_exact)).collect();
+    let without: Vec<_> = entries.iter().map(|entry| Entry { meta: None, ..entry.clone() }).collect();
+    assert_eq!(plain, without);
     let expected = [
         ("below", Kind::Folder, true),
         ("deep.md", Kind::File, true),
@@ -359,8 +362,8 @@ fn lists_one_level_in_order() {
         ("\u{fffd}-strange", Kind::File, false),
     ];
     assert_eq!(seen, expected);
-    assert_eq!((entries[1].bytes, entries[1].modified), (3, old));
-    assert_eq!(entries[4].bytes, 5);
+    assert_eq!(entries[1].meta, Some(Meta { bytes: 3, modified: old }));
+    assert_eq!(entries[4].meta.map(|meta| meta.bytes), Some(5));
 }
 
 #[test]

@@ -7,13 +7,13 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, openat, statat};
+use rustix::fs::{AtFlags, Dir, DirEntry, FileType, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 use super::error::FileError;
 use super::inside::Inside;
 use super::protected::ProtectionInForce;
-use super::read::{FilePart, READ_FLAGS, read_part, regular};
+use super::read::{FilePart, Meta, READ_FLAGS, read_part, regular};
 use super::root::Root;
 
 /// The most entries of one folder that are listed; a larger folder is refused, not cut.
@@ -41,10 +41,8 @@ pub struct Entry {
     pub name_is_exact: bool,
     /// What it is.
     pub kind: Kind,
-    /// The size of a file; of little meaning for the rest.
-    pub bytes: u64,
-    /// When the content last changed.
-    pub modified: SystemTime,
+    /// What else is known of it, if that was asked for. The size is that of a file, and of little meaning for the rest.
+    pub meta: Option<Meta>,
 }
 
 /// An open folder. It stays the same folder when it is renamed or moved.
@@ -76,26 +74,45 @@ impl Folder {
         &self.path
     }
 
-    /// The entries, sorted by name. Entries that disappear meanwhile are left out.
+    /// The entries, sorted by name, and of each what it is.
     pub fn entries(&self) -> Result<Vec<Entry>, FileError> {
+        self.each(|found| match found.file_type() {
+            // A file system that does not say.
+            FileType::Unknown => Ok(Entry { meta: None, ..self.looked_at(found)? }),
+            kind => Ok(Entry::new(found.file_name(), kind, None)),
+        })
+    }
+
+    /// The same with size and time, for which the system is asked about each of them.
+    pub fn entries_with_meta(&self) -> Result<Vec<Entry>, FileError> {
+        self.each(|found| self.looked_at(found))
+    }
+
+    /// Entries that disappear meanwhile are left out.
+    fn each(&self, entry: impl Fn(&DirEntry) -> Result<Entry, Errno>) -> Result<Vec<Entry>, FileError> {
         let mut entries = Vec::new();
         for found in Dir::read_from(&self.handle).map_err(FileError::of_errno(&self.path))? {
             let found = found.map_err(FileError::of_errno(&self.path))?;
-            let name = found.file_name();
-            if matches!(name.to_bytes(), b"." | b"..") {
+            if matches!(found.file_name().to_bytes(), b"." | b"..") {
                 continue;
             }
             if entries.len() == ENTRIES_MAX {
                 return Err(FileError::TooLarge { what: "the folder", max: ENTRIES_MAX, unit: "entries" });
             }
-            match statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => entries.push(Entry::new(name, &stat)),
+            match entry(&found) {
+                Ok(entry) => entries.push(entry),
                 Err(Errno::NOENT) => {}
                 Err(errno) => return Err(FileError::of_errno(&self.path)(errno)),
             }
         }
         entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         Ok(entries)
+    }
+
+    fn looked_at(&self, found: &DirEntry) -> Result<Entry, Errno> {
+        let stat = statat(&self.handle, found.file_name(), AtFlags::SYMLINK_NOFOLLOW)?;
+        let meta = Meta { bytes: u64::try_from(stat.st_size).unwrap_or(0), modified: modified(&stat) };
+        Ok(Entry::new(found.file_name(), FileType::from_raw_mode(stat.st_mode), Some(meta)))
     }
 
     /// Opens the folder `name` in this one. A link is refused with `NotAFolder`, so that a walk
@@ -122,20 +139,15 @@ impl Folder {
 }
 
 impl Entry {
-    fn new(name: &CStr, stat: &Stat) -> Entry {
-        let kind = match FileType::from_raw_mode(stat.st_mode) {
+    fn new(name: &CStr, kind: FileType, meta: Option<Meta>) -> Entry {
+        let kind = match kind {
             FileType::RegularFile => Kind::File,
             FileType::Directory => Kind::Folder,
             FileType::Symlink => Kind::Link,
             _ => Kind::Other,
         };
-        Entry {
-            name: name.to_string_lossy().into_owned(),
-            name_is_exact: name.to_str().is_ok(),
-            kind,
-            bytes: u64::try_from(stat.st_size).unwrap_or(0),
-            modified: modified(stat),
-        }
+        let name_is_exact = name.to_str().is_ok();
+        Entry { name: name.to_string_lossy().into_owned(), name_is_exact, kind, meta }
     }
 }
 

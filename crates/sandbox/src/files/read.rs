@@ -24,10 +24,10 @@ pub struct FilePart {
     pub modified: SystemTime,
 }
 
-/// What is known of an open file.
+/// What is known of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Meta {
-    /// The size when it was opened.
+    /// The size when it was looked at.
     pub bytes: u64,
     /// When the content last changed.
     pub modified: SystemTime,

@@ -108,6 +108,7 @@ impl Tool for Find {
             filter: NameFilter::new(Some(&input.glob))?,
             hidden: true,
             ignored: input.ignored,
+            meta: true,
             entries_max: LOOKED_AT_MAX,
             paths_bytes_max: usize::MAX,
             looked_at_max: LOOKED_AT_MAX,
@@ -167,8 +168,8 @@ impl Asked {
             Some(bytes) => (self.size_min..=self.size_max).contains(&bytes),
             None => !self.has_size,
         };
-        let is_after = self.after.is_none_or(|after| item.modified >= after);
-        let is_before = self.before.is_none_or(|before| item.modified < before);
+        let is_after = self.after.is_none_or(|after| item.modified >= Some(after));
+        let is_before = self.before.is_none_or(|before| item.modified < Some(before));
         is_kind && is_sized && is_after && is_before
     }
 }

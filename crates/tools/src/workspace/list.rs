@@ -97,6 +97,7 @@ fn wanted(input: &Input, entries: usize, cx: &Context) -> Result<Wanted, ToolErr
         hidden: input.hidden,
         // A single level is shown as it is: whoever looks into a folder wants to see what is there.
         ignored: input.ignored || !recursive,
+        meta: true,
         entries_max: limit.min(usize::from(ENTRIES_MAX)),
         paths_bytes_max: PATHS_BYTES_MAX,
         looked_at_max: LOOKED_AT_MAX,

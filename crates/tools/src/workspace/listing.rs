@@ -23,10 +23,10 @@ pub(super) struct Item {
     /// Relative to the workspace.
     pub(super) path: String,
     pub(super) kind: ItemKind,
-    /// The size of a file.
+    /// The size of a file, if the walk has looked at sizes and times.
     pub(super) bytes: Option<u64>,
-    /// When the content last changed.
-    pub(super) modified: SystemTime,
+    /// When the content last changed, likewise.
+    pub(super) modified: Option<SystemTime>,
 }
 
 /// What an entry is.
@@ -47,13 +47,14 @@ pub(super) struct Unlisted {
 
 impl Item {
     pub(super) fn new(path: String, entry: &Entry) -> Item {
-        let (kind, bytes) = match entry.kind {
-            Kind::File => (ItemKind::File, Some(entry.bytes)),
-            Kind::Folder => (ItemKind::Folder, None),
-            Kind::Link => (ItemKind::Link, None),
-            Kind::Other => (ItemKind::Other, None),
+        let kind = match entry.kind {
+            Kind::File => ItemKind::File,
+            Kind::Folder => ItemKind::Folder,
+            Kind::Link => ItemKind::Link,
+            Kind::Other => ItemKind::Other,
         };
-        Item { path, kind, bytes, modified: entry.modified }
+        let bytes = entry.meta.filter(|_| kind == ItemKind::File).map(|meta| meta.bytes);
+        Item { path, kind, bytes, modified: entry.meta.map(|meta| meta.modified) }
     }
 }
 
@@ -91,7 +92,7 @@ impl fmt::Display for Listing {
 impl fmt::Display for Item {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = OnOneLine(&self.path);
-        let modified = utc(self.modified);
+        let modified = utc(self.modified.unwrap_or(SystemTime::UNIX_EPOCH));
         match (self.kind, self.bytes) {
             (ItemKind::File, bytes) => write!(out, "{path}\t{}\t{modified}", bytes.unwrap_or(0)),
             (ItemKind::Folder, _) => write!(out, "{path}/\tfolder\t{modified}"),

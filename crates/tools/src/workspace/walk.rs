@@ -36,6 +36,8 @@ pub(super) struct Wanted {
     pub(super) hidden: bool,
     /// What ignore rules leave out.
     pub(super) ignored: bool,
+    /// Their sizes and times as well, which takes as long again as finding them.
+    pub(super) meta: bool,
     pub(super) entries_max: usize,
     /// Bytes of their paths.
     pub(super) paths_bytes_max: usize,
@@ -159,7 +161,8 @@ impl Walk<'_> {
     }
 
     fn enter(&mut self, folder: Folder) -> Result<(), FileError> {
-        let entries = folder.entries()?.into_iter();
+        let entries = if self.wanted.meta { folder.entries_with_meta() } else { folder.entries() };
+        let entries = entries?.into_iter();
         if let Some(rules) = &mut self.rules {
             rules.enter(&folder);
         }
@@ -230,6 +233,7 @@ mod tests {
                 filter: NameFilter::new(Some("*7/*.md")).expect("a glob"),
                 hidden: true,
                 ignored: false,
+                meta: false,
                 entries_max: 100,
                 paths_bytes_max: usize::MAX,
                 looked_at_max: 4,

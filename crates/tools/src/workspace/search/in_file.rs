@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
@@ -16,6 +16,10 @@ const SHOWN_BYTES_MAX: usize = 500;
 
 /// The longest line that is searched, in bytes: what is held of one file.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// A file up to this size is read with one call of the system, in bytes. The engine looks for a NUL in as much of what it is given
+/// whole, so that a binary file is one either way.
+const WHOLE_BYTES_MAX: usize = 64 * 1024;
 
 /// A line of a file.
 #[derive(Debug)]
@@ -52,8 +56,7 @@ pub(super) struct Looking<'a> {
     pub(super) secrets: Option<&'a dyn Secrets>,
 }
 
-/// What looks through files with so many lines around each that matches.
-pub(super) fn searcher(context: usize) -> Searcher {
+fn searcher(context: usize) -> Searcher {
     SearcherBuilder::new()
         .line_number(true)
         .before_context(context)
@@ -63,11 +66,32 @@ pub(super) fn searcher(context: usize) -> Searcher {
         .build()
 }
 
+/// Looks through one file after the other.
+pub(super) struct Reader {
+    searcher: Searcher,
+    /// A small file.
+    whole: Vec<u8>,
+}
+
+impl Reader {
+    /// One that shows so many lines around each that matches.
+    pub(super) fn new(context: usize) -> Reader {
+        Reader { searcher: searcher(context), whole: Vec::with_capacity(WHOLE_BYTES_MAX) }
+    }
+}
+
 impl Looking<'_> {
-    /// Looks through an open file.
-    pub(super) fn through(&self, searcher: &mut Searcher, file: &File) -> io::Result<Found> {
+    /// Looks through an open file that has so many bytes.
+    pub(super) fn through(&self, reader: &mut Reader, file: &File, bytes: u64) -> io::Result<Found> {
         let mut finding = Finding { looking: self, found: Found::default(), kept_bytes: 0 };
-        searcher.search_file(self.matcher, file, &mut finding)?;
+        let Reader { searcher, whole } = reader;
+        if bytes > WHOLE_BYTES_MAX as u64 {
+            searcher.search_file(self.matcher, file, &mut finding)?;
+        } else {
+            whole.clear();
+            file.take(bytes).read_to_end(whole)?;
+            searcher.search_slice(self.matcher, whole, &mut finding)?;
+        }
         Ok(finding.found)
     }
 }

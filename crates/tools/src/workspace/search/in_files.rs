@@ -14,7 +14,7 @@ use super::super::listing::{Item, ItemKind, Unlisted};
 use super::super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use super::answer::Answer;
 use super::asked::{Asked, Mode, Searched};
-use super::in_file::{Found, Looking, searcher};
+use super::in_file::{Found, Looking, Reader};
 
 /// Threads that search at once.
 const THREADS_MAX: usize = 8;
@@ -75,6 +75,7 @@ fn candidates(asked: &Asked, files: &Root, cancel: &Cancel) -> Result<Candidates
         filter: asked.filter.clone(),
         hidden: true,
         ignored: asked.ignored,
+        meta: false,
         entries_max: LOOKED_AT_MAX,
         paths_bytes_max: usize::MAX,
         looked_at_max: LOOKED_AT_MAX,
@@ -98,11 +99,11 @@ fn look_through(
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get).min(THREADS_MAX);
     let next = AtomicUsize::new(0);
     let work = || {
-        let (mut searcher, mut done) = (searcher(asked.context), Vec::new());
+        let (mut reader, mut done) = (Reader::new(asked.context), Vec::new());
         while !cancel.is_cancelled() {
             let nth = next.fetch_add(1, Ordering::Relaxed);
             let Some(candidate) = batch.get(nth) else { break };
-            if let Some(searched) = one(candidate, &mut searcher, asked, files, rules) {
+            if let Some(searched) = one(candidate, &mut reader, asked, files, rules) {
                 done.push((nth, searched));
             }
         }
@@ -130,7 +131,7 @@ fn look_through(
 /// Nothing if there is nothing to say of a file.
 fn one(
     candidate: &Candidate,
-    searcher: &mut grep_searcher::Searcher,
+    reader: &mut Reader,
     asked: &Asked,
     files: &Root,
     rules: Option<&dyn PathRules>,
@@ -159,7 +160,7 @@ fn one(
         return Some(Searched::Withheld);
     }
     let found = match files.open_read(&path) {
-        Ok((file, _)) => looking.through(searcher, &file),
+        Ok((file, meta)) => looking.through(reader, &file, meta.bytes),
         // Gone meanwhile.
         Err(FileError::NotFound(_)) => return None,
         Err(error) => return failed(error.to_string()),
