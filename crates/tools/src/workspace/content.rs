@@ -3,9 +3,10 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Read, Seek as _};
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use tool_api::{Block, Cancel, Document, FileError, FilePart, Inside, Root, ToolError};
+use tool_api::{Block, Cancel, Document, FileError, FilePart, Inside, Root, Secrets, ToolError};
 
 use super::file_error::refused;
 use super::media_type::{self, Form};
@@ -22,7 +23,6 @@ pub(super) const COUNTED_BYTES_MAX: u64 = 64 * 1024 * 1024;
 const STEP_BYTES: usize = 256 * 1024;
 
 /// What is asked of one file.
-#[derive(Debug)]
 pub(super) struct Asked {
     pub(super) path: Inside,
     pub(super) range: TextRange,
@@ -31,6 +31,7 @@ pub(super) struct Asked {
     pub(super) sha256: bool,
     /// Text in one answer.
     pub(super) text_bytes_max: usize,
+    pub(super) secrets: Option<Arc<dyn Secrets>>,
 }
 
 impl Asked {
@@ -86,7 +87,7 @@ impl Asked {
             return Err(ToolError::new("too_large", message));
         }
         let first = TextRange { lines_max: Some(1), ..TextRange::ALL };
-        let mut picker = Picker::new(first, STEP_BYTES);
+        let mut picker = Picker::new(first, STEP_BYTES, None);
         let ended = feed(&mut picker, None, encoding, file, 0, cancel)?;
         let lines = picker.finish(ended).ok().and_then(|picked| picked.lines_total).unwrap_or(1);
         Ok(TextRange { first_line: lines.saturating_sub(tail) + 1, ..TextRange::ALL })
@@ -100,7 +101,8 @@ impl Asked {
         file_bytes: u64,
         cancel: &Cancel,
     ) -> Result<Document, ToolError> {
-        let mut picker = Picker::new(range, self.text_bytes_max);
+        let striking = self.secrets.as_ref().map(|secrets| secrets.striking());
+        let mut picker = Picker::new(range, self.text_bytes_max, striking);
         let mut digest = self.sha256.then(Sha256::new);
         // With its last byte seen, a file is always read to the end, so that the end is known.
         let may_stop_before = if file_bytes <= COUNTED_BYTES_MAX || self.sha256 { 0 } else { file_bytes };

@@ -133,7 +133,8 @@ impl Read {
             lines_max: input.limit.map(NonZeroU64::get),
         };
         let tail = input.tail.map(NonZeroU64::get);
-        let asked = Asked { path, range, tail, sha256: input.sha256, text_bytes_max: bytes_max };
+        let secrets = cx.secrets.clone();
+        let asked = Asked { path, range, tail, sha256: input.sha256, text_bytes_max: bytes_max, secrets };
         if head.total_bytes <= INLINE_BYTES_MAX as u64 {
             return asked.small(head, &cx.cancel);
         }

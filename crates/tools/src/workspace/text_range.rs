@@ -1,7 +1,10 @@
 //! Picks a range of lines out of a text that comes in pieces, within a budget of bytes.
 //!
 //! A line ends with `\n`; a `\r` before it belongs to the line. What is picked is a run of the original
-//! bytes: pieces picked one after the other make up the text again.
+//! bytes: pieces picked one after the other make up the text again. Only the first line can begin or end within itself; it is
+//! cut without its secrets, since nobody would know half of one again, and its bytes are counted as they are without.
+
+use tool_api::Striking;
 
 use memchr::{memchr, memchr_iter, memrchr};
 
@@ -54,9 +57,10 @@ pub(super) enum NoSuchRange {
 }
 
 /// Takes a text in pieces and keeps what is wanted.
-#[derive(Debug)]
 pub(super) struct Picker {
     range: TextRange,
+    /// What strikes secrets out of the first line, until it is over.
+    striking: Option<Box<dyn Striking>>,
     bytes_max: usize,
     kept: Vec<u8>,
     /// How much of `kept` are whole lines.
@@ -65,13 +69,15 @@ pub(super) struct Picker {
     /// The line the next byte belongs to, and how many bytes of it have gone by.
     line: u64,
     line_bytes: u64,
+    /// How many of the first one, without its secrets.
     first_line_bytes: u64,
 }
 
 impl Picker {
-    pub(super) fn new(range: TextRange, bytes_max: usize) -> Picker {
+    pub(super) fn new(range: TextRange, bytes_max: usize, striking: Option<Box<dyn Striking>>) -> Picker {
         Picker {
             range,
+            striking,
             bytes_max,
             kept: Vec::new(),
             whole_bytes: 0,
@@ -101,17 +107,30 @@ impl Picker {
 
     /// Takes a part of one line.
     fn take(&mut self, part: &[u8]) {
-        let skipped = if self.line == self.range.first_line {
-            self.first_line_bytes += part.len() as u64;
-            let left = self.range.line_byte.saturating_sub(self.line_bytes);
-            usize::try_from(left).unwrap_or(usize::MAX).min(part.len())
-        } else {
-            0
-        };
-        if self.line >= self.range.first_line {
-            self.keep(&part[skipped..], part.ends_with(b"\n"));
+        let closes_line = part.ends_with(b"\n");
+        if self.line == self.range.first_line {
+            match &mut self.striking {
+                Some(striking) => {
+                    let mut clean = striking.push(part);
+                    if closes_line {
+                        clean.extend(striking.finish());
+                    }
+                    self.take_first(&clean, closes_line);
+                }
+                None => self.take_first(part, closes_line),
+            }
+        } else if self.line > self.range.first_line {
+            self.keep(part, closes_line);
         }
         self.count(part);
+    }
+
+    /// Takes a part of the first line, behind what was read of it before.
+    fn take_first(&mut self, part: &[u8], closes_line: bool) {
+        let left = self.range.line_byte.saturating_sub(self.first_line_bytes);
+        let skipped = usize::try_from(left).unwrap_or(usize::MAX).min(part.len());
+        self.first_line_bytes += part.len() as u64;
+        self.keep(&part[skipped..], closes_line);
     }
 
     fn keep(&mut self, part: &[u8], closes_line: bool) {
@@ -153,8 +172,13 @@ impl Picker {
     }
 
     /// What was picked; `ended` says that the text was fed to its end.
-    pub(super) fn finish(self, ended: bool) -> Result<Picked, NoSuchRange> {
+    pub(super) fn finish(mut self, ended: bool) -> Result<Picked, NoSuchRange> {
         let range = self.range;
+        // What is struck out of a line that no line end closes is certain only now.
+        if self.line == range.first_line && !self.is_done() {
+            let rest = self.striking.take().map(|mut striking| striking.finish());
+            self.take_first(&rest.unwrap_or_default(), false);
+        }
         let lines_total = self.line - 1 + u64::from(self.line_bytes > 0);
         let lines_total = ended.then_some(lines_total);
         if let Some(lines_total) = lines_total.filter(|&total| range.first_line > total.max(1)) {
@@ -242,7 +266,7 @@ mod tests {
         bytes_max: usize,
         piece_bytes: usize,
     ) -> Result<Picked, NoSuchRange> {
-        let mut picker = Picker::new(range, bytes_max);
+        let mut picker = Picker::new(range, bytes_max, None);
         text.as_bytes().chunks(piece_bytes).for_each(|piece| picker.feed(piece));
         picker.finish(true)
     }
@@ -377,7 +401,7 @@ mod tests {
 
     #[test]
     fn a_text_left_early_has_no_known_end() {
-        let mut picker = Picker::new(TextRange { lines_max: Some(1), ..TextRange::ALL }, 10);
+        let mut picker = Picker::new(TextRange { lines_max: Some(1), ..TextRange::ALL }, 10, None);
         picker.feed(b"a\nb");
         assert!(picker.is_done());
         let mark = picker.finish(false).expect("it exists").mark(1000);
