@@ -10,6 +10,7 @@ mod movement;
 mod notes;
 mod obeyed;
 mod path_names;
+mod place;
 mod preview;
 mod protected;
 mod read;

@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, Read as _};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _, Permissions};
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt as _};
 use rustix::fs::{Mode, OFlags, openat};
 
 use super::read::READ_FLAGS;
@@ -36,7 +36,7 @@ pub(super) fn copy_tree((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path
 
 fn copy_file((from, name): (&Dir, &Path), (to, to_name): (&Dir, &Path)) -> io::Result<()> {
     let (copy, meta) = copied((from, name), (to, to_name), u64::MAX)?;
-    copy.set_permissions(Permissions::from_std(meta.permissions()))?;
+    copy.set_permissions(meta.permissions())?;
     copy.sync_all()
 }
 
@@ -46,14 +46,16 @@ pub(super) fn copied(
     (from, name): (impl AsFd, &Path),
     (to, to_name): (&Dir, &Path),
     bytes_max: u64,
-) -> io::Result<(cap_std::fs::File, Metadata)> {
+) -> io::Result<(File, Metadata)> {
     let source = File::from(openat(from, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
     let meta = source.metadata()?;
     if !meta.is_file() || meta.len() > bytes_max {
         return Err(io::Error::new(ErrorKind::Unsupported, "it is no file any more, or is too large"));
     }
     let mut options = OpenOptions::new();
-    let mut copy = to.open_with(to_name, options.write(true).create_new(true).mode(UNFINISHED_MODE))?;
+    let copy = to.open_with(to_name, options.write(true).create_new(true).mode(UNFINISHED_MODE))?;
+    // Between two files of the system, the system copies by itself.
+    let mut copy = copy.into_std();
     io::copy(&mut source.take(meta.len()), &mut copy)?;
     Ok((copy, meta))
 }

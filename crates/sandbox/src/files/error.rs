@@ -61,6 +61,16 @@ pub enum FileError {
     /// or nothing if there is no file.
     #[error("the file is not as expected: {}; read it again before writing", found_in_words(.0.as_deref()))]
     Changed(Option<String>),
+    /// The file is not as a writer has left it, so what that replaced is not put back.
+    #[error("{path} {}, and its SHA-256 is now {found}; nothing was put back. {}", who(*.by_us), instead(*.by_us))]
+    ChangedSince {
+        /// The path asked for.
+        path: Inside,
+        /// The SHA-256 of the present content in hexadecimal.
+        found: String,
+        /// Whether a later write of ours has left it so.
+        by_us: bool,
+    },
     /// Something has that path already.
     #[error("something is at {0} already; give another path, or move it away first")]
     Exists(Inside),
@@ -103,6 +113,22 @@ fn found_in_words(found: Option<&str>) -> String {
     match found {
         Some(sha256) => format!("its SHA-256 is now {sha256}"),
         None => "it does not exist".to_owned(),
+    }
+}
+
+fn who(by_us: bool) -> &'static str {
+    if by_us {
+        "was written again since by a tool"
+    } else {
+        "was changed since by somebody else, a person or a program"
+    }
+}
+
+fn instead(by_us: bool) -> &'static str {
+    if by_us {
+        "Put back what the last write replaced first: that is what is found without an id"
+    } else {
+        "Read it; to have the earlier content all the same, move it away first"
     }
 }
 

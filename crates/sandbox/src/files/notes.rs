@@ -2,20 +2,26 @@
 #![expect(clippy::disallowed_methods, reason = "the folders lie in our own state")]
 
 use std::fs::{DirBuilder, File};
-use std::io::{self, ErrorKind, Write as _};
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::Dir;
 use data_encoding::HEXLOWER;
+use rustix::fs::Mode;
 use serde::{Deserialize, Serialize};
+
+use super::file_ops::FileOps;
 
 /// How long it is kept.
 pub const TRASH_LASTS: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// Beside what is kept, what is known of it.
 pub(super) const NOTE: &str = ".json";
+
+/// For the owner alone, as the folder is.
+const NOTE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 
 /// Longest note, in bytes: a path and some numbers.
 const NOTE_BYTES_MAX: u64 = 64 * 1024;
@@ -50,10 +56,12 @@ pub(super) fn folder(path: &Path, makes: bool) -> io::Result<Dir> {
     File::open(path).map(Dir::from_std_file)
 }
 
-/// Writes a note; it is not on disk yet.
-pub(super) fn written_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<cap_std::fs::File> {
-    let mut file = trash.create(format!("{id}{NOTE}"))?;
-    file.write_all(&serde_json::to_vec(note)?)?;
+/// Writes a note, whole or not at all; it is not on disk yet.
+pub(super) fn written_note(ops: &dyn FileOps, trash: &Dir, id: &str, note: &Trashed) -> io::Result<File> {
+    let (folder, name) = (trash.try_clone()?.into_std_file(), format!("{id}{NOTE}"));
+    let file = ops.create(&folder, &name, NOTE_MODE)?;
+    // A full disk leaves a part.
+    ops.write(&file, &serde_json::to_vec(note)?).inspect_err(|_| drop(trash.remove_file(&name)))?;
     Ok(file)
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::error::FileError;
 use super::inside::Inside;
 use super::root::Root;
-use super::write::{Expect, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE};
+use super::write::{Expect, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE, sha256_of};
 use crate::change::{Change, Content, What};
 
 impl Root {
@@ -19,7 +19,8 @@ impl Root {
         let is_expected = match (expect, &found) {
             (Expect::Anything, _) | (Expect::Absent, None) => true,
             (Expect::Sha256(digits), Some(found)) => found.eq_ignore_ascii_case(digits),
-            (Expect::Absent, Some(_)) | (Expect::Sha256(_), None) => false,
+            (Expect::Content(expected), Some(found)) => *found == sha256_of(expected),
+            (Expect::Absent, Some(_)) | (Expect::Sha256(_) | Expect::Content(_), None) => false,
         };
         if !is_expected {
             return Err(FileError::Changed(found));

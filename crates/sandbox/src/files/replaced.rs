@@ -1,24 +1,26 @@
-//! What files were before tools replaced them: a copy beside the trash. It is put back as long as the file is as the tool left
-//! it, or gone.
+//! What files were before tools replaced them, beside the trash: the file itself where it can have a second name there, or else a
+//! copy. It is put back as long as the file is as the tool left it, or gone.
 //!
-//! No disk is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same.
+//! No disk is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same. Whoever has
+//! the file itself open and writes on writes what is kept.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use cap_std::fs::{Dir, Permissions};
-use rustix::fs::{Mode, OFlags, openat};
+use cap_std::fs::Dir;
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, linkat, openat, statat};
 
 use super::copied::copied;
 use super::error::FileError;
+use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::notes::{NOTE, TRASH_LASTS, Trashed, folder, id_and_time, now_ms, written_note};
 use super::read::READ_FLAGS;
 use super::root::Root;
 
-/// Most that is kept of one workspace: with the next one, the oldest goes for good.
+/// Most that is kept of one workspace beside what is kept next: the oldest goes for good while that comes.
 pub(super) const REPLACED_MAX: usize = 100;
 
 /// The largest file that is kept, in bytes: what a tool writes has no more.
@@ -30,19 +32,19 @@ const TIME_DIGITS: usize = 12;
 /// What is taken of a mode, and given.
 const PERMISSION_BITS: u32 = 0o777;
 
-/// The copy of a file that is about to be replaced.
-pub(super) struct Keeping {
+/// A file that is about to be replaced, as it is kept.
+pub(super) struct Keeping<'a> {
+    ops: &'a dyn FileOps,
     dir: Dir,
     note: Trashed,
 }
 
-impl Keeping {
+impl Keeping<'_> {
     /// It was replaced by what has this SHA-256.
     pub(super) fn replaced_by(mut self, sha256: &str) {
         self.note.left = Some(sha256.to_owned());
         // Without a note it cannot be put back, and goes when there is too much.
-        let _ = written_note(&self.dir, &self.note.id, &self.note);
-        let _ = forget_oldest(&self.dir, &self.note.id);
+        let _ = written_note(self.ops, &self.dir, &self.note.id, &self.note);
     }
 
     /// It was not replaced.
@@ -52,14 +54,31 @@ impl Keeping {
 }
 
 impl Root {
-    /// Copies the file, if what is replaced is kept here and it is not too large.
-    pub(super) fn keep(&self, path: &Inside, from: &File, name: &Path) -> Option<Keeping> {
+    /// What the next file that is kept will be known by, and when it is; nothing where none is.
+    pub(super) fn next_kept(&self) -> Option<(String, u64)> {
+        self.trash.as_ref().and_then(|_| id_and_time().ok())
+    }
+
+    /// Keeps a file that is not too large.
+    pub(super) fn keep(
+        &self,
+        (id, deleted_ms): (String, u64),
+        path: &Inside,
+        (from, name): (&File, &Path),
+    ) -> Option<Keeping<'_>> {
         let dir = self.replaced_folder(true).ok()?;
-        let (id, deleted_ms) = id_and_time().ok()?;
-        let bytes = kept((from, name), (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))).ok()?;
+        let one = (from, name);
+        let linked = linked(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id)));
+        let kept = linked.or_else(|_| kept(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))));
+        let bytes = kept.ok()?;
         let path = path.as_str().to_owned();
         let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
-        Some(Keeping { dir, note })
+        Some(Keeping { ops: &*self.opened.ops, dir, note })
+    }
+
+    /// Removes for good what there is too much of, but not what is being `added`. Best effort: what stays goes another time.
+    pub(super) fn forget_oldest(&self, added: &str) {
+        let _ = self.replaced_folder(false).map(|dir| forget_oldest(&dir, added));
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
@@ -72,11 +91,24 @@ pub(super) fn replaced_beside(trash: &Path) -> PathBuf {
     trash.with_extension("replaced")
 }
 
+/// Gives a file that has no other name one more, which costs nothing whatever its size; how many bytes it has. A file with
+/// several is written by whoever knows it by another.
+fn linked((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
+    linkat(from, name, dir, id, AtFlags::empty())?;
+    let stat = statat(dir, id, AtFlags::SYMLINK_NOFOLLOW)?;
+    let bytes = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    match is_file && stat.st_nlink == 2 && bytes <= REPLACED_BYTES_MAX {
+        true => Ok(bytes),
+        false => Err(io::ErrorKind::Unsupported.into()),
+    }
+}
+
 /// Copies a file that is not too large, with its permissions; how many bytes it has.
 fn kept((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
     let (copy, meta) = copied((from, name), (dir, Path::new(id)), REPLACED_BYTES_MAX)?;
     let mode = meta.permissions().mode() & PERMISSION_BITS;
-    copy.set_permissions(Permissions::from_std(std::fs::Permissions::from_mode(mode)))?;
+    copy.set_permissions(Permissions::from_mode(mode))?;
     Ok(meta.len())
 }
 
@@ -104,7 +136,7 @@ fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     }
     names.sort_unstable();
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
-    let too_many = (names.len() + 1).saturating_sub(REPLACED_MAX);
+    let too_many = names.len().saturating_sub(REPLACED_MAX);
     let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest;
     names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
     Ok(())

@@ -45,7 +45,7 @@ impl Root {
         let (spot, tree) = self.deleted(path, takes_all, is_held)?;
         let trash = self.trash(true)?;
         let (id, note) = noted(path, &tree)?;
-        write_note(&trash, &id, &note).map_err(FileError::Io)?;
+        self.write_note(&trash, &id, &note).map_err(FileError::Io)?;
         if let Err(error) = self.put_in(&trash, &id, &spot, path) {
             forget_if_gone(&trash, &id);
             return Err(error);
@@ -53,6 +53,13 @@ impl Root {
         self.sync(&spot.folder, path)?;
         empty(&trash, &id);
         Ok(Trashed { id, ..note })
+    }
+
+    /// On disk before its entry is: a power cut leaves no entry that nobody can put back.
+    fn write_note(&self, trash: &Dir, id: &str, note: &Trashed) -> io::Result<()> {
+        let ops = &*self.opened.ops;
+        let file = written_note(ops, trash, id, note)?;
+        ops.sync(&file).inspect_err(|_| forget_if_gone(trash, id))
     }
 
     fn put_in(&self, trash: &Dir, id: &str, spot: &Spot, path: &Inside) -> Result<(), FileError> {
@@ -202,11 +209,6 @@ fn forget_if_gone(trash: &Dir, id: &str) {
     if trash.symlink_metadata(id).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
         let _ = trash.remove_file(format!("{id}{NOTE}"));
     }
-}
-
-/// On disk before its entry is: a power cut leaves no entry that nobody can put back.
-fn write_note(trash: &Dir, id: &str, note: &Trashed) -> io::Result<()> {
-    written_note(trash, id, note)?.sync_all()
 }
 
 /// Copies an entry to another file system, all of it or nothing.

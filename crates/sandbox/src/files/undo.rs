@@ -1,5 +1,7 @@
 //! Putting back what a file was before a tool replaced it.
 
+use cap_std::fs::Dir;
+
 use super::error::FileError;
 use super::inside::Inside;
 use super::notes::{Trashed, listed};
@@ -27,7 +29,8 @@ impl Root {
     pub(super) fn put_back(&self, replaced: &Trashed, path: &Inside, left: &str) -> Result<(), FileError> {
         let dir = self.replaced_folder(false)?;
         let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
-        self.write(path, &content, &Expect::Sha256(left.to_owned()))?;
+        let written = self.write(path, &content, &Expect::Sha256(left.to_owned()));
+        written.map_err(|error| since(error, path, &dir))?;
         forget(&dir, &replaced.id);
         Ok(())
     }
@@ -39,8 +42,23 @@ impl Root {
         path: &Inside,
         left: &str,
     ) -> Result<Change, FileError> {
-        let content = content(&self.replaced_folder(false)?, &replaced.id).map_err(FileError::Io)?;
-        self.preview(path, &content, &Expect::Sha256(left.to_owned()))
+        let dir = self.replaced_folder(false)?;
+        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
+        let change = self.preview(path, &content, &Expect::Sha256(left.to_owned()));
+        change.map_err(|error| since(error, path, &dir))
+    }
+}
+
+/// What a writer would be told, for one who puts back.
+fn since(error: FileError, path: &Inside, dir: &Dir) -> FileError {
+    match error {
+        FileError::Changed(Some(found)) => {
+            let all = listed(dir).unwrap_or_default();
+            let last = all.iter().find(|one| one.path == path.as_str());
+            let by_us = last.is_some_and(|last| last.left.as_deref() == Some(&found));
+            FileError::ChangedSince { path: path.clone(), found, by_us }
+        }
+        other => other,
     }
 }
 

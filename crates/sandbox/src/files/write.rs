@@ -5,29 +5,25 @@
 //! a rename. All steps after finding the folder use its handle and one plain name, which cannot leave
 //! it. The file becomes a new one: hard links keep the old content.
 
-use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
+use std::{io, thread};
 
 use data_encoding::HEXLOWER;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, statat};
-use rustix::io::Errno;
+use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
 use super::error::FileError;
-use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
+use super::place::{Place, link_target};
 use super::protected::is_protected;
-use super::read::READ_FLAGS;
 use super::replaced::Keeping;
 use super::root::{Access, Root};
 
 /// Symbolic links followed to the file that is written; what Linux itself follows.
-const LINKS_MAX: usize = 40;
+pub(super) const LINKS_MAX: usize = 40;
 
 /// The mode of new files, less what the process's umask takes away.
 pub(super) const NEW_FILE_MODE: u32 = 0o644;
@@ -35,14 +31,14 @@ pub(super) const NEW_FILE_MODE: u32 = 0o644;
 /// How a folder is opened that only serves to reach what is in it.
 pub(super) const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Set-user-id and its kin are not carried over to new content.
-const KEPT_MODE_BITS: u32 = 0o777;
-
 /// Largest file that is looked at before it is replaced, in bytes; far more than tools write.
 pub(super) const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
+/// From so many bytes on a thread of its own hashes a content while the disk works: that takes 0.15 ms by then, and a thread a third.
+const BESIDE_BYTES_MIN: usize = 256 * 1024;
+
 /// Whether a file with this content must stay.
-type IsKept<'a> = &'a dyn Fn(&[u8]) -> bool;
+pub(super) type IsKept<'a> = &'a dyn Fn(&[u8]) -> bool;
 
 /// What a writer believes about the present file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +49,8 @@ pub enum Expect {
     Absent,
     /// The present content has this SHA-256, in hexadecimal of either case.
     Sha256(String),
+    /// The present content is this.
+    Content(Vec<u8>),
 }
 
 /// What was written.
@@ -70,8 +68,8 @@ impl Root {
     /// Replaces or creates the file at `path` with `bytes`, on disk when this returns. Missing folders
     /// are created, the mode of an existing file is kept, a link that stays inside is written through.
     ///
-    /// If `expect` does not hold, the answer is `FileError::Changed`. A file with an expected hash that changes while it is
-    /// looked at stays as it then is; on a file system that cannot exchange two names, another program has some
+    /// If `expect` does not hold, the answer is `FileError::Changed`. A file with an expected hash or content that changes while
+    /// it is looked at stays as it then is; on a file system that cannot exchange two names, another program has some
     /// microseconds to interfere.
     pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
         self.write_unless(path, bytes, expect, None)
@@ -93,19 +91,46 @@ impl Root {
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
-        let sha256 = sha256_of(bytes);
-        let filled = place.fill(&temporary, bytes);
-        let is_kept_now = self.trash.is_some() && place.present.is_some() && filled.is_ok();
-        let keeping = is_kept_now.then(|| self.keep(path, &place.folder, &place.name)).flatten();
-        if let Err(error) = filled.and_then(|()| place.put(&temporary, expect, is_kept)) {
-            // Best effort: the failure to be reported is the first one.
-            let _ = place.ops.remove(&place.folder, &temporary);
-            keeping.into_iter().for_each(Keeping::not_replaced);
-            return Err(error);
-        }
+        let kept_as = place.present.and_then(|_| self.next_kept());
+        let hash = || {
+            kept_as.iter().for_each(|(id, _)| self.forget_oldest(id));
+            sha256_of(bytes)
+        };
+        let (sha256, replaced) = beside(bytes.len(), hash, || {
+            let replaced =
+                self.replace((path, &place), &temporary, bytes, (expect, is_kept), kept_as.clone());
+            let keeping = replaced.inspect_err(|_| {
+                // Best effort: the failure to be reported is the first one.
+                let _ = place.ops.remove(&place.folder, &temporary);
+            })?;
+            Ok((keeping, place.ops.sync_folder(&place.folder).map_err(FileError::of(path))))
+        });
+        let (keeping, synced) = replaced?;
         keeping.into_iter().for_each(|keeping| keeping.replaced_by(&sha256));
-        place.ops.sync_folder(&place.folder).map_err(FileError::of(path))?;
+        synced?;
         Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
+    }
+
+    /// Puts the content in the place of what was there, and gives what is kept of that.
+    fn replace<'a>(
+        &'a self,
+        (path, place): (&Inside, &Place<'_>),
+        temporary: &str,
+        bytes: &[u8],
+        (expect, is_kept): (&Expect, Option<IsKept<'_>>),
+        kept_as: Option<(String, u64)>,
+    ) -> Result<Option<Keeping<'a>>, FileError> {
+        let file = place.fill(temporary, bytes)?;
+        let looked_at = place.look(expect, is_kept)?;
+        place.ops.sync(&file).map_err(FileError::Io)?;
+        let keeping = kept_as.and_then(|id| self.keep(id, path, (&place.folder, &place.name)));
+        match place.put(temporary, &looked_at) {
+            Ok(()) => Ok(keeping),
+            Err(error) => {
+                keeping.into_iter().for_each(Keeping::not_replaced);
+                Err(error)
+            }
+        }
     }
 
     /// The files that a write to `asked` would reach or pass, and that others obey: a link that they are called by counts,
@@ -197,146 +222,6 @@ impl Root {
     }
 }
 
-/// Where a file is or will be: an open folder and a plain name that is no link.
-struct Place<'a> {
-    ops: &'a dyn FileOps,
-    asked: &'a Inside,
-    folder: File,
-    name: PathBuf,
-    present: Option<Stat>,
-}
-
-impl<'a> Place<'a> {
-    /// Follows links from `asked` one by one; each hop is resolved beneath the root again.
-    fn find(root: &'a Root, asked: &'a Inside) -> Result<Place<'a>, FileError> {
-        let mut path = asked.as_path().to_owned();
-        for _ in 0..LINKS_MAX {
-            let Some(name) = path.file_name().map(PathBuf::from) else {
-                return Err(FileError::not_a_file(asked, FileType::Directory));
-            };
-            // Before any folder is made on the way.
-            let real = root.real_target(&path).map_err(FileError::of(asked))?;
-            root.refuse_unagreed(asked, &real)?;
-            let parent = path.parent().filter(|parent| *parent != "").unwrap_or(Path::new("."));
-            let folder = root.folder_for_writing(parent).map_err(FileError::of(asked))?;
-            let present = match statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW) {
-                Ok(stat) => Some(stat),
-                Err(Errno::NOENT) => None,
-                Err(errno) => return Err(FileError::of_errno(asked)(errno)),
-            };
-            match present.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
-                None | Some(FileType::RegularFile) => {
-                    return Ok(Place { ops: &*root.opened.ops, asked, folder, name, present });
-                }
-                Some(FileType::Symlink) => {
-                    let target = link_target(&folder, &name).map_err(FileError::of_errno(asked))?;
-                    path = parent.join(target);
-                }
-                Some(other) => return Err(FileError::not_a_file(asked, other)),
-            }
-        }
-        Err(FileError::Outside)
-    }
-
-    /// Writes the content under the temporary name and waits until it is on disk.
-    fn fill(&self, temporary: &str, bytes: &[u8]) -> Result<(), FileError> {
-        let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
-        let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
-        let file = self.ops.create(&self.folder, temporary, mode).map_err(self.error())?;
-        self.ops.write(&file, bytes).map_err(FileError::Io)?;
-        if kept.is_some() {
-            // Creation went through the umask.
-            self.ops.set_mode(&file, mode).map_err(self.error())?;
-        }
-        self.ops.sync(&file).map_err(FileError::Io)
-    }
-
-    /// Gives the temporary file its name, if the present file is as expected and not kept.
-    fn put(&self, temporary: &str, expect: &Expect, is_kept: Option<IsKept<'_>>) -> Result<(), FileError> {
-        let present = match (expect, is_kept) {
-            (Expect::Anything, None) => return self.rename(temporary),
-            (Expect::Absent, _) => None,
-            (Expect::Anything | Expect::Sha256(_), _) => self.content(&self.name)?,
-        };
-        if present.as_deref().is_some_and(|present| is_kept.is_some_and(|is_kept| is_kept(present))) {
-            return Err(FileError::Kept);
-        }
-        if let Expect::Sha256(expected) = expect {
-            let found = present.as_deref().map(sha256_of);
-            if !found.as_ref().is_some_and(|found| found.eq_ignore_ascii_case(expected)) {
-                return Err(FileError::Changed(found));
-            }
-        }
-        self.replace(temporary, present.as_deref())
-    }
-
-    fn rename(&self, temporary: &str) -> Result<(), FileError> {
-        self.move_to_name(temporary, RenameFlags::empty()).map_err(self.error())
-    }
-
-    fn move_to_name(&self, temporary: &str, flags: RenameFlags) -> io::Result<()> {
-        self.ops.rename(&self.folder, temporary, &self.name, flags)
-    }
-
-    /// Gives the temporary file its name and removes what had it, if that is `looked_at` and nothing else; without that,
-    /// only if there is still nothing.
-    fn replace(&self, temporary: &str, looked_at: Option<&[u8]>) -> Result<(), FileError> {
-        let flags = if looked_at.is_some() { RenameFlags::EXCHANGE } else { RenameFlags::NOREPLACE };
-        if let Err(error) = self.move_to_name(temporary, flags) {
-            return match Errno::from_io_error(&error) {
-                // Some file systems cannot do it in one step.
-                Some(Errno::INVAL | Errno::NOSYS) if self.content(&self.name)?.as_deref() == looked_at => {
-                    self.rename(temporary)
-                }
-                Some(Errno::INVAL | Errno::NOSYS | Errno::EXIST) => self.changed(),
-                _ => Err(self.error()(error)),
-            };
-        }
-        let Some(looked_at) = looked_at else { return Ok(()) };
-        // It bears the other name now, and nobody looks for it there.
-        match self.content(Path::new(temporary)) {
-            Ok(Some(replaced)) if replaced == looked_at => {
-                self.ops.remove(&self.folder, temporary).map_err(self.error())
-            }
-            _ => self.rename(temporary).and_then(|()| self.changed()),
-        }
-    }
-
-    /// The file is not as it was expected to be.
-    fn changed(&self) -> Result<(), FileError> {
-        Err(FileError::Changed(self.content(&self.name)?.as_deref().map(sha256_of)))
-    }
-
-    /// What is in a file of the folder; `None` if there is none.
-    fn content(&self, name: &Path) -> Result<Option<Vec<u8>>, FileError> {
-        let file = match openat(&self.folder, name, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty()) {
-            Ok(file) => File::from(file),
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(self.error()(errno.into())),
-        };
-        let mut content = Vec::new();
-        file.take(LOOKED_AT_BYTES_MAX as u64 + 1)
-            .read_to_end(&mut content)
-            .map_err(FileError::of(self.asked))?;
-        if content.len() > LOOKED_AT_BYTES_MAX {
-            let what = "the present file, which must be looked at first,";
-            return Err(FileError::TooLarge { what, max: LOOKED_AT_BYTES_MAX, unit: "bytes" });
-        }
-        Ok(Some(content))
-    }
-
-    fn error(&self) -> impl FnOnce(io::Error) -> FileError + '_ {
-        FileError::of(self.asked)
-    }
-}
-
-/// What a link says. Joined to the link's folder, an absolute one replaces it, and the next hop
-/// refuses it like every absolute path.
-fn link_target(folder: &File, name: &Path) -> rustix::io::Result<PathBuf> {
-    let target = readlinkat(folder, name, Vec::new())?;
-    Ok(PathBuf::from(OsString::from_vec(target.into_bytes())))
-}
-
 /// A name nobody can guess and prepare, and which says whose it is if a crash leaves it behind.
 pub(super) fn temporary_name() -> Result<String, FileError> {
     let mut random = [0; 16];
@@ -344,7 +229,22 @@ pub(super) fn temporary_name() -> Result<String, FileError> {
     Ok(format!(".toolcrib-{}.tmp", HEXLOWER.encode(&random)))
 }
 
-fn sha256_of(bytes: &[u8]) -> String {
+/// What comes of the work on a content of so many bytes, and of what can be done at the same time if that is worth it.
+fn beside<S: Send, T>(bytes: usize, other: impl Fn() -> S + Sync, work: impl FnOnce() -> T) -> (S, T) {
+    if bytes < BESIDE_BYTES_MIN {
+        let done = work();
+        return (other(), done);
+    }
+    thread::scope(|scope| {
+        let started = thread::Builder::new().spawn_scoped(scope, &other);
+        let done = work();
+        // Where there are no more threads it is done here.
+        let others = started.ok().and_then(|started| started.join().ok());
+        (others.unwrap_or_else(&other), done)
+    })
+}
+
+pub(super) fn sha256_of(bytes: &[u8]) -> String {
     HEXLOWER.encode(&Sha256::digest(bytes))
 }
 

@@ -101,10 +101,11 @@ impl Tool for EditFile {
         cx.blocking(move || {
             writer.check_cancel()?;
             let text = WholeText::read(&writer.files, &path)?;
-            let expect = text.expect(input.expected_sha256.as_deref())?;
+            text.check(input.expected_sha256.as_deref())?;
             let edits: Vec<_> = input.edits.iter().map(Replacement::edit).collect();
             let (new, replaced) = edited(text.text(), &edits)?;
-            let done = writer.put(&path, &text.written(&path, &new)?, &expect)?;
+            let new = text.written(&path, new)?;
+            let done = writer.put(&path, &new, &text.expected())?;
             let path = path.to_string();
             Ok(Structured(Edited { path, replaced, bytes: done.bytes, sha256: done.sha256 }))
         })

@@ -53,9 +53,23 @@ pub(super) fn edited(text: &str, edits: &[Edit<'_>]) -> Result<(String, usize), 
             return Err(refused("too_large", why));
         }
         replaced += places.len();
-        now = Cow::Owned(now.replace(&*old, &new));
+        now = Cow::Owned(with_new(&now, &places, old.len(), &new));
     }
     Ok((now.into_owned(), replaced))
+}
+
+/// The text with `new` in place of so many bytes at each of the places, which are in order.
+fn with_new(text: &str, places: &[usize], old_bytes: usize, new: &str) -> String {
+    // All at once: to grow a text of megabytes is to copy it.
+    let bytes = text.len() + places.len() * new.len() - places.len() * old_bytes;
+    let (mut out, mut copied) = (String::with_capacity(bytes), 0);
+    for &place in places {
+        out.push_str(&text[copied..place]);
+        out.push_str(new);
+        copied = place + old_bytes;
+    }
+    out.push_str(&text[copied..]);
+    out
 }
 
 /// Whether a text grows beyond what is written. One that does not grow is judged by its bytes in its own encoding alone.

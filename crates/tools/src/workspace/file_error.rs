@@ -14,7 +14,7 @@ pub(crate) fn refused(error: FileError) -> ToolError {
         FileError::Protected { .. } | FileError::OfServer { .. } | FileError::Secret { .. } => "protected",
         FileError::Obeyed { .. } => "approval_required",
         FileError::ReadOnly => "read_only",
-        FileError::Changed { .. } => "changed",
+        FileError::Changed(_) | FileError::ChangedSince { .. } => "changed",
         FileError::Kept => "kept",
         FileError::Exists(_) => "exists",
         FileError::IntoItself(_) => "into_itself",
@@ -28,6 +28,7 @@ pub(crate) fn refused(error: FileError) -> ToolError {
     let refusal = ToolError::new(code, error.to_string());
     let refusal = match &error {
         FileError::Changed(found) => refusal.with_details(json!({ "present_sha256": found })),
+        FileError::ChangedSince { found, .. } => refusal.with_details(json!({ "present_sha256": found })),
         _ => refusal,
     };
     refusal.with_source(error)

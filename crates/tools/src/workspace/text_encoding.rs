@@ -65,6 +65,14 @@ impl Encoding {
         }
     }
 
+    /// The encoding of a whole file that is valid UTF-8, and how many bytes of it are a byte order mark; nothing if it is no text.
+    pub(super) fn of_text(text: &str) -> Option<(Encoding, usize)> {
+        let has_mark = text.as_bytes().starts_with(UTF8_MARK);
+        let (known, mark_bytes) =
+            if has_mark { (Known::ByMark, UTF8_MARK.len()) } else { (Known::ByItself, 0) };
+        is_plain(text.as_bytes()).then_some((Encoding { encoding: UTF_8, known }, mark_bytes))
+    }
+
     /// For people.
     pub(super) fn name(self) -> &'static str {
         match self.encoding {
@@ -72,6 +80,11 @@ impl Encoding {
             it if it == UTF_16BE => "UTF-16 (big endian)",
             it => it.name(),
         }
+    }
+
+    /// Whether a text is written as the bytes that it has anyway.
+    pub(super) fn is_plain(self) -> bool {
+        self.encoding == UTF_8 && self.known != Known::ByMark
     }
 
     /// The text of a whole file, without a byte order mark; nothing if some bytes are none of this encoding.

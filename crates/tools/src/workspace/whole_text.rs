@@ -12,8 +12,11 @@ use super::writer::CONTENT_BYTES_MAX;
 #[derive(Debug)]
 pub(super) struct WholeText {
     text: String,
+    /// How much of it is a byte order mark, which is not shown.
+    mark_bytes: usize,
     encoding: Encoding,
-    sha256: String,
+    /// What is in the file, if that is not the text itself.
+    encoded: Option<Vec<u8>>,
 }
 
 impl WholeText {
@@ -24,33 +27,57 @@ impl WholeText {
             let (max, unit) = (CONTENT_BYTES_MAX, "bytes");
             return Err(refused(FileError::TooLarge { what: "the file", max, unit }));
         }
-        let encoding = Encoding::of(&file.bytes, Extent::Whole);
-        let read = encoding.and_then(|encoding| Some((encoding, encoding.decoded(&file.bytes)?)));
-        let same =
-            read.filter(|(encoding, text)| encoding.encoded(text).is_some_and(|again| again == file.bytes));
-        let (encoding, text) = same.ok_or_else(|| {
+        WholeText::of(file.bytes).ok_or_else(|| {
             let message =
                 format!("{path} is not text, or cannot be written again as it is; nothing was changed");
             ToolError::new("not_text", message)
-        })?;
-        Ok(WholeText { text, encoding, sha256: hex(&file.bytes) })
+        })
+    }
+
+    fn of(bytes: Vec<u8>) -> Option<WholeText> {
+        let bytes = match String::from_utf8(bytes) {
+            Ok(text) => {
+                let (encoding, mark_bytes) = Encoding::of_text(&text)?;
+                return Some(WholeText { text, mark_bytes, encoding, encoded: None });
+            }
+            Err(error) => error.into_bytes(),
+        };
+        let encoding = Encoding::of(&bytes, Extent::Whole)?;
+        let text = encoding.decoded(&bytes)?;
+        let is_same = encoding.encoded(&text).is_some_and(|again| again == bytes);
+        is_same.then_some(WholeText { text, mark_bytes: 0, encoding, encoded: Some(bytes) })
     }
 
     pub(super) fn text(&self) -> &str {
-        &self.text
+        &self.text[self.mark_bytes..]
     }
 
-    /// That the file is still this one when it is written; refuses if it is another than the caller expects.
-    pub(super) fn expect(&self, expected_sha256: Option<&str>) -> Result<Expect, ToolError> {
-        if expected_sha256.is_some_and(|expected| !expected.eq_ignore_ascii_case(&self.sha256)) {
-            return Err(refused(FileError::Changed(Some(self.sha256.clone()))));
+    fn bytes(&self) -> &[u8] {
+        self.encoded.as_deref().unwrap_or(self.text.as_bytes())
+    }
+
+    /// Refuses if it is another than the caller expects.
+    pub(super) fn check(&self, expected_sha256: Option<&str>) -> Result<(), ToolError> {
+        let Some(expected) = expected_sha256 else { return Ok(()) };
+        let found = hex(self.bytes());
+        match expected.eq_ignore_ascii_case(&found) {
+            true => Ok(()),
+            false => Err(refused(FileError::Changed(Some(found)))),
         }
-        Ok(Expect::Sha256(self.sha256.clone()))
+    }
+
+    /// That the file is still this one when it is written.
+    pub(super) fn expected(self) -> Expect {
+        Expect::Content(self.encoded.unwrap_or(self.text.into_bytes()))
     }
 
     /// The bytes of a new text in the encoding of this one.
-    pub(super) fn written(&self, path: &Inside, new: &str) -> Result<Vec<u8>, ToolError> {
-        let bytes = self.encoding.encoded(new).ok_or_else(|| {
+    pub(super) fn written(&self, path: &Inside, new: String) -> Result<Vec<u8>, ToolError> {
+        let bytes = match self.encoding.is_plain() {
+            true => Some(new.into_bytes()),
+            false => self.encoding.encoded(&new),
+        };
+        let bytes = bytes.ok_or_else(|| {
             let message = format!(
                 "{path} is {}, which has no sign for some letters of the new text; nothing was changed",
                 self.encoding.name()
@@ -72,7 +99,7 @@ pub(super) fn has_crlf_alone(text: &str) -> bool {
     ends.peek().is_some() && ends.all(|at| at > 0 && bytes[at - 1] == b'\r')
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(64);
     for byte in Sha256::digest(bytes) {
         write!(digits, "{byte:02x}").expect("writing to a string cannot fail");

@@ -42,6 +42,16 @@ impl FileOps for Stuck {
     }
 }
 
+/// A disk that is full when something is written, or when it is to be synced.
+#[derive(Debug)]
+struct Full(Step);
+
+impl FileOps for Full {
+    fn before(&self, step: Step) -> io::Result<()> {
+        if step == self.0 { Err(ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
 /// A workspace with a folder `a`, and its trash.
 fn workspace(is_apart: bool) -> (tempfile::TempDir, Root) {
     workspace_on(Box::new(Apart(is_apart)))
@@ -121,6 +131,17 @@ fn what_could_not_be_moved_leaves_no_note() {
     let path = root.locate("a").expect("inside");
     root.delete(&path, true, &|_| false).expect_err("it stays");
     assert_eq!(fs::read_dir(trash_of(&folder)).expect("a folder").count(), 0);
+}
+
+#[test]
+fn a_full_disk_leaves_no_part_of_a_note() {
+    for step in [Step::Write, Step::Sync] {
+        let (folder, root) = workspace_on(Box::new(Full(step)));
+        let path = root.locate("a").expect("inside");
+        root.delete(&path, true, &|_| false).expect_err("it stays");
+        assert_eq!(fs::read_dir(trash_of(&folder)).expect("a folder").count(), 0, "{step:?}");
+        assert!(folder.path().join("root/a/b/c").try_exists().expect("a look"));
+    }
 }
 
 #[test]

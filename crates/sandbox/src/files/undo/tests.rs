@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "files of a workspace")]
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use super::super::notes::NOTE;
 use super::super::replaced::{REPLACED_BYTES_MAX, REPLACED_MAX};
@@ -40,6 +40,11 @@ fn undo(root: &Root) -> Result<(), FileError> {
     root.restore(&root.trashed().expect("a list")[0], &|_| false)
 }
 
+/// What that would change.
+fn dry_undo(root: &Root) -> Result<Vec<Change>, FileError> {
+    root.preview_restore(&root.trashed().expect("a list")[0], &|_| false)
+}
+
 #[test]
 fn the_last_changes_are_undone_and_done_again() {
     let (_folder, root) = workspace();
@@ -58,11 +63,33 @@ fn what_somebody_else_has_written_since_stays() {
     let (_folder, root) = workspace();
     write(&root, "two");
     fs::write(root.path().join("a"), "theirs").expect("writable");
-    assert!(matches!(undo(&root), Err(FileError::Changed(Some(_)))));
+    for refused in [undo(&root).map(drop), dry_undo(&root).map(drop)] {
+        assert_eq!(
+            refused.expect_err("it is another").to_string(),
+            "a was changed since by somebody else, a person or a program, and its SHA-256 is now \
+             4c55a8552a2c7261f61f798c2265e6f13358f326ae5b934096ff16bd15e62c33; nothing was put back. Read it; to have the earlier \
+             content all the same, move it away first"
+        );
+    }
     check(&root, "theirs", &["one"]);
     fs::remove_file(root.path().join("a")).expect("removable");
     undo(&root).expect("it is put back where nothing is");
     check(&root, "one", &[]);
+}
+
+#[test]
+fn what_a_later_write_has_left_is_undone_first() {
+    let (_folder, root) = workspace();
+    write(&root, "two");
+    write(&root, "three");
+    let first = &root.trashed().expect("a list")[1];
+    assert_eq!(
+        root.restore(first, &|_| false).expect_err("it is not as that left it").to_string(),
+        "a was written again since by a tool, and its SHA-256 is now \
+         8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f; nothing was put back. Put back what the last write \
+         replaced first: that is what is found without an id"
+    );
+    check(&root, "three", &["two", "one"]);
 }
 
 #[test]
@@ -74,6 +101,22 @@ fn it_comes_back_with_its_mode_where_the_file_is_gone() {
     fs::remove_file(&file).expect("removable");
     undo(&root).expect("it is put back");
     assert_eq!(fs::metadata(&file).expect("it is there").permissions().mode() & 0o777, 0o600);
+}
+
+/// It costs no second copy on the disk, and none of its own names leads to it any more.
+#[test]
+fn the_file_itself_is_kept_where_it_can_be() {
+    let (_folder, root) = workspace();
+    let inode = |path: &std::path::Path| fs::metadata(path).map(|meta| (meta.ino(), meta.nlink()));
+    let file = root.path().join("a");
+    for expect in [Expect::Anything, Expect::Content(b"two".into())] {
+        let before = inode(&file).expect("it is there");
+        root.write(&root.locate("a").expect("a path"), b"two", &expect).expect("writable");
+        let id = &root.trashed().expect("a list")[0].id;
+        let kept = root.trash_folder().expect("one").with_extension("replaced").join(id);
+        assert_eq!(inode(&kept).expect("it is there"), before, "{expect:?}");
+        assert_ne!(inode(&file).expect("it is there").0, before.0, "{expect:?}");
+    }
 }
 
 #[test]
@@ -99,18 +142,22 @@ fn what_is_taken_back_was_never_there() {
 fn what_was_not_written_keeps_nothing_and_a_new_file_neither() {
     let (_folder, root) = workspace();
     let path = root.locate("a").expect("a path");
-    let wrong = Expect::Sha256("0".repeat(64));
-    assert!(matches!(root.write(&path, b"two", &wrong), Err(FileError::Changed(_))));
+    for wrong in [Expect::Sha256("0".repeat(64)), Expect::Content(b"three".into()), Expect::Absent] {
+        let refused = root.write(&path, b"two", &wrong).expect_err("it is another");
+        assert!(matches!(refused, FileError::Changed(Some(_))), "{wrong:?}");
+    }
     let new = root.locate("b").expect("a path");
     root.write(&new, b"new", &Expect::Absent).expect("writable");
-    check(&root, "one", &[]);
+    // Not even for a moment.
+    assert!(root.replaced_folder(false).is_err());
+    assert!(root.trashed().expect("a list").is_empty());
 }
 
 #[test]
 fn a_dry_run_tells_what_would_be_put_back() {
     let (_folder, root) = workspace();
     write(&root, "two");
-    let told = root.preview_restore(&root.trashed().expect("a list")[0], &|_| false).expect("a change");
+    let told = dry_undo(&root).expect("a change");
     assert_eq!(told[0].after.as_ref().and_then(|after| after.shown.clone()), Some(b"one".to_vec()));
     check(&root, "two", &["one"]);
 }
@@ -122,7 +169,7 @@ fn no_more_than_so_many_are_kept_and_none_that_is_old_or_large() {
         write(&root, &nth.to_string());
     }
     let all = root.trashed().expect("a list");
-    assert_eq!(all.len(), REPLACED_MAX);
+    assert_eq!(all.len(), REPLACED_MAX + 1);
     let dir = root.replaced_folder(false).expect("it is there");
     let (new, old) = (&all[0].id, format!("{:012x}00000000", 1));
     for ending in ["", NOTE] {
@@ -132,9 +179,10 @@ fn no_more_than_so_many_are_kept_and_none_that_is_old_or_large() {
     assert!(!root.trashed().expect("a list").iter().any(|one| one.id == old));
     let large = vec![7; REPLACED_BYTES_MAX as usize + 1];
     root.write(&root.locate("a").expect("a path"), &large, &Expect::Anything).expect("writable");
-    let before = root.trashed().expect("a list").len();
+    let newest = || root.trashed().expect("a list").swap_remove(0).id;
+    let before = newest();
     write(&root, "small again");
-    assert_eq!(root.trashed().expect("a list").len(), before);
+    assert_eq!(newest(), before);
 }
 
 #[test]

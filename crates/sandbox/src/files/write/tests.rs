@@ -5,7 +5,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::super::file_ops::Step;
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
+
+use super::super::file_ops::{FileOps, Step};
 use super::*;
 
 /// What happens before a step, by its number from 1.
@@ -67,7 +70,7 @@ const EXCHANGE: Step = Step::Rename(RenameFlags::EXCHANGE);
 const NO_REPLACE: Step = Step::Rename(RenameFlags::NOREPLACE);
 
 /// Paths, what is expected of them, and the steps to the new content.
-fn cases() -> [(&'static str, Expect, Vec<Step>); 5] {
+fn cases() -> [(&'static str, Expect, Vec<Step>); 6] {
     use Step::{Create, MakeFolders, Remove, SetMode, Sync, SyncFolder, Write};
     [
         ("notes.md", Expect::Anything, vec![Create, Write, SetMode, Sync, PLAIN, SyncFolder]),
@@ -76,6 +79,11 @@ fn cases() -> [(&'static str, Expect, Vec<Step>); 5] {
         (
             "notes.md",
             Expect::Sha256(sha256_of(b"old")),
+            vec![Create, Write, SetMode, Sync, EXCHANGE, Remove, SyncFolder],
+        ),
+        (
+            "notes.md",
+            Expect::Content(b"old".into()),
             vec![Create, Write, SetMode, Sync, EXCHANGE, Remove, SyncFolder],
         ),
         // The names of new folders, above the last one.
@@ -124,10 +132,12 @@ fn whichever_step_fails_the_old_file_or_the_new_one_is_there_and_nothing_else() 
 
 #[test]
 fn where_names_cannot_be_exchanged_the_file_is_looked_at_once_more() {
-    let sha256 = Expect::Sha256(sha256_of(b"old"));
-    for (path, expect, flags) in
-        [("notes.md", sha256, RenameFlags::EXCHANGE), ("new.md", Expect::Absent, RenameFlags::NOREPLACE)]
-    {
+    let (sha256, content) = (Expect::Sha256(sha256_of(b"old")), Expect::Content(b"old".into()));
+    for (path, expect, flags) in [
+        ("notes.md", sha256, RenameFlags::EXCHANGE),
+        ("notes.md", content, RenameFlags::EXCHANGE),
+        ("new.md", Expect::Absent, RenameFlags::NOREPLACE),
+    ] {
         for changes in [false, true] {
             let folder = tempfile::tempdir().expect("a folder");
             fs::write(folder.path().join("notes.md"), "old").expect("a file");
@@ -148,6 +158,27 @@ fn where_names_cannot_be_exchanged_the_file_is_looked_at_once_more() {
             assert_eq!((is_changed, content.as_deref()), (changes, Some(expected)), "{path}");
             assert_eq!(done.others, usize::from(path != "notes.md"));
         }
+    }
+}
+
+/// What stands behind the expected content, or is missing of it, is a change as well.
+#[test]
+fn a_file_of_another_length_is_another_file() {
+    let long = "x".repeat(600_000);
+    for (present, expected, is_same) in [
+        (&*long, &*long, true),
+        (&long, &long[1..], false),
+        (&long[1..], &long, false),
+        (&long, "", false),
+        ("", &long, false),
+        ("", "", true),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join("a"), present).expect("a file");
+        let done = write_in(folder.path(), "a", &Expect::Content(expected.into()), sound());
+        assert_eq!(done.answer.is_ok(), is_same, "{} {}", present.len(), expected.len());
+        assert_eq!((done.content.as_deref() == Some("new"), done.others), (is_same, 0));
+        assert!(is_same || !done.steps.contains(&Step::Sync), "refused before the disk is waited for");
     }
 }
 

@@ -166,13 +166,12 @@ impl Planning<'_> {
         self.refuse_present(&path)?;
         let Fitted { text, remarks } = self.fitted(&path, base.map_or("", WholeText::text), hunks)?;
         let content = match base {
-            Some(base) => base.written(&path, &text).map_err(|error| vec![error.to_string()])?,
+            Some(base) => base.written(&path, text).map_err(|error| vec![error.to_string()])?,
             None => text.into_bytes(),
         };
         self.take(&path, content.len())?;
         self.tell(&path, how, &remarks);
-        let expect = Expect::Absent;
-        self.plan.steps.push(Step::Write { path: path.clone(), content, expect, before: None });
+        self.plan.steps.push(Step::Write { path: path.clone(), content, expect: Expect::Absent });
         Ok(path)
     }
 
@@ -239,12 +238,10 @@ impl Planning<'_> {
         }
         let text = self.read(&from)?;
         let Fitted { text: new, remarks } = self.fitted(&from, text.text(), hunks)?;
-        let fault = |error: ToolError| vec![error.to_string()];
-        let (content, expect) = (text.written(&to, &new).map_err(fault)?, text.expect(None).map_err(fault)?);
-        let before = text.written(&to, text.text()).map_err(fault)?;
+        let content = text.written(&to, new).map_err(|error| vec![error.to_string()])?;
         self.take(&to, content.len())?;
         self.tell(&to, &how, &remarks);
-        self.plan.steps.push(Step::Write { path: to.clone(), content, expect, before: Some(before) });
+        self.plan.steps.push(Step::Write { path: to.clone(), content, expect: text.expected() });
         Ok(to)
     }
 

@@ -5,7 +5,6 @@ use tool_api::{Expect, Inside, ToolError, Trashed};
 
 use super::super::file_error::refused;
 use super::super::mover::Mover;
-use super::super::whole_text::hex;
 use super::super::writer::Writer;
 
 /// One change of one file.
@@ -13,9 +12,8 @@ pub(super) enum Step {
     Write {
         path: Inside,
         content: Vec<u8>,
+        /// What it is before: that there is none, or its content.
         expect: Expect,
-        /// What it was; nothing if it is new.
-        before: Option<Vec<u8>>,
     },
     Delete {
         path: Inside,
@@ -90,11 +88,11 @@ fn check_writable(steps: &[Step], writer: &Writer) -> Result<(), ToolError> {
 
 fn one(step: Step, writer: &Writer, mover: &Mover) -> Result<Option<Undo>, ToolError> {
     Ok(Some(match step {
-        Step::Write { path, content, expect, before } => {
-            writer.put(&path, &content, &expect)?;
-            match before {
-                Some(before) => Undo::Rewrite { path, before, left: hex(&content) },
-                None => Undo::Delete(path),
+        Step::Write { path, content, expect } => {
+            let left = writer.put(&path, &content, &expect)?.sha256;
+            match expect {
+                Expect::Content(before) => Undo::Rewrite { path, before, left },
+                Expect::Anything | Expect::Absent | Expect::Sha256(_) => Undo::Delete(path),
             }
         }
         Step::Delete { path } => return Ok(mover.delete(&path, false)?.map(Box::new).map(Undo::Restore)),
@@ -132,9 +130,7 @@ fn told(steps: Vec<Step>, writer: &Writer, mover: &Mover) -> Result<(), ToolErro
                 *expect = Expect::Absent;
             }
             (Step::Move { from, to }, _) => mover.move_to(&from, &to)?,
-            (Step::Write { path, content, expect, .. }, _) => {
-                writer.put(&path, &content, &expect).map(drop)?
-            }
+            (Step::Write { path, content, expect }, _) => writer.put(&path, &content, &expect).map(drop)?,
             (Step::Delete { path }, _) => mover.delete(&path, false).map(drop)?,
             (Step::Mode { .. }, _) => {}
         }
