@@ -21,6 +21,7 @@ mod trash;
 mod tree;
 mod undo;
 mod write;
+mod writeback;
 
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};

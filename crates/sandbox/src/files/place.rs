@@ -17,6 +17,7 @@ use super::inside::Inside;
 use super::read::READ_FLAGS;
 use super::root::Root;
 use super::write::{Expect, IsKept, LINKS_MAX, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE, sha256_of};
+use super::writeback::begin_writing;
 
 /// Set-user-id and its kin are not carried over to new content.
 const KEPT_MODE_BITS: u32 = 0o777;
@@ -77,7 +78,7 @@ impl<'a> Place<'a> {
         Err(FileError::Outside)
     }
 
-    /// Writes the content under the temporary name; it is not on the disk yet.
+    /// Writes the content under the temporary name. The disk begins with it; whoever syncs waits for it.
     pub(super) fn fill(&self, temporary: &str, bytes: &[u8]) -> Result<File, FileError> {
         let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
         let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
@@ -87,6 +88,7 @@ impl<'a> Place<'a> {
             // Creation went through the umask.
             self.ops.set_mode(&file, mode).map_err(self.error())?;
         }
+        begin_writing(&file, bytes.len());
         Ok(file)
     }
 

@@ -20,7 +20,7 @@ use super::notes::{NOTE, TRASH_LASTS, Trashed, folder, id_and_time, now_ms, writ
 use super::read::READ_FLAGS;
 use super::root::Root;
 
-/// Most that is kept of one workspace beside what is kept next: the oldest goes for good while that comes.
+/// Most that is kept of one workspace: with the next one, the oldest goes for good.
 pub(super) const REPLACED_MAX: usize = 100;
 
 /// The largest file that is kept, in bytes: what a tool writes has no more.
@@ -45,6 +45,7 @@ impl Keeping<'_> {
         self.note.left = Some(sha256.to_owned());
         // Without a note it cannot be put back, and goes when there is too much.
         let _ = written_note(self.ops, &self.dir, &self.note.id, &self.note);
+        let _ = forget_oldest(&self.dir, &self.note.id);
     }
 
     /// It was not replaced.
@@ -54,19 +55,10 @@ impl Keeping<'_> {
 }
 
 impl Root {
-    /// What the next file that is kept will be known by, and when it is; nothing where none is.
-    pub(super) fn next_kept(&self) -> Option<(String, u64)> {
-        self.trash.as_ref().and_then(|_| id_and_time().ok())
-    }
-
-    /// Keeps a file that is not too large.
-    pub(super) fn keep(
-        &self,
-        (id, deleted_ms): (String, u64),
-        path: &Inside,
-        (from, name): (&File, &Path),
-    ) -> Option<Keeping<'_>> {
+    /// Keeps the file, if what is replaced is kept here and it is not too large.
+    pub(super) fn keep(&self, path: &Inside, from: &File, name: &Path) -> Option<Keeping<'_>> {
         let dir = self.replaced_folder(true).ok()?;
+        let (id, deleted_ms) = id_and_time().ok()?;
         let one = (from, name);
         let linked = linked(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id)));
         let kept = linked.or_else(|_| kept(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))));
@@ -74,11 +66,6 @@ impl Root {
         let path = path.as_str().to_owned();
         let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
         Some(Keeping { ops: &*self.opened.ops, dir, note })
-    }
-
-    /// Removes for good what there is too much of, but not what is being `added`. Best effort: what stays goes another time.
-    pub(super) fn forget_oldest(&self, added: &str) {
-        let _ = self.replaced_folder(false).map(|dir| forget_oldest(&dir, added));
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
@@ -136,7 +123,7 @@ fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     }
     names.sort_unstable();
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
-    let too_many = names.len().saturating_sub(REPLACED_MAX);
+    let too_many = (names.len() + 1).saturating_sub(REPLACED_MAX);
     let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest;
     names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
     Ok(())

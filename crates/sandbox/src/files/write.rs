@@ -6,8 +6,8 @@
 //! it. The file becomes a new one: hard links keep the old content.
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{io, thread};
 
 use data_encoding::HEXLOWER;
 use rustix::fs::OFlags;
@@ -33,9 +33,6 @@ pub(super) const FOLDER_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC)
 
 /// Largest file that is looked at before it is replaced, in bytes; far more than tools write.
 pub(super) const LOOKED_AT_BYTES_MAX: usize = 64 * 1024 * 1024;
-
-/// From so many bytes on a thread of its own hashes a content while the disk works: that takes 0.15 ms by then, and a thread a third.
-const BESIDE_BYTES_MIN: usize = 256 * 1024;
 
 /// Whether a file with this content must stay.
 pub(super) type IsKept<'a> = &'a dyn Fn(&[u8]) -> bool;
@@ -91,41 +88,32 @@ impl Root {
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
         let temporary = temporary_name()?;
-        let kept_as = place.present.and_then(|_| self.next_kept());
-        let hash = || {
-            kept_as.iter().for_each(|(id, _)| self.forget_oldest(id));
-            sha256_of(bytes)
-        };
-        let (sha256, replaced) = beside(bytes.len(), hash, || {
-            let replaced =
-                self.replace((path, &place), &temporary, bytes, (expect, is_kept), kept_as.clone());
-            let keeping = replaced.inspect_err(|_| {
-                // Best effort: the failure to be reported is the first one.
-                let _ = place.ops.remove(&place.folder, &temporary);
-            })?;
-            Ok((keeping, place.ops.sync_folder(&place.folder).map_err(FileError::of(path))))
-        });
-        let (keeping, synced) = replaced?;
+        let replaced = self.replace((path, &place), &temporary, bytes, (expect, is_kept));
+        let (sha256, keeping) = replaced.inspect_err(|_| {
+            // Best effort: the failure to be reported is the first one.
+            let _ = place.ops.remove(&place.folder, &temporary);
+        })?;
+        let synced = place.ops.sync_folder(&place.folder).map_err(FileError::of(path));
         keeping.into_iter().for_each(|keeping| keeping.replaced_by(&sha256));
         synced?;
         Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
     }
 
-    /// Puts the content in the place of what was there, and gives what is kept of that.
+    /// Puts the content in the place of what was there; its SHA-256, and what is kept of that.
     fn replace<'a>(
         &'a self,
         (path, place): (&Inside, &Place<'_>),
         temporary: &str,
         bytes: &[u8],
         (expect, is_kept): (&Expect, Option<IsKept<'_>>),
-        kept_as: Option<(String, u64)>,
-    ) -> Result<Option<Keeping<'a>>, FileError> {
+    ) -> Result<(String, Option<Keeping<'a>>), FileError> {
         let file = place.fill(temporary, bytes)?;
-        let looked_at = place.look(expect, is_kept)?;
+        // While the disk works.
+        let (looked_at, sha256) = (place.look(expect, is_kept)?, sha256_of(bytes));
         place.ops.sync(&file).map_err(FileError::Io)?;
-        let keeping = kept_as.and_then(|id| self.keep(id, path, (&place.folder, &place.name)));
+        let keeping = place.present.and_then(|_| self.keep(path, &place.folder, &place.name));
         match place.put(temporary, &looked_at) {
-            Ok(()) => Ok(keeping),
+            Ok(()) => Ok((sha256, keeping)),
             Err(error) => {
                 keeping.into_iter().for_each(Keeping::not_replaced);
                 Err(error)
@@ -227,21 +215,6 @@ pub(super) fn temporary_name() -> Result<String, FileError> {
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| FileError::Io(io::Error::other(error)))?;
     Ok(format!(".toolcrib-{}.tmp", HEXLOWER.encode(&random)))
-}
-
-/// What comes of the work on a content of so many bytes, and of what can be done at the same time if that is worth it.
-fn beside<S: Send, T>(bytes: usize, other: impl Fn() -> S + Sync, work: impl FnOnce() -> T) -> (S, T) {
-    if bytes < BESIDE_BYTES_MIN {
-        let done = work();
-        return (other(), done);
-    }
-    thread::scope(|scope| {
-        let started = thread::Builder::new().spawn_scoped(scope, &other);
-        let done = work();
-        // Where there are no more threads it is done here.
-        let others = started.ok().and_then(|started| started.join().ok());
-        (others.unwrap_or_else(&other), done)
-    })
 }
 
 pub(super) fn sha256_of(bytes: &[u8]) -> String {

@@ -169,7 +169,7 @@ fn no_more_than_so_many_are_kept_and_none_that_is_old_or_large() {
         write(&root, &nth.to_string());
     }
     let all = root.trashed().expect("a list");
-    assert_eq!(all.len(), REPLACED_MAX + 1);
+    assert_eq!(all.len(), REPLACED_MAX);
     let dir = root.replaced_folder(false).expect("it is there");
     let (new, old) = (&all[0].id, format!("{:012x}00000000", 1));
     for ending in ["", NOTE] {
