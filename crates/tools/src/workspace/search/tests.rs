@@ -325,3 +325,25 @@ fn a_secret_is_struck_out_before_a_line_is_cut() {
     let shown = keep_secret(&*builtin(SEARCH), &workspace, "hunter2", r#"{"pattern": "needle"}"#);
     assert!(shown.contains("x[RE") && !shown.contains("hun"), "{shown}");
 }
+
+/// Read at once or piece by piece.
+#[test]
+fn a_file_is_binary_wherever_its_nul_stands() {
+    let workspace = Workspace::new("");
+    for (name, bytes) in [("small", 60 * 1024), ("limit", 64 * 1024), ("large", 200 * 1024)] {
+        let mut content = b"needle\n".to_vec();
+        content.resize(bytes - 2, b'x');
+        for (kind, end) in [("text", b"x\n"), ("binary", b"\0\n")] {
+            workspace.put(&format!("{name}-{kind}"), &[&content[..], end].concat());
+        }
+    }
+    let shown = call(&*builtin(SEARCH), &workspace, r#"{"pattern": "needle", "mode": "counts"}"#);
+    expect![[r#"
+        text: large-text:1
+        limit-text:1
+        small-text:1
+        [Left out: 3 binary files.]
+        [3 matching files.]
+    "#]]
+    .assert_eq(&shown);
+}
