@@ -108,7 +108,10 @@ await run({
     const { result } = await speak("skills/list");
     checkSame("complete", "complete", result.resultType);
     const notes = result.skills.find((entry) => entry.frontmatter.name === "notes");
-    check(!result.skills.some((entry) => entry.frontmatter.name === "for-people"), "what is for people not to be listed");
+    check(
+      !result.skills.some((entry) => entry.frontmatter.name === "for-people"),
+      "what is for people not to be listed",
+    );
     const style = notes.resources.find((file) => file.uri === "skill://notes/references/style.md");
     const digest = createHash("sha256").update("Short.").digest("hex");
     checkSame("a file", { uri: style.uri, digest: `sha256:${digest}`, size: 6 }, style);
