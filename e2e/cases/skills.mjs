@@ -151,15 +151,10 @@ await run({
     }
     checkSame(
       "all skills",
-      [
-        "skill://for-people/SKILL.md",
-        "skill://notes/SKILL.md",
-        "kit+skill://kit/notes/SKILL.md",
-        "kit+skill://kit/tie-knots/SKILL.md",
-      ],
+      ["skill://notes/SKILL.md", "kit+skill://kit/notes/SKILL.md", "kit+skill://kit/tie-knots/SKILL.md"],
       all.map((entry) => entry.uri),
     );
-    const [, , theirs] = all;
+    const [, theirs] = all;
     checkSame("the frontmatter", { name: "notes", description: "Use this to notes" }, theirs.frontmatter);
     checkSame("the same entry", theirs, (await speak("skills/get", { uri: theirs.uri })).result.skill);
     const [file] = theirs.resources;
