@@ -90,8 +90,9 @@ impl Judge for Turn {
         })
     }
 
-    fn is_open(&self) -> bool {
-        self.state().is_open
+    fn turn(&self) -> Option<u64> {
+        let state = self.state();
+        state.is_open.then_some(state.number)
     }
 }
 
@@ -167,16 +168,16 @@ mod tests {
         let (page, other) =
             (destination("https://a.test/x").expect("one"), destination("http://b.test:81").expect("one"));
         assert_eq!((page.to_string(), other.to_string()), ("a.test:443".to_owned(), "b.test:81".to_owned()));
-        assert!(!turn.allows(&page).await && !turn.is_open(), "nobody's turn");
+        assert!(!turn.allows(&page).await && turn.turn().is_none(), "nobody's turn");
         turn.begin(Some(Arc::new(Yes)), place(&working));
-        assert!(!turn.allows(&page).await && turn.is_open(), "no page yet");
+        assert!(!turn.allows(&page).await && turn.turn() == Some(1), "no page yet");
         turn.leads_to("https://a.test/x");
         turn.leads_to("not an address");
         assert!(!turn.allows(&other).await, "no page");
         assert!(!std::mem::take(&mut turn.state().has_granted));
         assert!(turn.allows(&page).await);
         assert!(!turn.is_asking() && turn.end(), "it was granted more");
-        assert!(!turn.allows(&page).await && !turn.is_open() && !turn.end(), "the turn is over");
+        assert!(!turn.allows(&page).await && turn.turn().is_none() && !turn.end(), "the turn is over");
         turn.begin(None, place(&working));
         turn.leads_to("https://a.test/x");
         assert!(!turn.allows(&page).await, "nobody can be asked");

@@ -138,9 +138,6 @@ impl Access {
 
     /// To which addresses a destination may lead, by a rule, or by whoever decides about what no rule names.
     async fn grant(&self, to: &Destination) -> Option<Grant> {
-        if self.way.judge.as_ref().is_some_and(|judge| !judge.is_open()) {
-            return None;
-        }
         if let Some(grant) = self.rules().grant(to) {
             return Some(grant);
         }
@@ -154,16 +151,33 @@ impl Access {
         (is_left && judge.allows(to).await).then_some(Grant::Public)
     }
 
-    /// Judges a destination and connects to it. What is blocked has been noted when this returns.
+    /// Which call the program works for now; nothing while it may reach nothing.
+    fn turn(&self) -> Option<u64> {
+        self.way.judge.as_ref().map_or(Some(0), |judge| judge.turn())
+    }
+
+    /// Judges a destination and connects to it. What is blocked has been noted when this returns, unless the call that wanted it
+    /// has ended: then it is no other's.
     pub(super) async fn open(&self, to: &Destination) -> Result<Opened, NoWay> {
-        let Some(grant) = self.grant(to).await else {
+        let turn = self.turn();
+        let grant = if turn.is_some() { self.grant(to).await } else { None };
+        let Some(grant) = grant else {
             return Err(self.block(to, Reason::NoRule));
         };
-        let stream = match self.find(to).await {
+        // Looking a name up takes seconds, and so does connecting.
+        let found = self.find(to).await;
+        self.still(turn)?;
+        let stream = match found {
             Ok(found) => self.dial(to, grant, found).await?,
             Err(error) => self.dial_by_name(to, grant, error).await?,
         };
+        self.still(turn)?;
         Ok(Opened { stream, tally: self.journal.allow(to), tls_name: self.tls_name(to, grant) })
+    }
+
+    /// Fails once the program no longer works for the call for which it wanted something.
+    fn still(&self, turn: Option<u64>) -> Result<(), NoWay> {
+        if self.turn() == turn { Ok(()) } else { Err(NoWay::Blocked(Reason::NoRule)) }
     }
 
     async fn find(&self, to: &Destination) -> Result<Vec<SocketAddr>, NoWay> {

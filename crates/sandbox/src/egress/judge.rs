@@ -12,9 +12,10 @@ pub trait Judge: Send + Sync {
     /// Whether the program may be connected. It waits meanwhile, so this must end by itself.
     fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool>;
 
-    /// Whether it may be connected to anything at all now, also to what a rule names.
-    fn is_open(&self) -> bool {
-        true
+    /// Which call the program works for, where it works for one after the other; nothing while it may be connected to nothing at
+    /// all, also not to what a rule names. A connection that one call wanted is never made in the time of another.
+    fn turn(&self) -> Option<u64> {
+        Some(0)
     }
 }
 

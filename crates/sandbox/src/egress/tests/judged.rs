@@ -1,15 +1,19 @@
 //! What no rule names, where there is somebody who decides about it.
 
-use std::sync::Mutex;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use tokio::io::AsyncWriteExt;
+use tokio::sync::Notify;
 
-use super::super::dial::BoxFuture;
-use super::super::{Destination, HostRules, Judge, WayOut};
+use super::super::access::Access;
+use super::super::dial::{BoxFuture, Network};
+use super::super::{Destination, HostRules, Journal, Judge, Kind, WayOut};
 use super::names::question;
-use super::program::{Program, read_exactly, within};
+use super::program::{Internet, NET, Program, read_exactly, within};
 use super::servers::{echo, host};
-use std::sync::Arc;
 
 /// Says yes to hosts that do not begin with `no`, and remembers what it was asked.
 #[derive(Default)]
@@ -115,8 +119,8 @@ impl Judge for Closed {
         Box::pin(std::future::ready(true))
     }
 
-    fn is_open(&self) -> bool {
-        false
+    fn turn(&self) -> Option<u64> {
+        None
     }
 }
 
@@ -128,5 +132,65 @@ async fn what_is_closed_lets_out_to_no_host_not_even_to_one_that_a_rule_names() 
     for to in ["public.test", "other.test"] {
         let answer = program.tunnel(&format!("{to}:{port}")).await.expect_err("closed");
         assert!(answer.starts_with("HTTP/1.1 403"), "{to}: {answer}");
+    }
+}
+
+/// Works for one call after the other; for none where the number is zero.
+#[derive(Default)]
+struct Turns(AtomicU64);
+
+impl Judge for Turns {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(false))
+    }
+
+    fn turn(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|number| *number > 0)
+    }
+}
+
+/// Looks names up when told to.
+struct Slow(Internet, Notify);
+
+impl Network for Slow {
+    fn addresses<'a>(&'a self, name: &'a str, port: u16) -> BoxFuture<'a, io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move {
+            self.1.notified().await;
+            self.0.addresses(name, port).await
+        })
+    }
+
+    fn kind(&self, address: IpAddr) -> Kind {
+        self.0.kind(address)
+    }
+}
+
+#[tokio::test]
+async fn what_is_looked_up_when_a_call_ends_is_not_dialled_any_more() {
+    let listener = std::net::TcpListener::bind("127.1.0.1:0").expect("a port");
+    listener.set_nonblocking(true).expect("a socket");
+    let port = listener.local_addr().expect("bound").port();
+    for (then, is_reached) in [(1, true), (0, false), (2, false)] {
+        let (turns, network) = (Arc::new(Turns::default()), Arc::new(Slow(Internet::new(), Notify::new())));
+        let way = WayOut {
+            rules: parse(&[&format!("public.test:{port}")]),
+            company: None,
+            judge: Some(turns.clone()),
+        };
+        let journal = Arc::new(Journal::new());
+        let access = Access::new(Arc::new(way), journal.clone(), network.clone(), NET);
+        turns.0.store(1, Ordering::Relaxed);
+        let to = Destination::parse("public.test", Some(port)).expect("a destination");
+        let mut opening = std::pin::pin!(access.open(&to));
+        tokio::select! {
+            biased;
+            _ = &mut opening => unreachable!("it is looked up"),
+            () = std::future::ready(()) => {}
+        }
+        turns.0.store(then, Ordering::Relaxed);
+        network.1.notify_one();
+        assert_eq!(within(opening).await.is_ok(), is_reached, "call {then}");
+        assert_eq!(listener.accept().is_ok(), is_reached, "call {then}");
+        assert_eq!(journal.entries().len(), usize::from(is_reached), "it is no other call's");
     }
 }
