@@ -22,6 +22,20 @@ const late = (from) => `<title>Late</title><p id=p>early</p><img src=/never><scr
   fetch("${from}").then((answer) => answer.text()).then((text) => (p.textContent = text));
 </script>`;
 
+/** Asks three times, each time a moment after the last answer. */
+const CHAIN = `<title>Chain</title><p id=p>0</p><script>
+  const next = () => fetch("/quick").then(() => ((p.textContent = "asked " + ++n) === "asked 3" || setTimeout(next, 40)));
+  let n = 0;
+  next();
+</script>`;
+/** Works for long, and then asks for what it shows. */
+const WORKS = `<title>Works</title><link rel=icon href="data:,"><p id=p>early</p><script>
+  addEventListener("load", () => setTimeout(() => {
+    for (const ends = performance.now() + 700; performance.now() < ends; );
+    fetch("/slow").then(() => (p.textContent = "worked"));
+  }));
+</script>`;
+
 /** A PDF as Chromium prints it. */
 const print = async () => {
   const chromium = process.env.TOOLCRIB_E2E_CHROMIUM ?? "/usr/bin/chromium";
@@ -68,6 +82,9 @@ const pages = {
   "/loop": to("/loop"),
   "/late": html(late("/slow")),
   "/later": html(late("/slower")),
+  "/chain": html(CHAIN),
+  "/works": html(WORKS),
+  "/quick": (response) => response.end("quick"),
   "/slow": (response) => setTimeout(() => response.end("late"), 600),
   "/slower": (response) => setTimeout(() => response.end("late"), 5000),
   "/never": () => (waiting += 1),
@@ -195,6 +212,8 @@ await run({
   "it waits until the page is quiet, and not for ever": async () => {
     await says("/late", { wait_ms: 2000 }, "late", "[the page was still loading");
     await says("/later", { wait_ms: 0 }, "early");
+    await says("/chain", {}, "asked 3");
+    await says("/works", {}, "worked");
   },
 
   "what is no page is refused, and the next one is read": async () => {

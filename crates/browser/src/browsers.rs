@@ -11,9 +11,9 @@ use tokio::time::{Instant, sleep};
 
 use crate::error::BrowserError;
 use crate::key::Key;
-use crate::page::{Page, Visit, Visited};
+use crate::page::{Page, Visit};
 use crate::program::program;
-use crate::running::Browser;
+use crate::running::{Browser, Visited};
 use crate::turn::Turn;
 
 /// Browsers that work at once. Further calls wait.

@@ -10,6 +10,7 @@ mod error;
 mod frame;
 mod key;
 mod message;
+mod opening;
 mod page;
 mod program;
 mod reading;

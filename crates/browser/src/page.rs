@@ -6,12 +6,11 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::connection::Connection;
 use crate::error::BrowserError;
+use crate::opening::{Opening, read};
 use crate::reading::Reading;
-use crate::seen::LED_ON_MAX;
-use crate::tab::{Tab, read};
-use crate::turn::Turn;
+use crate::seen::{LED_ON_MAX, Seen};
+use crate::tab::{TREE, Tab};
 
 /// How long a server may take until a page begins.
 const BEGIN_MAX: Duration = Duration::from_secs(30);
@@ -60,25 +59,13 @@ struct Begun {
     is_download: bool,
 }
 
-/// What came of a visit.
-pub(crate) struct Visited {
-    pub(crate) result: Result<Page, BrowserError>,
-    /// Whether the browser is good for another.
-    pub(crate) is_good: bool,
-    /// Whether it has done anything at all.
-    pub(crate) is_begun: bool,
-}
-
-/// Opens an address in a tab of its own and reads what it becomes.
-pub(crate) async fn visit(connection: &mut Connection, turn: &Turn, visit: &Visit) -> Visited {
-    let mut tab = match Tab::open(connection, turn).await {
-        Ok(tab) => tab,
-        Err(error) => return Visited { result: Err(error), is_good: false, is_begun: false },
-    };
+/// Reads what an address becomes in a tab that has just been opened. Beside it comes the tab of the next visit; none if the
+/// browser is not good for another.
+pub(crate) async fn visit(mut tab: Tab<'_>, visit: &Visit) -> (Result<Page, BrowserError>, Option<Opening>) {
     let result = read_page(&mut tab, visit).await;
     let is_of_page = result.as_ref().err().is_none_or(BrowserError::is_of_page);
-    let is_good = is_of_page && tab.close().await.is_ok();
-    Visited { result, is_good, is_begun: true }
+    let next = if is_of_page { tab.close().await.ok() } else { None };
+    (result, next)
 }
 
 async fn read_page(tab: &mut Tab<'_>, visit: &Visit) -> Result<Page, BrowserError> {
@@ -87,14 +74,28 @@ async fn read_page(tab: &mut Tab<'_>, visit: &Visit) -> Result<Page, BrowserErro
     let begun: Begun = read(&begun.ok_or(BrowserError::TooSlow(BEGIN_MAX))?)?;
     not_a_page(tab, begun)?;
     tab.listen(Instant::now() + READ_MAX, |seen| seen.is_read || seen.is_stopped).await?;
-    let is_quiet = tab
-        .listen(Instant::now() + visit.wait, |seen| {
-            seen.is_stopped || seen.quiet_at().is_some_and(|at| at <= Instant::now())
-        })
-        .await?;
+    // Nothing is left to do but to wait.
+    tab.open_next().await?;
+    let is_quiet = quiet(tab, visit.wait).await?;
     let Reading { url, base, title, media_type, html, is_cut } = tab.reading().await?;
     let (status, is_cut) = (tab.seen.status, is_cut || tab.seen.is_stopped);
     Ok(Page { url, base, title, status, media_type, html, is_cut, is_unfinished: !is_quiet })
+}
+
+/// Waits until the page is quiet. Says whether it is.
+async fn quiet(tab: &mut Tab<'_>, most: Duration) -> Result<bool, BrowserError> {
+    let until = Instant::now() + most;
+    while tab.listen(until, Seen::is_quiet).await? {
+        // A script that works asks for nothing until it is done. The page answers this when it is, and by then has told what it
+        // asked for.
+        match tab.ask(TREE, json!({})).await {
+            Ok(_) if tab.seen.is_quiet() => return Ok(true),
+            // It leads on just now.
+            Ok(_) | Err(BrowserError::Refused { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
 }
 
 fn not_a_page(tab: &Tab<'_>, begun: Begun) -> Result<(), BrowserError> {

@@ -5,7 +5,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use crate::error::BrowserError;
-use crate::tab::{Tab, read};
+use crate::opening::read;
+use crate::tab::Tab;
 
 /// Leaves out what no reader sees, and gives the rest.
 const SCRIPT: &str = include_str!("reading.js");

@@ -14,8 +14,9 @@ use tokio::time::Instant;
 use crate::connection::Connection;
 use crate::error::BrowserError;
 use crate::key::Key;
-use crate::page::{Visit, Visited, visit};
-use crate::tab::{Tab, read};
+use crate::opening::{Opening, read};
+use crate::page::{Page, Visit, visit};
+use crate::tab::Tab;
 use crate::turn::Turn;
 
 /// The end of what it says on stderr, in bytes: enough to tell why it did not start.
@@ -29,6 +30,8 @@ pub(crate) struct Browser {
     /// When it began to wait for another call.
     pub(crate) waits_since: Instant,
     connection: Connection,
+    /// The tab of the next call.
+    next: Option<Opening>,
     turn: Arc<Turn>,
     stderr: Arc<Mutex<VecDeque<u8>>>,
 }
@@ -42,8 +45,26 @@ impl Browser {
         tokio::spawn(keep_end(stderr, kept.clone()));
         let connection = Connection::new(told?, stdin);
         let started = Instant::now();
-        Some(Browser { key, running, started, waits_since: started, connection, turn, stderr: kept })
+        Some(Browser {
+            key,
+            running,
+            started,
+            waits_since: started,
+            connection,
+            next: None,
+            turn,
+            stderr: kept,
+        })
     }
+}
+
+/// What came of a visit.
+pub(crate) struct Visited {
+    pub(crate) result: Result<Page, BrowserError>,
+    /// Whether the browser is good for another.
+    pub(crate) is_good: bool,
+    /// Whether it has done anything at all.
+    pub(crate) is_begun: bool,
 }
 
 #[derive(Deserialize)]
@@ -71,32 +92,37 @@ impl Browser {
         judge: Option<Arc<dyn Judge>>,
         journal: &Journal,
     ) -> Visited {
-        // Between two calls it reached nothing; what it tried then is no call's.
-        Journal::new().take(self.running.journal());
-        self.turn.begin(judge, place);
         let turn = self.turn.clone();
+        let tab = match Tab::open(&mut self.connection, self.next.take(), &turn).await {
+            Ok(tab) => tab,
+            Err(error) => return Visited { result: Err(self.told(error)), is_good: false, is_begun: false },
+        };
+        // The page before is gone only now. Between two calls it reached nothing; what it tried then is no call's.
+        Journal::new().take(self.running.journal());
+        turn.begin(judge, place);
         let _noting = Noting { from: self.running.journal().clone(), to: journal };
-        let visited = visit(&mut self.connection, &turn, asked).await;
+        let (result, next) = visit(tab, asked).await;
         let has_granted = turn.end();
-        let result = visited.result.map_err(|error| match error {
-            BrowserError::Gone(_) => BrowserError::Gone(self.said()),
-            other => other,
-        });
-        Visited { result, is_good: visited.is_good && !has_granted, ..visited }
+        self.next = next;
+        let is_good = self.next.is_some() && !has_granted;
+        Visited { result: result.map_err(|error| self.told(error)), is_good, is_begun: true }
     }
 
     /// Which browser it is, in its own words.
     pub(crate) async fn version(&mut self) -> Result<String, BrowserError> {
-        let mut tab = Tab::open(&mut self.connection, &self.turn).await?;
+        let mut tab = Tab::open(&mut self.connection, self.next.take(), &self.turn).await?;
         let Version { product } = read(&tab.command("Browser.getVersion", json!({})).await?)?;
-        tab.close().await.map(|()| product)
+        Ok(product)
     }
 
-    /// The end of what it said.
-    fn said(&self) -> String {
+    /// An error; one that has ended tells why by the end of what it said.
+    fn told(&self, error: BrowserError) -> BrowserError {
+        if !matches!(error, BrowserError::Gone(_)) {
+            return error;
+        }
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();
-        String::from_utf8_lossy(&bytes).trim().to_owned()
+        BrowserError::Gone(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 }
 

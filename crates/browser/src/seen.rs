@@ -21,8 +21,9 @@ const ID_BYTES_MAX: usize = 200;
 /// How often a page may lead on to another, by the server or by itself.
 pub(crate) const LED_ON_MAX: usize = 10;
 
-/// A page that asks for nothing for so long has all that it wants. Time that every page costs.
-pub(crate) const QUIET: Duration = Duration::from_millis(200);
+/// A page that asks for nothing for so long has all that it wants. Time that every page costs; the next tab takes as long to open
+/// meanwhile.
+pub(crate) const QUIET: Duration = Duration::from_millis(100);
 
 /// Requests that last as long as the page, and nothing comes of them that a reader would wait for.
 const LASTING: [&str; 3] = ["EventSource", "WebSocket", "Ping"];
@@ -168,6 +169,11 @@ impl Seen {
         (self.is_read && self.in_flight.is_empty()).then(|| self.changed + QUIET)
     }
 
+    /// Whether it is, or nothing more of it is to come.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.is_stopped || self.quiet_at().is_some_and(|at| at <= Instant::now())
+    }
+
     /// Takes an event in. One that cannot be read is none that we need.
     pub(crate) fn take(&mut self, method: &str, params: &RawValue) -> Option<Reaction> {
         match method {
@@ -201,6 +207,11 @@ impl Seen {
             }
             "Page.domContentEventFired" => {
                 (self.is_read, self.changed) = (true, Instant::now());
+                None
+            }
+            // Scripts wait for it and begin then.
+            "Page.loadEventFired" => {
+                self.changed = Instant::now();
                 None
             }
             "Page.javascriptDialogOpening" => {

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout_at};
@@ -11,6 +9,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use crate::connection::Connection;
 use crate::error::BrowserError;
 use crate::message::Message;
+use crate::opening::{Made, Opening};
 use crate::seen::{Reaction, Seen};
 use crate::turn::Turn;
 
@@ -20,82 +19,54 @@ pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// The same for the first that it does, while it starts.
 const START_MAX: Duration = Duration::from_secs(30);
 
-/// What a browser keeps of answers for those who ask for them; we do not.
-const KEPT_BYTES: u64 = 1024;
+/// What any page answers as soon as it is free to.
+pub(crate) const TREE: &str = "Page.getFrameTree";
 
 /// One tab.
 pub(crate) struct Tab<'b> {
     connection: &'b mut Connection,
     turn: &'b Turn,
-    context: String,
-    session: String,
+    made: Made,
+    /// The one of the next call.
+    next: Option<Opening>,
     pub(crate) seen: Seen,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Context {
-    browser_context_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Created {
-    target_id: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Attached {
-    session_id: String,
-}
-
 impl<'b> Tab<'b> {
-    /// Opens one, empty.
+    /// Opens one, empty: the one that has been begun, if there is one.
     pub(crate) async fn open(
         connection: &'b mut Connection,
+        begun: Option<Opening>,
         turn: &'b Turn,
     ) -> Result<Tab<'b>, BrowserError> {
-        // Nothing is known of the page yet, and nothing comes of it.
-        let mut tab = Tab {
-            connection,
-            turn,
-            context: String::new(),
-            session: String::new(),
-            seen: Seen::new(String::new()),
+        connection.begin();
+        let next = match begun {
+            Some(begun) => begun,
+            None => Opening::begin(connection).await?,
         };
-        tab.connection.begin();
-        let id = tab
-            .connection
-            .send(None, "Target.createBrowserContext", &json!({ "disposeOnDetach": true }))
-            .await?;
-        let most = if tab.connection.is_new() { START_MAX } else { ANSWER_MAX };
-        let made = tab.answer("Target.createBrowserContext", id, most).await?;
-        let Context { browser_context_id: context } = read(&made)?;
-        let made = json!({ "url": "about:blank", "browserContextId": context });
-        let made = tab.command("Target.createTarget", made).await?;
-        let Created { target_id: page } = read(&made)?;
-        let attached = json!({ "targetId": page, "flatten": true });
-        let attached = tab.command("Target.attachToTarget", attached).await?;
-        let Attached { session_id: session } = read(&attached)?;
-        (tab.context, tab.session, tab.seen) = (context, session, Seen::new(page));
-        tab.prepare().await?;
+        let most = if connection.is_new() { START_MAX } else { ANSWER_MAX };
+        // Nothing is known of the page yet, and nothing comes of it.
+        let (made, seen) = (Made::default(), Seen::new(String::new()));
+        let mut tab = Tab { connection, turn, made, next: Some(next), seen };
+        let until = Instant::now() + most;
+        while !tab.is_next_ready()? {
+            before(until, tab.hear()).await.ok_or(BrowserError::Silent(most))??;
+        }
+        tab.made = tab.next.take().map(Opening::made).unwrap_or_default();
+        tab.seen = Seen::new(tab.made.page.clone());
+        // It may have been ready for a while, and the browser may have ended since.
+        tab.ask(TREE, json!({})).await?;
         Ok(tab)
     }
 
-    async fn prepare(&mut self) -> Result<(), BrowserError> {
-        let denied = json!({ "behavior": "deny", "browserContextId": self.context, "eventsEnabled": true });
-        self.command("Browser.setDownloadBehavior", denied).await?;
-        self.command("Target.setDiscoverTargets", json!({ "discover": true })).await?;
-        let kept = json!({ "maxTotalBufferSize": KEPT_BYTES, "maxResourceBufferSize": KEPT_BYTES });
-        let documents = json!({ "patterns": [{ "resourceType": "Document" }] });
-        for (method, params) in [
-            ("Page.enable", json!({})),
-            ("Inspector.enable", json!({})),
-            ("Network.enable", kept),
-            ("Fetch.enable", documents),
-        ] {
-            self.ask(method, params).await?;
+    fn is_next_ready(&mut self) -> Result<bool, BrowserError> {
+        self.next.as_mut().map_or(Ok(true), Opening::is_ready)
+    }
+
+    /// Begins to open the tab of the next call.
+    pub(crate) async fn open_next(&mut self) -> Result<(), BrowserError> {
+        if self.next.is_none() {
+            self.next = Some(Opening::begin(self.connection).await?);
         }
         Ok(())
     }
@@ -122,7 +93,7 @@ impl<'b> Tab<'b> {
 
     /// Tells the page something, which is answered later.
     pub(crate) async fn send(&mut self, method: &'static str, params: Value) -> Result<u64, BrowserError> {
-        self.connection.send(Some(&self.session), method, &params).await
+        self.connection.send(Some(&self.made.session), method, &params).await
     }
 
     async fn answer(
@@ -146,9 +117,15 @@ impl<'b> Tab<'b> {
     /// Takes in what comes next, and does what has to be done about it.
     async fn hear(&mut self) -> Result<Option<(u64, Result<Box<RawValue>, String>)>, BrowserError> {
         let (method, params) = match self.connection.next().await? {
-            Message::Answer { id, result } => return Ok(Some((id, result))),
+            Message::Answer { id, result } => {
+                let is_of_next = match &mut self.next {
+                    Some(next) => next.take(self.connection, id, &result).await?,
+                    None => false,
+                };
+                return Ok((!is_of_next).then_some((id, result)));
+            }
             Message::Event { method, session, params } => {
-                if session.is_some_and(|session| session != self.session) {
+                if session.is_some_and(|session| session != self.made.session) {
                     return Ok(None);
                 }
                 (method, params)
@@ -162,7 +139,7 @@ impl<'b> Tab<'b> {
             if let Some(url) = leads_to {
                 self.turn.leads_to(&url);
             }
-            let session = is_of_page.then_some(&*self.session);
+            let session = is_of_page.then_some(&*self.made.session);
             self.connection.send(session, method, &params).await?;
         }
         Ok(None)
@@ -211,10 +188,12 @@ impl<'b> Tab<'b> {
         Ok(true)
     }
 
-    /// Closes it with all that the page has left behind.
-    pub(crate) async fn close(mut self) -> Result<(), BrowserError> {
-        let context = json!({ "browserContextId": self.context });
-        self.command("Target.disposeBrowserContext", context).await.map(|_| ())
+    /// Closes it with all that the page has left behind, and gives the one of the next call, which waits for that.
+    pub(crate) async fn close(mut self) -> Result<Opening, BrowserError> {
+        self.open_next().await?;
+        let mut next = self.next.take().unwrap_or_default();
+        next.close(self.connection, &self.made.context).await?;
+        Ok(next)
     }
 }
 
@@ -224,10 +203,4 @@ async fn before<T>(until: Instant, coming: impl Future<Output = T>) -> Option<T>
         return None;
     }
     timeout_at(until, coming).await.ok()
-}
-
-/// What the browser says of what it did.
-pub(crate) fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, BrowserError> {
-    let unreadable = |_| BrowserError::Unreadable("an answer is not what was asked for");
-    serde_json::from_str(answer.get()).map_err(unreadable)
 }
