@@ -4,6 +4,8 @@
 pub(crate) enum Fault {
     #[error("it cannot be parsed as HTML; read it as html")]
     Html,
+    #[error("it came without sound selectors for its results")]
+    Selectors,
     #[error("it is damaged or cut short")]
     Pdf,
     #[error("none of its pages is found, so it may be damaged or cut short")]
@@ -20,7 +22,7 @@ impl Fault {
     /// As programs know it.
     pub(crate) fn code(&self) -> &'static str {
         match self {
-            Fault::Html | Fault::Pdf | Fault::NoPages => "damaged",
+            Fault::Html | Fault::Selectors | Fault::Pdf | Fault::NoPages => "damaged",
             Fault::Encrypted => "encrypted",
             Fault::NoText { .. } => "no_text",
         }

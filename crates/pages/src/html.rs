@@ -3,9 +3,9 @@
 //! It is somebody else's, so it may be anything: the parser keeps all of it in order in a tree, and what goes on from there,
 //! step by step down the tree, gets one that is not deep.
 
-mod addresses;
+pub(crate) mod addresses;
 mod tables;
-mod words;
+pub(crate) mod words;
 
 use std::rc::Rc;
 
@@ -48,7 +48,7 @@ pub(crate) fn text(html: &str, base: &str) -> Result<Read, Fault> {
     Ok(Read { title, content: text.trim().to_owned() })
 }
 
-fn converter() -> HtmlToMarkdown {
+pub(crate) fn converter() -> HtmlToMarkdown {
     // What is there for those without scripts is there for us.
     HtmlToMarkdown::builder().scripting_enabled(false).build()
 }
@@ -117,7 +117,7 @@ fn whole_addresses(node: &Node, addresses: &Addresses) {
     });
 }
 
-fn attribute(node: &Node, wanted: &str) -> Option<String> {
+pub(crate) fn attribute(node: &Node, wanted: &str) -> Option<String> {
     let NodeData::Element { attrs, .. } = &node.data else { return None };
     attrs.borrow().iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
 }

@@ -3,8 +3,10 @@
 
 mod fault;
 mod html;
+mod matching;
 mod pdf;
 mod read;
+mod results;
 mod worker;
 
 pub use worker::main;

@@ -1,12 +1,13 @@
 //! The whole life of the worker: its word says what comes, a page comes on stdin, and what it says goes to stdout behind a line
-//! with its title. `tools` reads that line. Before HTML comes a line with its address: everybody on the machine sees words.
+//! with its title. `tools` reads that line. Before HTML comes a line with its address: everybody on the machine sees words. Before
+//! a page of results come lines with what is looked for, too.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
 
 use crate::fault::Fault;
 use crate::read::Read;
-use crate::{html, pdf};
+use crate::{html, pdf, results};
 
 /// The exit code where the words are not understood, or nobody reads what comes of them.
 const NOT_DONE: i32 = 2;
@@ -20,11 +21,13 @@ enum Asked {
     /// Of HTML.
     Markdown,
     Text,
+    /// Of HTML, what a search has found.
+    Results,
     /// Of a PDF.
     Pdf,
 }
 
-/// Reads one page. `words` is what is wanted: `markdown`, `text` or `pdf`. Must be called in a process started for nothing else.
+/// Reads one page. `words` is what is wanted: `markdown`, `text`, `results` or `pdf`. Must be called in a process started for nothing else.
 /// Returns the exit code.
 pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
     let done = asked(words).ok_or(io::ErrorKind::InvalidInput.into()).and_then(|asked| {
@@ -45,6 +48,7 @@ fn asked(words: impl IntoIterator<Item = OsString>) -> Option<Asked> {
     match &words[..] {
         [wanted] if wanted == "markdown" => Some(Asked::Markdown),
         [wanted] if wanted == "text" => Some(Asked::Text),
+        [wanted] if wanted == "results" => Some(Asked::Results),
         [wanted] if wanted == "pdf" => Some(Asked::Pdf),
         _ => None,
     }
@@ -54,6 +58,7 @@ fn read(asked: Asked, page: &[u8]) -> Result<Read, Fault> {
     let read_html = match asked {
         Asked::Markdown => html::markdown,
         Asked::Text => html::text,
+        Asked::Results => results::results,
         Asked::Pdf => return pdf::text(page),
     };
     let page = String::from_utf8_lossy(page);
@@ -81,6 +86,7 @@ mod tests {
         let asked = |words: &[&str]| asked(words.iter().map(OsString::from));
         assert_eq!(asked(&["text"]), Some(Asked::Text));
         assert_eq!(asked(&["pdf"]), Some(Asked::Pdf));
+        assert_eq!(asked(&["results"]), Some(Asked::Results));
         assert_eq!(asked(&["markdown"]), Some(Asked::Markdown));
         for wrong in [&["markdown", ""][..], &[], &["html"], &["text", "http://a.test/"]] {
             assert_eq!(asked(wrong), None, "{wrong:?}");

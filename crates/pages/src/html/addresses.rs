@@ -6,15 +6,15 @@ use url::{ParseError, Url};
 const ADDRESS_BYTES_MAX: usize = 2 * 1024;
 
 /// Those of one document.
-pub(super) struct Addresses(Option<Url>);
+pub(crate) struct Addresses(Option<Url>);
 
 impl Addresses {
-    pub(super) fn new(base: &str) -> Addresses {
+    pub(crate) fn new(base: &str) -> Addresses {
         Addresses(Url::parse(base).ok())
     }
 
     /// The whole address; as it stands where it cannot be made whole. Nothing for what leads to no page.
-    pub(super) fn whole(&self, address: &str) -> Option<String> {
+    pub(crate) fn whole(&self, address: &str) -> Option<String> {
         if address.len() > ADDRESS_BYTES_MAX {
             return None;
         }

@@ -38,7 +38,12 @@ const BLOCKS: [&str; 29] = [
     "ul",
 ];
 
-pub(super) fn name(node: &Node) -> &str {
+/// Whether an element begins a line of its own.
+pub(crate) fn is_block(node: &Node) -> bool {
+    BLOCKS.contains(&name(node))
+}
+
+pub(crate) fn name(node: &Node) -> &str {
     match &node.data {
         NodeData::Element { name, .. } => &name.local,
         _ => "",
