@@ -81,8 +81,8 @@ impl Policy {
         let decision = self.decide_knowing(facts, arguments, now);
         let mut looked = self.looked(facts, arguments, now);
         if let Some(decision) = &decision {
-            let decides =
-                |looked: &&mut Looked| looked.rule == *decision.rule && looked.finding == Finding::Fits;
+            let (_, question) = parts(decision);
+            let decides = |looked: &&mut Looked| looked.rule == question && looked.finding == Finding::Fits;
             if let Some(looked) = looked.iter_mut().find(decides) {
                 looked.finding = Finding::Decides;
             }
@@ -103,7 +103,12 @@ impl Policy {
                 let what = format!("correct the condition of the rule `{}`, or the arguments", decision.rule);
                 vec![Advice { what, toml: None }]
             }
-            Some(decision) => advice(facts, decision),
+            Some(decision) => {
+                let is_unclear = |looked: &&Looked| matches!(looked.finding, Finding::Unclear(_));
+                let unclear: Vec<&str> =
+                    looked.iter().filter(is_unclear).map(|looked| &*looked.rule).collect();
+                advice(facts, decision, &unclear)
+            }
             None => Vec::new(),
         };
         Explanation { decision, is_visible: self.may_see(facts), looked, advice }
@@ -147,9 +152,32 @@ impl Policy {
     }
 }
 
-fn advice(facts: &Facts<'_>, decision: &Decision) -> Vec<Advice> {
+/// The rule that is in doubt, and the one that asks besides, of a question that is about both; else the one rule of a decision.
+fn parts(decision: &Decision) -> (Option<&str>, &str) {
+    // No id has the sign in it.
+    match decision.rule.split_once('+') {
+        Some((doubt, question)) => (Some(doubt), question),
+        None => (None, &decision.rule),
+    }
+}
+
+/// The question that is left without the doubt.
+fn doubt_free(decision: &Decision, doubt: &str) -> Option<Decision> {
+    let question = decision.rule.strip_prefix(doubt)?.strip_prefix('+')?;
+    Some(Decision { rule: question.into(), ..decision.clone() })
+}
+
+fn advice(facts: &Facts<'_>, decision: &Decision, unclear: &[&str]) -> Vec<Advice> {
     let advice_of = |what: String, toml: Option<String>| Advice { what, toml };
-    let rule = &*decision.rule;
+    let (doubt, rule) = parts(decision);
+    let is_doubt = decision.verdict == Verdict::Ask && unclear.contains(&rule);
+    if let Some(doubt) = doubt.or(is_doubt.then_some(rule)) {
+        let what = format!(
+            "write the command so that it can be told what it runs, or change the rule `{doubt}`, which may be about it"
+        );
+        let asked = doubt_free(decision, doubt).map(|question| advice(facts, &question, unclear));
+        return std::iter::once(advice_of(what, None)).chain(asked.into_iter().flatten()).collect();
+    }
     let is_own = !rule.starts_with("default.") && !rule.starts_with("policy.");
     let allowing = || snippet(facts, "allow");
     match decision.verdict {
@@ -195,4 +223,85 @@ fn snippet(facts: &Facts<'_>, effect: &str) -> String {
         lines.push_str(&format!("\ncallers = [{:?}]", facts.caller.id()));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Caller, Config, Effect, RuleConfig, ToolOrigin, Via};
+
+    /// What is said of each rule, and what would change the decision.
+    #[track_caller]
+    fn check(command: &str, expected: &[&str]) {
+        let rule = |id: &str, effect, when: Option<&str>| RuleConfig {
+            tools: vec!["Bash".to_owned()],
+            when: when.map(str::to_owned),
+            ..RuleConfig::new(id, effect)
+        };
+        let rules = vec![
+            rule("no-rm", Verdict::Deny, Some("args.command.runs('rm')")),
+            rule("push-asks", Verdict::Ask, Some("args.command.runs('git', 'push')")),
+            rule("looks", Verdict::Ask, None),
+        ];
+        let policy = Policy::new(&Config { rules, defaults: false, ..Config::default() }).expect("sound");
+        let caller = Caller::local_user(Via::Stdio);
+        let facts = Facts {
+            caller: &caller,
+            tool: "Bash",
+            upstream: None,
+            origin: ToolOrigin::BuiltIn,
+            action: None,
+            effect: Effect::Executes,
+            marked_destructive: false,
+            leaves_machine: false,
+            sends: false,
+        };
+        let arguments = serde_json::json!({ "command": command });
+        let explained = policy.explain(&facts, Some(&arguments), None);
+        let finding = |looked: &Looked| match &looked.finding {
+            Finding::Unclear(_) => "unclear".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let rules = explained.looked.iter().map(|looked| format!("{} {}", looked.rule, finding(looked)));
+        let decision = explained.decision.iter().map(|decision| decision.rule.to_string());
+        let advice = explained.advice.iter().map(|advice| advice.what.clone());
+        let said: Vec<String> = decision.chain(rules).chain(advice).collect();
+        assert_eq!(said, expected, "{command}");
+    }
+
+    #[test]
+    fn a_question_about_two_rules_names_both_and_what_would_change_each() {
+        check(
+            "ls",
+            &[
+                "looks",
+                "no-rm DoesNotHold",
+                "push-asks DoesNotHold",
+                "looks Decides",
+                "allow it by a rule before `looks`",
+            ],
+        );
+        check(
+            "git push; $X",
+            &[
+                "no-rm+push-asks",
+                "no-rm unclear",
+                "push-asks Decides",
+                "looks Fits",
+                "write the command so that it can be told what it runs, or change the rule `no-rm`, which may be about it",
+                "allow it by a rule before `push-asks`",
+            ],
+        );
+        check(
+            "$X",
+            &[
+                "no-rm+push-asks",
+                "no-rm unclear",
+                "push-asks unclear",
+                "looks Fits",
+                "write the command so that it can be told what it runs, or change the rule `no-rm`, which may be about it",
+                "write the command so that it can be told what it runs, or change the rule `push-asks`, which may be about it",
+            ],
+        );
+    }
 }
