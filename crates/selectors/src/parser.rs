@@ -1,7 +1,13 @@
 //! Reads selectors. What is not understood is refused with its place: a selector that meant something else than its writer
 //! would find something else.
 
-use crate::selector::{Compound, Condition, SELECTOR_BYTES_MAX, STEPS_MAX, Selector, Step, Test, Within};
+use crate::selector::{Compound, Condition, Selector, Step, Test, Within};
+
+/// The longest selector, in bytes.
+const SELECTOR_BYTES_MAX: usize = 1_000;
+
+/// The most steps of a selector, those of all its alternatives together: as many as a number has bits, one for each.
+const STEPS_MAX: usize = 32;
 
 /// What stands in selectors, for those who wrote something else.
 const KNOWN: &str = "a selector is made of names, *, #id, .class, [attribute], [attribute=value] (also ^=, $=, *=), of blanks and > between \
@@ -25,7 +31,17 @@ struct Parser<'t> {
     steps: usize,
 }
 
-pub(crate) fn parse(text: &str) -> Result<Selector, SelectorError> {
+impl Selector {
+    /// Reads one.
+    ///
+    /// # Errors
+    /// It is none, has more than 1,000 bytes or more than 32 steps, or says what only more of CSS knows.
+    pub fn parse(text: &str) -> Result<Selector, SelectorError> {
+        parse(text)
+    }
+}
+
+fn parse(text: &str) -> Result<Selector, SelectorError> {
     let mut parser = Parser { text, read: 0, steps: 0 };
     if text.len() > SELECTOR_BYTES_MAX {
         return parser.fail(&format!("a selector has at most {SELECTOR_BYTES_MAX} bytes"));

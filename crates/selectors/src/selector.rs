@@ -1,13 +1,5 @@
 //! `Selector`: what is looked for.
 
-use crate::parser::{SelectorError, parse};
-
-/// The longest selector, in bytes.
-pub(crate) const SELECTOR_BYTES_MAX: usize = 1_000;
-
-/// The most steps of a selector, those of all its alternatives together: as many as a number has bits, one for each.
-pub(crate) const STEPS_MAX: usize = 32;
-
 /// A list of alternatives, of which an element fits one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector {
@@ -68,16 +60,6 @@ pub enum Test {
     Contains(String),
     /// This is one of its words.
     HasWord(String),
-}
-
-impl Selector {
-    /// Reads one.
-    ///
-    /// # Errors
-    /// It is none, has more than 1,000 bytes or more than 32 steps, or says what only more of CSS knows.
-    pub fn parse(text: &str) -> Result<Selector, SelectorError> {
-        parse(text)
-    }
 }
 
 impl Test {

@@ -151,7 +151,7 @@ impl Access {
         (is_left && judge.allows(to).await).then_some(Grant::Public)
     }
 
-    /// Which call the program works for now; nothing while it may reach nothing.
+    /// For which call the program works; nothing while it may reach nothing.
     fn turn(&self) -> Option<u64> {
         self.way.judge.as_ref().map_or(Some(0), |judge| judge.turn())
     }

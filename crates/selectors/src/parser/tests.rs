@@ -1,3 +1,5 @@
+//! What is read of selectors, and what is refused, where and why.
+
 use super::*;
 
 /// A selector as it has been understood, in words.
