@@ -243,7 +243,11 @@ await run({
     const large = await says("/large", {}, "begins", "[the page is too large; this is its beginning]");
     check(!large.includes("ends"), "no end", large);
     const long = await says("/long", {}, "Long\n", "bytes are shown. To read on, call artifact_read with id:");
-    check(long.length < 62_000, "no more than is shown", long.length);
+    check(long.length < 66_000, "no more than is shown", long.length);
+    const more = `[tools]\nread_kib = 4\n[sandbox]\nhosts = ["localhost:${port}"]\nask = false`;
+    const brief = await openWire(configure({ more }));
+    const { length } = (await read("/long", {}, brief)).text;
+    check(length > 4_000 && length < 4_600, "no more than is configured", length);
   },
 
   "a browser that hangs or is killed costs one call": async () => {

@@ -171,7 +171,8 @@ impl About {
         match (self.effect, processes + workers, nets) {
             (_, 2.., _) => Some("a tool needs programs of one kind, and says so once"),
             (_, _, 2..) => Some("a tool names its hosts once"),
-            (_, _, 1) if workers > 0 => Some("what computes with what it is sent reaches no host"),
+            // Our own workers reach none anyway, whichever hosts a person names for their tool.
+            (_, _, 1) if workers > 0 && named => Some("what computes with what it is sent reaches no host"),
             // One that names none reaches what an operator names for programs, and what a person grants while it runs.
             (_, _, 1) if named && !self.open_world => Some("a tool that names hosts has an open world"),
             (Effect::Executes, 0, _) if !ends => Some("a tool that executes needs programs"),
@@ -227,7 +228,8 @@ mod tests {
         check(Effect::Executes, &[Need::Net(&[])], Some("a tool that executes needs programs"));
         check(Effect::Reads, &[Need::Net(&[]), Need::Net(&[])], Some("a tool names its hosts once"));
         let worker = Some("what computes with what it is sent reaches no host");
-        check(Effect::Executes, &[Need::Worker, Need::Net(&[])], worker);
+        check(Effect::Executes, &[Need::Worker, Need::Net(&["a.test"])], worker);
+        check(Effect::Reads, &[Need::Worker, Need::Net(&[])], None);
         let closed = Some("a tool that names hosts has an open world");
         check_in(false, Effect::Reads, &[Need::Net(&["a.test"])], closed);
         check_in(false, Effect::Reads, &[Need::Net(&[])], None);

@@ -22,6 +22,6 @@ pub use list::all;
 pub use offer::{Budgets, Config, Exposure, Set};
 pub use skill::skill_tools;
 pub use web::search::{
-    Config as SearchConfig, ServiceConfig as SearchServiceConfig, Settings as SearchSettings,
-    State as SearchState, Told as SearchTold, probe as probe_search,
+    Config as SearchConfig, Kind as SearchKind, ServiceConfig as SearchServiceConfig,
+    Settings as SearchSettings, State as SearchState, Told as SearchTold, probe as probe_search,
 };

@@ -14,9 +14,10 @@ pub fn all(sets: &[Set], budgets: Budgets, search: &SearchSettings) -> Vec<Arc<d
 }
 
 /// Who has no service left has no search.
-fn web(search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
+fn web(budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyTool>> {
     let find = (!search.is_empty()).then(|| builtin(web::search::WebSearch::new(search)));
-    find.into_iter().chain([builtin(web::read_docs::ReadDocs)]).collect()
+    let read = web::read_docs::ReadDocs { text_bytes_max: budgets.text_bytes };
+    find.into_iter().chain([builtin(read)]).collect()
 }
 
 /// The tools of one set. A new tool is its file and a line here.
@@ -42,7 +43,7 @@ fn of(set: Set, budgets: Budgets, search: &SearchSettings) -> Vec<Arc<dyn AnyToo
             builtin(shell::list::List),
             builtin(shell::kill::Kill),
         ],
-        Set::Web => web(search),
+        Set::Web => web(budgets, search),
         Set::Artifacts => vec![
             builtin(artifact::read::Read { text_bytes_max: budgets.text_bytes }),
             builtin(artifact::search::Search { text_bytes_max: budgets.text_bytes }),

@@ -39,7 +39,7 @@ pub struct Config {
     /// (`.toolcrib/skills`, `.claude/skills`, `.agents/skills`) come first, once you have agreed to each (`toolcrib trust`), then `skills`
     /// beside this file, `~/.claude/skills` and `~/.agents/skills`.
     pub skills: Vec<PathBuf>,
-    /// How much of a text `workspace_read` and `artifact_read` show at once, in KiB. Clients refuse or put away what is too long.
+    /// How much of a text the tools show at once, in KiB: of a file, an artifact, a page of the web, what a command printed. Clients refuse or put away what is too long.
     #[schemars(range(min = 1, max = READ_KIB_MAX))]
     pub read_kib: u16,
     /// How many entries `workspace_list` shows where a call does not say how many it wants.

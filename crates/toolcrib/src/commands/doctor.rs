@@ -29,7 +29,7 @@ pub(super) fn run(cli: &Cli, asks_net: bool) -> Result<Ending, Trouble> {
     let report = runtime::run(async {
         let jobs = JobsReport::new(&loaded.settings).await;
         let search = match asks_net {
-            true => Some(SearchReport::new(&loaded.settings).await),
+            true => Some(SearchReport::new(&loaded.settings).await?),
             false => None,
         };
         let browser = BrowserReport::new(&loaded.settings).await?;

@@ -1,7 +1,8 @@
 //! `Conversion`: what a page says, of which a worker makes text: one that is confined and has nothing but the page's bytes.
 
 use bytes::Bytes;
-use tool_api::{Command, Context, Printed, ToolError, Worker};
+use tokio::sync::Semaphore;
+use tool_api::{Command, Printed, Processes, ToolError, Worker};
 
 use crate::worker_answer::WorkerAnswer;
 
@@ -10,6 +11,9 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// The longest address that others are relative to, in bytes.
 const BASE_BYTES_MAX: usize = 8 * 1024;
+
+/// Workers at once: each may take a gigabyte. All workspaces share the memory of one machine, and so these.
+static WORKERS: Semaphore = Semaphore::const_new(2);
 
 /// The codes of what it refuses.
 const CODES: [&str; 3] = ["damaged", "encrypted", "no_text"];
@@ -20,6 +24,8 @@ pub(super) enum Wanted {
     /// Of HTML.
     Markdown(String),
     Text(String),
+    /// What a search has found, in lines: of HTML behind the lines that say what to look for.
+    Results(String),
     /// Its text.
     OfPdf(Bytes),
 }
@@ -32,6 +38,7 @@ struct Kind {
 }
 
 const HTML: Kind = Kind { name: "page", hint: "; read it as html" };
+const RESULTS: Kind = Kind { name: "page", hint: "" };
 const PDF: Kind = Kind { name: "PDF", hint: "; it may be damaged" };
 
 /// What a page says.
@@ -43,9 +50,14 @@ pub(super) struct Conversion {
 
 impl Conversion {
     /// Has a worker read a page. Its addresses are relative to `base`.
-    pub(super) async fn made(wanted: Wanted, base: &str, cx: &Context) -> Result<Conversion, ToolError> {
+    pub(super) async fn made(
+        wanted: Wanted,
+        base: &str,
+        processes: &dyn Processes,
+    ) -> Result<Conversion, ToolError> {
+        let _worker = WORKERS.acquire().await.map_err(|_| ToolError::cancelled())?;
         let (kind, command) = command(wanted, base);
-        let printed = cx.process()?.start(command).await?.printed(ANSWER_BYTES_MAX).await;
+        let printed = processes.start(command).await?.printed(ANSWER_BYTES_MAX).await;
         Conversion::of(kind, &printed)
     }
 
@@ -76,6 +88,7 @@ fn command(wanted: Wanted, base: &str) -> (Kind, Command) {
     let (kind, word, input) = match wanted {
         Wanted::Markdown(html) => (HTML, "markdown", behind_base(html)),
         Wanted::Text(html) => (HTML, "text", behind_base(html)),
+        Wanted::Results(html) => (RESULTS, "results", behind_base(html)),
         Wanted::OfPdf(file) => (PDF, "pdf", file),
     };
     let args = vec![word.into()];
@@ -131,6 +144,7 @@ mod tests {
             (Wanted::Text("a".to_owned()), "http://a.test/?k=s", "text", "http://a.test/?k=s\na"),
             (Wanted::Text("a".to_owned()), "http://a.test/\n<p>", "text", "\na"),
             (Wanted::Text("a".to_owned()), &long, "text", "\na"),
+            (Wanted::Results("a".to_owned()), "http://a.test/?q=s", "results", "http://a.test/?q=s\na"),
             (Wanted::OfPdf(Bytes::from("%PDF-")), "http://a.test/?k=s", "pdf", "%PDF-"),
         ] {
             let (_, command) = command(wanted, base);

@@ -130,11 +130,15 @@ async fn whole(mut body: Body, media_type: &str) -> Result<Bytes, ToolError> {
 }
 
 fn read(url: Url, status: StatusCode, media_type: String, headers: &HeaderMap, body: &[u8]) -> Page {
-    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
-    let charset = said.split("charset=").nth(1).map(|name| name.trim_matches(['"', ' ', ';']));
-    let encoding = charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8);
-    let text = encoding.decode(body).0.into_owned();
+    let text = encoding(headers).decode(body).0.into_owned();
     let html = if html::is_html(&media_type) { text } else { html::as_html(&text) };
     let base = url.to_string();
     Page { url: base.clone(), base, status: Some(status.as_u16()), media_type, html, ..Page::default() }
+}
+
+/// How text is written, by what its server says.
+pub(super) fn encoding(headers: &HeaderMap) -> &'static Encoding {
+    let said = headers.get(header::CONTENT_TYPE).and_then(|said| said.to_str().ok()).unwrap_or_default();
+    let charset = said.split("charset=").nth(1).map(|name| name.trim_matches(['"', ' ', ';']));
+    charset.and_then(|name| Encoding::for_label(name.as_bytes())).unwrap_or(UTF_8)
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::sync::Semaphore;
 use tool_api::{
     About, ArgumentRoles, Block, Context, Document, Effect, Example, NO_BROWSER, NOT_A_PAGE, Need, Secrets,
     Tool, ToolError,
@@ -28,12 +27,12 @@ const WAIT_MS_MAX: u64 = 30_000;
 /// The slowest page, and a person who is asked about its host.
 const CALL: Duration = Duration::from_secs(180);
 
-/// Workers at once: each may take a gigabyte. All workspaces share the memory of one machine, and so these.
-static WORKERS: Semaphore = Semaphore::const_new(2);
-
 /// Reads a page.
 #[derive(Debug)]
-pub(crate) struct ReadDocs;
+pub(crate) struct ReadDocs {
+    /// What is shown of a page at once, in bytes.
+    pub(crate) text_bytes_max: usize,
+}
 
 /// The arguments of `ReadDocs`.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -93,7 +92,7 @@ impl Tool for ReadDocs {
         let shown = cx.blocking(move || {
             Ok(shown::shown(&fetched.page, without.as_deref(), &content, secrets.as_deref()))
         });
-        let text = shown::answer(shown.await?, cx).await;
+        let text = shown::answer(shown.await?, self.text_bytes_max, cx).await;
         Ok(Document(vec![Block::Text(text)]))
     }
 }
@@ -109,8 +108,7 @@ async fn content(fetched: &mut Fetched, format: Format, cx: &Context) -> Result<
         // What is no HTML is shown as the server has sent it.
         (None, Format::Text | Format::Markdown) => Wanted::Text(html),
     };
-    let _worker = WORKERS.acquire().await.map_err(|_| ToolError::cancelled())?;
-    let Conversion { title, content } = Conversion::made(wanted, &page.base, cx).await?;
+    let Conversion { title, content } = Conversion::made(wanted, &page.base, cx.process()?).await?;
     if page.title.is_empty() {
         page.title = title;
     }

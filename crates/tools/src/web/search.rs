@@ -25,7 +25,7 @@ use answer::Found;
 pub use answer::{State, Told};
 pub use asking::probe;
 use asking::{Asked, ByHand};
-pub use config::{Config, ServiceConfig};
+pub use config::{Config, Kind, ServiceConfig};
 pub use settings::Settings;
 
 /// The longest query, in characters: that of GitHub, the least of all services'.
@@ -65,7 +65,7 @@ impl Tool for WebSearch {
         arguments: ArgumentRoles::NONE,
         scopes: &["network"],
         // Those of the services, as they are configured: `hosts`.
-        needs: &[Need::Net(&[])],
+        needs: &[Need::Net(&[]), Need::Worker],
         idempotent: true,
         open_world: true,
         timeout: TIMEOUT,
@@ -84,7 +84,7 @@ impl Tool for WebSearch {
             let why = "the query has a secret in it, which no service is told; search without it";
             return Err(ToolError::new("secret_in_query", why));
         }
-        self.asked.search(&query, &ByHand(cx.net()?)).await.map(Structured)
+        self.asked.search(&query, &ByHand { net: cx.net()?, processes: cx.process()? }).await.map(Structured)
     }
 }
 

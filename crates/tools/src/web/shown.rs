@@ -7,9 +7,6 @@ use tool_api::{
 };
 use url::Url;
 
-/// The most that is shown of a page, in bytes: some 15,000 tokens.
-const SHOWN_BYTES_MAX: usize = 60 * 1024;
-
 /// The longest title, and the longest reason for something, in characters.
 const LINE_CHARS_MAX: usize = 300;
 
@@ -35,9 +32,9 @@ pub(super) fn shown(
     Shown { head: head(page, without_browser, secrets), content: clean(content, secrets) }
 }
 
-/// The answer.
-pub(super) async fn answer(Shown { head, content }: Shown, cx: &Context) -> String {
-    let shown = &content[..content.floor_char_boundary(SHOWN_BYTES_MAX)];
+/// The answer, with at most so many bytes of the page.
+pub(super) async fn answer(Shown { head, content }: Shown, bytes_max: usize, cx: &Context) -> String {
+    let shown = &content[..content.floor_char_boundary(bytes_max)];
     let mut text = head + "\n";
     text.push_str(if content.trim().is_empty() { "[the page shows no text]" } else { shown });
     if shown.len() < content.len() {

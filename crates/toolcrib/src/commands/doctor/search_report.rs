@@ -5,12 +5,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use config::Settings;
+use daemon::own_program::{SPAWNER, confinement};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
+use sandbox::confine::{Confined, Confiner, Layer, Limits, Profile};
 use sandbox::egress::{HostClient, Journal, WayOut};
 use sandbox::{Body, Client};
 use serde_json::{Value, json};
-use tool_api::{Net, ToolError};
+use terminal::Trouble;
+use tool_api::{Command, Ended, Net, Process, Processes, ToolError};
 use tools::SearchTold;
 
 /// What each is asked for: something that all of them have.
@@ -30,12 +33,44 @@ impl Net for Direct {
     }
 }
 
+/// Starts our own workers, which read pages of results, and nothing else.
+struct Workers {
+    confiner: Confiner,
+    limits: Limits,
+    waived: Vec<Layer>,
+}
+
+impl Processes for Workers {
+    fn start(&self, mut command: Command) -> BoxFuture<'_, Result<Process<'_>, ToolError>> {
+        Box::pin(async move {
+            let not_run = |why: String| ToolError::new("program_not_run", why);
+            let given = command.given();
+            let worker = command.worker.ok_or_else(|| not_run("only our own workers run here".to_owned()))?;
+            let profile = Profile { limits: self.limits.computing(), ..Profile::worker() };
+            let program = Confined {
+                args: std::iter::once(worker.word().into()).chain(command.args).collect(),
+                read: vec![self.confiner.own_program().to_owned()],
+                waived: self.waived.clone(),
+                ..Confined::new(profile, self.confiner.own_program(), "/")
+            };
+            let running = self.confiner.start(&program).await.map_err(|error| not_run(error.to_string()))?;
+            let process = Process::new(running, given, Vec::new(), self);
+            Ok(process.expect("it has just been started, and nobody has taken its streams"))
+        })
+    }
+
+    fn ended(&self, _: &Ended) {}
+}
+
 impl SearchReport {
-    pub(super) async fn new(settings: &Settings) -> SearchReport {
+    pub(super) async fn new(settings: &Settings) -> Result<SearchReport, Trouble> {
         let (rules, company) = (settings.search.hosts().clone(), settings.sandbox.proxy.clone());
         let way = Arc::new(WayOut { rules, company, judge: None });
         let client = HostClient::new(&Client::new(), way, Arc::new(Journal::new())).await;
-        SearchReport(tools::probe_search(&settings.search, QUERY, &Direct(client)).await)
+        let confiner = Confiner::new(confinement(SPAWNER)?).without_pool();
+        let sandbox = &settings.sandbox;
+        let workers = Workers { confiner, limits: sandbox.limits, waived: sandbox.waived.clone() };
+        Ok(SearchReport(tools::probe_search(&settings.search, QUERY, &Direct(client), &workers).await))
     }
 
     pub(super) fn to_json(&self) -> Value {

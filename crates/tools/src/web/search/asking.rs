@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use encoding_rs::Encoding;
 use flate2::read::GzDecoder;
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
 use tokio::time::timeout;
-use tool_api::{Net, ToolError};
+use tool_api::{Net, Processes, ToolError};
 
 use super::answer::{Found, State, Told, told};
 use super::breaker::Breaker;
@@ -18,6 +19,8 @@ use super::cache::Cache;
 use super::merge::merged;
 use super::service::Hit;
 use super::settings::{Configured, Settings};
+use crate::web::conversion::{Conversion, Wanted};
+use crate::web::plain::encoding;
 
 /// The largest answer of a service, as it comes and unpacked: ten hits with their texts have a tenth of it.
 const ANSWER_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -60,34 +63,51 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) retry_after: Option<Duration>,
     pub(super) is_packed: bool,
+    /// How its text is written.
+    pub(super) encoding: &'static Encoding,
     pub(super) body: Bytes,
 }
 
 /// Whoever sends a request and takes its answer.
 pub(super) trait Sends: Sync {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, String>>;
+
+    /// What a worker finds on a page, behind the lines that say what to look for.
+    fn results(&self, page: String, base: String) -> BoxFuture<'_, Result<String, String>>;
 }
 
-/// By the hand of a call.
-pub(super) struct ByHand<'n>(pub(super) &'n dyn Net);
+/// By the hands of a call.
+pub(super) struct ByHand<'n> {
+    pub(super) net: &'n dyn Net,
+    /// Those are asked for where a service answers in pages.
+    pub(super) processes: &'n dyn Processes,
+}
 
 impl Sends for ByHand<'_> {
     fn send(&self, request: Request<Bytes>) -> BoxFuture<'_, Result<Answer, String>> {
         Box::pin(self.whole(request))
     }
+
+    fn results(&self, page: String, base: String) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move {
+            let read = Conversion::made(Wanted::Results(page), &base, self.processes).await;
+            read.map(|read| read.content).map_err(|error| format!("was not understood: {error}"))
+        })
+    }
 }
 
 impl ByHand<'_> {
     async fn whole(&self, request: Request<Bytes>) -> Result<Answer, String> {
-        let answer = self.0.send(request).await.map_err(|error| format!("was not reached: {error}"))?;
+        let answer = self.net.send(request).await.map_err(|error| format!("was not reached: {error}"))?;
         let (status, retry_after) = (answer.status(), retry_after(&answer));
         let is_packed = answer.headers().get(header::CONTENT_ENCODING).is_some_and(|coding| coding == "gzip");
+        let encoding = encoding(answer.headers());
         let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX).collect().await;
         let body = body.map_err(|error| match error.is::<http_body_util::LengthLimitError>() {
             true => too_large(),
             false => "broke off in the middle of its answer".to_owned(),
         })?;
-        Ok(Answer { status, retry_after, is_packed, body: body.to_bytes() })
+        Ok(Answer { status, retry_after, is_packed, encoding, body: body.to_bytes() })
     }
 }
 
@@ -102,9 +122,9 @@ fn retry_after<B>(answer: &Response<B>) -> Option<Duration> {
 }
 
 /// Asks each service once, whatever it has answered before, and tells how it did.
-pub async fn probe(settings: &Settings, query: &str, net: &dyn Net) -> Vec<Told> {
+pub async fn probe(settings: &Settings, query: &str, net: &dyn Net, processes: &dyn Processes) -> Vec<Told> {
     let asked = Asked::new(settings.clone());
-    asked.each(query, &ByHand(net)).await.into_iter().map(|(told, _)| told).collect()
+    asked.each(query, &ByHand { net, processes }).await.into_iter().map(|(told, _)| told).collect()
 }
 
 impl Asked {
@@ -187,20 +207,47 @@ async fn ask(settings: &Settings, nth: usize, query: &str, net: &dyn Sends) -> R
     let failed = |why: String, counts| Gave { state: State::Failed, why: short(&why), counts };
     let request = service.ask(at, query).request();
     let request = request.map_err(|error| failed(error.to_string(), Counts::Nothing))?;
+    let base = request.uri().to_string();
     let answer = net.send(request).await.map_err(|why| failed(why, Counts::Failure))?;
     if let Some((why, counts)) = refused(&answer) {
         return Err(failed(why, counts));
     }
+    let unreadable = |why| failed(why, Counts::Failure);
+    let answer = match service.looks_for() {
+        None => answer,
+        Some(lines) => {
+            let page =
+                elsewhere(move || text(&answer).map(|page| lines + &page)).await.map_err(unreadable)?;
+            Answer::plain(net.results(page, base).await.map_err(unreadable)?)
+        }
+    };
     let (settings, is_long) = (settings.clone(), answer.body.len() > READ_AT_ONCE_BYTES || answer.is_packed);
     let read = move || {
         let Configured { service, at, .. } = &settings.services[nth];
         service.hits(at, &unpacked(&answer)?)
     };
-    let hits = match is_long {
-        true => tokio::task::spawn_blocking(read).await.unwrap_or_else(|_| Err("cannot be read".to_owned())),
-        false => read(),
-    };
-    hits.map(Arc::from).map_err(|why| failed(why, Counts::Failure))
+    let hits = if is_long { elsewhere(read).await } else { read() };
+    hits.map(Arc::from).map_err(unreadable)
+}
+
+/// Does what takes a while where it holds up nobody.
+async fn elsewhere<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, String> + Send + 'static,
+) -> Result<T, String> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err("cannot be read".to_owned()))
+}
+
+/// An answer as text.
+fn text(answer: &Answer) -> Result<String, String> {
+    Ok(answer.encoding.decode(&unpacked(answer)?).0.into_owned())
+}
+
+impl Answer {
+    /// One that came of another.
+    fn plain(text: String) -> Answer {
+        let (status, encoding) = (StatusCode::OK, encoding_rs::UTF_8);
+        Answer { status, retry_after: None, is_packed: false, encoding, body: text.into() }
+    }
 }
 
 /// Why an answer is none.

@@ -11,7 +11,7 @@ use tool_api::HostRules;
 use units::Span;
 
 use super::service::{Endpoint, Key, Service};
-use super::services::{self, Own};
+use super::services::{self, Css, Own, Selectors};
 use super::settings::{Configured, Settings};
 
 /// How long one service has: most answer within one second, arXiv within three.
@@ -38,7 +38,7 @@ pub struct Config<V> {
     pub deadline: Span,
     /// Services by their names. Known ones: `wikipedia`, `wikidata`, `stackexchange`, `github`, `crates`, `hackernews`, `arxiv`,
     /// `openalex`, `mdn`; `searxng` and `npm` with their `url`; `brave`, `tavily`, `exa`, `serper`, `kagi`, `mojeek`, `marginalia`
-    /// with a `key`. Any other name is a service of your own, which answers in JSON.
+    /// with a `key`. Any other name is a service of your own, which answers in JSON, or in HTML if its `kind` is `"css"`.
     pub services: BTreeMap<String, ServiceConfig<V>>,
 }
 
@@ -63,13 +63,19 @@ pub struct ServiceConfig<V> {
     pub timeout: Option<Span>,
     /// Of a service of your own: the header that its key is sent in.
     pub key_header: Option<String>,
-    /// Of a service of your own: where the list of what was found stands in its answer, as a JSON pointer such as `"/results"`.
+    /// Of a service of your own: what it answers in, `"json"` by default, or `"css"` for a page of which selectors say where the
+    /// results are. Reading pages that are made for people is yours to answer for: look at what the service allows.
+    pub kind: Option<Kind>,
+    /// Of a service of your own: where the list of what was found stands in its answer, as a JSON pointer such as `"/results"`; or a
+    /// selector such as `"li.result"` that finds each result.
     pub items: Option<String>,
-    /// Where the title stands in an item of it, `"/title"` by default.
+    /// Where the title stands in an item of it, `"/title"` by default; or a selector, `"a[href]"` by default.
     pub title: Option<String>,
-    /// Where the address stands, `"/url"` by default.
+    /// Where the address stands, `"/url"` by default; or a selector, `"a[href]"` by default.
     pub link: Option<String>,
-    /// Where what is shown of the page stands, `"/snippet"` by default.
+    /// The attribute that has the address of what `link` selects, `"href"` by default.
+    pub link_attribute: Option<String>,
+    /// Where what is shown of the page stands, `"/snippet"` by default; or a selector, `"p"` by default.
     pub snippet: Option<String>,
 }
 
@@ -81,12 +87,25 @@ impl<V> Default for ServiceConfig<V> {
             key: None,
             timeout: None,
             key_header: None,
+            kind: None,
             items: None,
             title: None,
             link: None,
+            link_attribute: None,
             snippet: None,
         }
     }
+}
+
+/// What a service of one's own answers in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub enum Kind {
+    /// JSON, where pointers say what is where.
+    Json,
+    /// HTML, where selectors of CSS say it.
+    Css,
 }
 
 /// What is wrong with a key of the section: the keys below it, and why.
@@ -105,10 +124,18 @@ impl<V> Config<V> {
             (service, written)
         });
         let is_known = |name: &str| services::known().iter().any(|service| service.name() == name);
-        let own = self.services.iter().filter(|(name, _)| !is_known(name));
-        let own = own.map(|(name, written)| (Box::new(own_service(name, written)) as _, Some(written)));
+        let own = self.services.iter().filter(|(name, written)| written.enabled && !is_known(name));
+        let mut own_services = Vec::new();
+        for (name, written) in own {
+            match own_service(name, written) {
+                Ok(service) => own_services.push((service, Some(written))),
+                Err((key, why)) => {
+                    problems.push((vec!["services".to_owned(), name.clone(), key.to_owned()], why))
+                }
+            }
+        }
         let mut configured: Vec<Configured> = Vec::new();
-        for (service, written) in known.chain(own) {
+        for (service, written) in known.chain(own_services) {
             let name = service.name().to_owned();
             let key = written.and_then(|written| written.key.as_ref()).map(|key| follow(&name, key));
             match self.one(service, written, key) {
@@ -167,16 +194,35 @@ impl Default for Settings {
     }
 }
 
-fn own_service<V>(name: &str, written: &ServiceConfig<V>) -> Own {
-    let or = |said: &Option<String>, usual: &str| said.clone().unwrap_or_else(|| usual.to_owned());
-    Own {
-        name: name.to_owned(),
-        key_header: written.key_header.clone(),
-        items: or(&written.items, ""),
-        title: or(&written.title, "/title"),
-        link: or(&written.link, "/url"),
-        snippet: or(&written.snippet, "/snippet"),
+fn own_service<V>(
+    name: &str,
+    written: &ServiceConfig<V>,
+) -> Result<Box<dyn Service>, (&'static str, String)> {
+    let (name, key_header) = (name.to_owned(), written.key_header.clone());
+    let Some(items) = written.items.as_deref() else {
+        return Err(("items", "is missing".to_owned()));
+    };
+    let [title, link, attribute, snippet] =
+        [&written.title, &written.link, &written.link_attribute, &written.snippet].map(Option::as_deref);
+    if written.kind == Some(Kind::Css) {
+        let selectors = Selectors::read(items, [title, link, attribute, snippet])?;
+        return Ok(Box::new(Css { name, key_header, selectors }));
     }
+    if attribute.is_some() {
+        return Err(("link_attribute", "is for services whose `kind` is \"css\"".to_owned()));
+    }
+    let pointer = |key: &'static str, said: Option<&str>, usual: &str| match said.unwrap_or(usual) {
+        pointer if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
+        _ => Err((key, "is no JSON pointer, which begins with `/`".to_owned())),
+    };
+    Ok(Box::new(Own {
+        name,
+        key_header,
+        items: pointer("items", Some(items), "")?,
+        title: pointer("title", title, "/title")?,
+        link: pointer("link", link, "/url")?,
+        snippet: pointer("snippet", snippet, "/snippet")?,
+    }))
 }
 
 /// Whether what is written of a service fits it.
@@ -186,27 +232,20 @@ fn sound<V>(
     url: &str,
 ) -> Result<(), (&'static str, String)> {
     let own = [
-        ("key_header", &written.key_header),
-        ("items", &written.items),
-        ("title", &written.title),
-        ("link", &written.link),
-        ("snippet", &written.snippet),
+        ("key_header", written.key_header.is_some()),
+        ("kind", written.kind.is_some()),
+        ("items", written.items.is_some()),
+        ("title", written.title.is_some()),
+        ("link", written.link.is_some()),
+        ("link_attribute", written.link_attribute.is_some()),
+        ("snippet", written.snippet.is_some()),
     ];
     let is_own = service.url().is_none() && service.key() == Key::Own;
-    if let Some((key, _)) = own.iter().find(|(_, said)| said.is_some() && !is_own) {
+    if let Some((key, _)) = own.iter().find(|(_, is_said)| *is_said && !is_own) {
         return Err((key, "is for services of your own, and this one is known".to_owned()));
-    }
-    let pointers = own.iter().skip(1).filter_map(|(key, said)| Some((*key, said.as_ref()?)));
-    for (key, pointer) in pointers {
-        if !pointer.is_empty() && !pointer.starts_with('/') {
-            return Err((key, "is no JSON pointer, which begins with `/`".to_owned()));
-        }
     }
     if let Some(why) = written.timeout.and_then(out_of_range) {
         return Err(("timeout", why));
-    }
-    if is_own && written.items.is_none() {
-        return Err(("items", "is missing".to_owned()));
     }
     if is_own && !url.contains(services::QUERY) {
         return Err(("url", format!("needs `{}` where the query stands", services::QUERY)));

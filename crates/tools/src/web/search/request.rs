@@ -12,23 +12,35 @@ const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"), " (MCP 
 /// What needs no escape in any part of an address (RFC 3986, 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
+/// What services answer in.
+const DATA: &str = "application/json, application/atom+xml;q=0.9";
+
+/// The same of those that answer in pages for people.
+const PAGES: &str = "text/html, application/xhtml+xml;q=0.9";
+
 /// A request of a service.
 #[derive(Debug)]
 pub(super) struct Ask {
     address: String,
     headers: Vec<(String, String)>,
     body: Option<Value>,
+    accept: &'static str,
 }
 
 impl Ask {
     /// For what is at this address, which may have a query already.
     pub(super) fn get(url: &str) -> Ask {
-        Ask { address: url.to_owned(), headers: Vec::new(), body: None }
+        Ask { address: url.to_owned(), headers: Vec::new(), body: None, accept: DATA }
     }
 
     /// For what comes of sending this there.
     pub(super) fn post(url: &str, body: Value) -> Ask {
         Ask { body: Some(body), ..Ask::get(url) }
+    }
+
+    /// For a page.
+    pub(super) fn page(self) -> Ask {
+        Ask { accept: PAGES, ..self }
     }
 
     /// Adds a member to the query of the address.
@@ -55,7 +67,7 @@ impl Ask {
             .method(method)
             .uri(self.address)
             .header(header::USER_AGENT, USER_AGENT)
-            .header(header::ACCEPT, "application/json, application/atom+xml;q=0.9")
+            .header(header::ACCEPT, self.accept)
             .header(header::ACCEPT_ENCODING, "gzip");
         for (name, value) in self.headers {
             request = request.header(name, value);

@@ -24,6 +24,12 @@ pub(super) trait Service: Send + Sync {
     /// The request for a query.
     fn ask(&self, at: &Endpoint, query: &str) -> Ask;
 
+    /// What a worker looks for in its answer, where that is a page of somebody else and not data: the lines that `pages` reads
+    /// before one. `hits` is then given what the worker says.
+    fn looks_for(&self) -> Option<String> {
+        None
+    }
+
     /// What its answer says.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 mod arxiv;
 mod brave;
 mod crates;
+mod css;
 mod exa;
 mod github;
 mod hackernews;
@@ -20,6 +21,7 @@ mod tavily;
 mod wikidata;
 mod wikipedia;
 
+pub(super) use css::{Css, Selectors};
 pub(super) use own::{Own, QUERY};
 
 use super::service::Service;

@@ -29,11 +29,7 @@ impl Service for Own {
     }
 
     fn ask(&self, at: &Endpoint, query: &str) -> Ask {
-        let ask = Ask::get(&at.url.replace(QUERY, &escaped(query)));
-        match (&self.key_header, &at.key) {
-            (Some(name), Some(key)) => ask.header(name, key),
-            (None, _) | (_, None) => ask,
-        }
+        with_key(Ask::get(&at.url.replace(QUERY, &escaped(query))), self.key_header.as_ref(), at)
     }
 
     fn hits(&self, at: &Endpoint, answer: &[u8]) -> Result<Vec<Hit>, Unreadable> {
@@ -43,5 +39,13 @@ impl Service for Own {
             let url = if is_path { format!("{}{}", at.origin(), hit.url) } else { hit.url };
             Some(Hit { url, ..hit })
         })
+    }
+}
+
+/// A request with the key of its service, if that takes one.
+pub(super) fn with_key(ask: Ask, key_header: Option<&String>, at: &Endpoint) -> Ask {
+    match (key_header, &at.key) {
+        (Some(name), Some(key)) => ask.header(name, key),
+        (None, _) | (_, None) => ask,
     }
 }
