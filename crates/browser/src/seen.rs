@@ -330,6 +330,18 @@ mod tests {
         }
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn scripts_that_wait_for_the_page_get_their_time() {
+        let mut seen = Seen::new("P".to_owned());
+        for method in ["Page.domContentEventFired", "Page.loadEventFired"] {
+            take(&mut seen, method, &json!({}));
+            tokio::time::advance(QUIET - Duration::from_millis(1)).await;
+            assert!(!seen.is_quiet(), "{method}");
+        }
+        tokio::time::advance(Duration::from_millis(1)).await;
+        assert!(seen.is_quiet());
+    }
+
     #[tokio::test]
     async fn too_much_is_stopped_once() {
         let mut seen = Seen::new("P".to_owned());
