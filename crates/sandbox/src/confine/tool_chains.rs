@@ -134,7 +134,7 @@ mod tests {
         check("", "/usr/bin:/bin");
         check("/home/ann/.cargo/bin:/bin", "/home/ann/.cargo/bin:/bin:/usr/bin");
         check("/usr/local/go/bin:/usr/bin:/opt/x/bin", "/usr/local/go/bin:/usr/bin:/opt/x/bin:/bin");
-        check("/work/.venv/bin:/home/ann/bin:/home/ann/.cargo", "/usr/bin:/bin");
+        check("/home/ann/src/.venv/bin:/home/ann/bin:/home/ann/.cargo", "/usr/bin:/bin");
         check(".:bin:/usr/../home/ann::/usrx", "/usr/bin:/bin");
     }
     #[test]
