@@ -182,7 +182,7 @@ impl Programs {
             args,
             env,
             surroundings: self.settings.surroundings.iter().cloned().collect(),
-            tool_chains: worker.is_none(),
+            tool_chains: worker.is_none().then(|| self.settings.write.clone()),
             protected: (*self.files.protected()).clone(),
             read,
             write,

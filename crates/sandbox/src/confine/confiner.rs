@@ -77,8 +77,9 @@ pub struct Confined {
     pub env: Vec<(OsString, OsString)>,
     /// Those of the caller: language, time zone and terminal are taken from them, and where tool chains are found.
     pub surroundings: Variables,
-    /// Whether it sees the tool chains of the machine and of the person, and finds there what the caller's PATH names.
-    pub tool_chains: bool,
+    /// Whether it sees the tool chains of the machine and of the person, and finds there what the caller's PATH names: none in
+    /// what programs write beside the workspace, which is named here, whether this one writes it or not.
+    pub tool_chains: Option<Vec<PathBuf>>,
     /// The folder that it works on, if its profile lets it.
     pub workspace: PathBuf,
     /// Where it starts. By default in the workspace, or in its home folder if it sees none.
@@ -123,7 +124,7 @@ impl Confined {
             args: Vec::new(),
             env: Vec::new(),
             surroundings: Variables::default(),
-            tool_chains: false,
+            tool_chains: None,
             workspace: workspace.into(),
             cwd: None,
             protected: ProtectedPaths::default(),
@@ -316,7 +317,8 @@ impl Confined {
             add(path, beside)?;
         }
         let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
-        let chains = self.chains();
+        let written = self.written();
+        let chains = self.chains(&written);
         // Of these as of all: as root, what everybody may read.
         let read = self.read.iter().chain(chains.folders()).map(PathBuf::as_path);
         let read = settings.chain(read).map(|path| (path, false));
@@ -341,7 +343,7 @@ impl Confined {
         let order = Order {
             command: self.command.clone(),
             args: self.args.clone(),
-            env: self.environment(&chains).into_iter().collect(),
+            env: self.environment(&chains, &written).into_iter().collect(),
             cwd,
             mounts,
             links,
@@ -357,32 +359,29 @@ impl Confined {
         Ok((order, surveyed))
     }
 
-    /// The tool chains that it is shown: none in what it writes, or what it may not see of the workspace.
-    fn chains(&self) -> ToolChains {
-        if !self.tool_chains {
+    /// The tool chains that it is shown.
+    fn chains(&self, written: &[PathBuf]) -> ToolChains {
+        if self.tool_chains.is_none() {
             return ToolChains::default();
         }
-        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-        let (workspace, write) = (real(&self.workspace), self.write.iter().map(real).collect::<Vec<_>>());
         let home = self.surroundings.get(OsStr::new("HOME")).map(Path::new);
-        ToolChains::of(home).plain().without(|folder| {
-            let in_written = write.iter().any(|own| folder.starts_with(own));
-            in_written || folder.starts_with(&workspace) || workspace.starts_with(folder)
-        })
+        let unseen = (self.profile.workspace == WorkspaceAccess::None).then_some(&*self.workspace);
+        ToolChains::of(home).plain(home).outside(written, unseen)
     }
 
-    fn environment(&self, chains: &ToolChains) -> Variables {
+    /// What it or another program writes.
+    fn written(&self) -> Vec<PathBuf> {
+        let all = self.tool_chains.iter().flatten().chain(&self.write).chain([&self.workspace]);
+        all.flat_map(|path| path.canonicalize().ok().into_iter().chain([path.clone()])).collect()
+    }
+
+    fn environment(&self, chains: &ToolChains, written: &[PathBuf]) -> Variables {
         let fixed =
             [("PATH", PATH), ("HOME", HOME), ("USER", "agent"), ("LOGNAME", "agent"), ("TMPDIR", "/tmp")];
         let mut env: Variables = fixed.map(|(name, value)| (name.into(), value.into())).into();
-        if let Some(path) = self.surroundings.get(OsStr::new("PATH")).filter(|_| self.tool_chains) {
-            // What an agent can write is no place for the programs that others name.
-            let is_written = |folder: &PathBuf| {
-                let mut own = self.write.iter().chain([&self.workspace]);
-                own.any(|own| folder.starts_with(own) || own.starts_with(folder))
-            };
-            let seen = chains.folders().chain(&self.read).filter(|folder| !is_written(folder));
-            env.insert("PATH".into(), tool_chains::path(path, &seen.cloned().collect::<Vec<_>>(), PATH));
+        if let Some(path) = self.surroundings.get(OsStr::new("PATH")).filter(|_| self.tool_chains.is_some()) {
+            let seen: Vec<_> = chains.folders().chain(&self.read).cloned().collect();
+            env.insert("PATH".into(), tool_chains::path(path, &seen, written, PATH));
         }
         env.extend(chains.variables.iter().map(|(name, path)| ((*name).into(), path.into())));
         let inherited = self.surroundings.iter().filter(|(name, _)| {
