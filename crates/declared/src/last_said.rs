@@ -27,11 +27,19 @@ impl<'s> LastSaid<'s> {
         }
         self.said.extend_from_slice(piece);
         if self.said.len() > BYTES_MAX {
-            self.is_cut = true;
-            self.striking = self.secrets.map(|secrets| secrets.striking());
-            let all = std::mem::take(&mut self.said);
-            self.show(&all);
+            self.strike_from_here();
         }
+    }
+
+    /// From now on what is said is shown without secrets, and so is what was said before.
+    fn strike_from_here(&mut self) {
+        if self.is_cut {
+            return;
+        }
+        self.is_cut = true;
+        self.striking = self.secrets.map(|secrets| secrets.striking());
+        let all = std::mem::take(&mut self.said);
+        self.show(&all);
     }
 
     fn show(&mut self, piece: &[u8]) {
@@ -44,8 +52,12 @@ impl<'s> LastSaid<'s> {
 
     /// Its last lines, as plain text: what draws on terminals is left out.
     pub(crate) fn lines(mut self) -> String {
-        let rest = self.striking.take().map(|mut striking| striking.finish());
-        self.show(&rest.unwrap_or_default());
+        // Lines are cut as well.
+        self.strike_from_here();
+        if let Some(mut striking) = self.striking.take() {
+            let rest = striking.finish();
+            self.show(&rest);
+        }
         let plain = PlainText::of(&self.said);
         let plain = plain.trim_start_matches('\u{fffd}');
         let lines: Vec<&str> = plain.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
@@ -76,5 +88,48 @@ mod tests {
         assert_eq!(last_lines(&[b"\xa9", "é".as_bytes()].concat()), "é");
         let long = last_lines("é".repeat(BYTES_MAX).as_bytes());
         assert_eq!(long, "é".repeat(BYTES_MAX / 2));
+    }
+
+    #[test]
+    fn of_a_secret_with_more_lines_than_are_repeated_none_is() {
+        let key: Vec<String> = (0..LINES_MAX + 5).map(|nth| format!("key line {nth}")).collect();
+        let kept = Kept(key.join("\n"));
+        for before in [0, BYTES_MAX] {
+            let mut said = LastSaid::to(Some(&kept));
+            said.push(&b"x\n".repeat(before / 2));
+            said.push(format!("{}\nwrong key\n", kept.0).as_bytes());
+            let told = said.lines();
+            assert!(!told.contains("key line") && told.ends_with("*\nwrong key"), "{told}");
+        }
+    }
+
+    struct Kept(String);
+
+    impl Secrets for Kept {
+        fn placeholder_lines(&self, _: &[u8]) -> Vec<usize> {
+            Vec::new()
+        }
+
+        fn are_in(&self, _: &[u8]) -> bool {
+            true
+        }
+
+        fn striking(&self) -> Box<dyn Striking> {
+            Box::new(Whole(self.0.clone(), Vec::new()))
+        }
+    }
+
+    /// Gives all of it at its end.
+    struct Whole(String, Vec<u8>);
+
+    impl Striking for Whole {
+        fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+            self.1.extend_from_slice(piece);
+            Vec::new()
+        }
+
+        fn finish(&mut self) -> Vec<u8> {
+            String::from_utf8_lossy(&self.1).replace(&self.0, "*").into_bytes()
+        }
     }
 }
