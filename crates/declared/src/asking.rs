@@ -17,6 +17,12 @@ use crate::told::Meter;
 /// How much of an answer an error repeats.
 const TOLD_CHARS_MAX: usize = 2_000;
 
+/// The same in bytes: a character has at most four.
+const TOLD_BYTES_MAX: usize = 4 * TOLD_CHARS_MAX;
+
+/// How many bytes of an answer secrets are struck out of at a time.
+const PIECE_BYTES: usize = 4 * 1024;
+
 /// Opens kept secrets for the hosts that a person has bound them to.
 pub trait KeptSecrets: Send + Sync {
     /// What the secret says. Blocks on the disk.
@@ -132,18 +138,29 @@ impl Asking {
     }
 }
 
-/// What an error repeats of an answer. Secrets are struck out of the whole: half of one that was cut is not known as one any
-/// more.
+/// What an error repeats of an answer. Secrets are struck out before it is cut: half of one is not known as one any more.
 fn repeated(body: &[u8], secrets: Option<&dyn Secrets>) -> String {
-    let clean = secrets.map(|secrets| {
-        let mut striking = secrets.striking();
-        [striking.push(body), striking.finish()].concat()
-    });
+    let clean = secrets.map(|secrets| struck(body, secrets));
     String::from_utf8_lossy(clean.as_deref().unwrap_or(body)).chars().take(TOLD_CHARS_MAX).collect()
+}
+
+/// The beginning of an answer without secrets, at least as much as is repeated of it. What comes behind is not looked at.
+fn struck(body: &[u8], secrets: &dyn Secrets) -> Vec<u8> {
+    let (mut striking, mut clean) = (secrets.striking(), Vec::new());
+    for piece in body.chunks(PIECE_BYTES) {
+        clean.extend(striking.push(piece));
+        if clean.len() >= TOLD_BYTES_MAX {
+            return clean;
+        }
+    }
+    clean.extend(striking.finish());
+    clean
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use tool_api::Striking;
 
     use super::*;
@@ -187,5 +204,41 @@ mod tests {
             repeated(body.as_bytes(), Some(&Planted)),
             format!("{}*yyy", "x".repeat(TOLD_CHARS_MAX - 4))
         );
+    }
+
+    /// Gives back at once what it takes, and counts it.
+    struct Counting(Arc<AtomicUsize>);
+
+    impl Secrets for Counting {
+        fn placeholder_lines(&self, _: &[u8]) -> Vec<usize> {
+            Vec::new()
+        }
+
+        fn are_in(&self, _: &[u8]) -> bool {
+            false
+        }
+
+        fn striking(&self) -> Box<dyn Striking> {
+            Box::new(Counting(self.0.clone()))
+        }
+    }
+
+    impl Striking for Counting {
+        fn push(&mut self, piece: &[u8]) -> Vec<u8> {
+            self.0.fetch_add(piece.len(), Ordering::SeqCst);
+            piece.to_vec()
+        }
+
+        fn finish(&mut self) -> Vec<u8> {
+            Vec::new()
+        }
+    }
+
+    #[test]
+    fn of_a_long_answer_only_the_beginning_is_looked_at() {
+        let seen = Arc::new(AtomicUsize::default());
+        let told = repeated("é".repeat(1_000_000).as_bytes(), Some(&Counting(seen.clone())));
+        assert_eq!(told, "é".repeat(TOLD_CHARS_MAX));
+        assert!(seen.load(Ordering::SeqCst) < TOLD_BYTES_MAX + PIECE_BYTES);
     }
 }
