@@ -49,7 +49,8 @@ pub(super) fn channel() -> (Told, Heard) {
 impl Told {
     fn tell(&self, name: &str, data: &[u8]) {
         let event = event(name, None, data);
-        let bytes = u32::try_from(event.len()).unwrap_or(u32::MAX);
+        // One that is larger than all the room goes out if no other waits.
+        let bytes = u32::try_from(event.len().min(WAITING_BYTES_MAX)).unwrap_or(u32::MAX);
         // A full way drops the event.
         if let Ok(room) = self.room.clone().try_acquire_many_owned(bytes) {
             let _ = self.events.try_send(Waiting { event, _room: room });
@@ -165,5 +166,10 @@ mod tests {
         assert_eq!(lengths, [half.len() + 19, 21]);
         told.log(half);
         assert!(heard.waiting().is_some(), "what was taken makes room");
+        let large = Bytes::from(vec![b'x'; WAITING_BYTES_MAX + 1]);
+        told.log(large.clone());
+        told.log(Bytes::from_static(b"{}"));
+        let lengths = std::iter::from_fn(|| heard.waiting()).map(|event| event.len()).collect::<Vec<_>>();
+        assert_eq!(lengths, [large.len() + 19]);
     }
 }
