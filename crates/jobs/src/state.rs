@@ -85,8 +85,12 @@ impl State {
     pub fn may_become(self, next: State) -> bool {
         match self {
             // Before it runs again it may be cancelled, or be refused by what is in force by then.
-            State::Queued | State::WaitingApproval | State::InputRequired | State::Paused => {
+            State::Queued | State::WaitingApproval => {
                 self != next && !matches!(next, State::Succeeded | State::TimedOut)
+            }
+            // Whoever has it go on has it wait for its turn first: one that was to begin before begins no more.
+            State::InputRequired | State::Paused => {
+                self != next && !matches!(next, State::Running | State::Succeeded | State::TimedOut)
             }
             State::Running => !matches!(next, State::Running | State::Paused),
             State::Succeeded | State::Failed | State::Cancelled | State::TimedOut | State::Interrupted => {
@@ -131,6 +135,9 @@ mod tests {
             (State::Running, State::Succeeded, true),
             (State::Running, State::Interrupted, true),
             (State::Paused, State::Queued, true),
+            (State::Paused, State::Running, false),
+            (State::InputRequired, State::Running, false),
+            (State::WaitingApproval, State::Running, true),
             (State::WaitingApproval, State::Failed, true),
             (State::InputRequired, State::Queued, true),
             (State::Cancelled, State::Queued, false),

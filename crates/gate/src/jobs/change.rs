@@ -25,7 +25,7 @@ impl Jobs {
         drop(row);
         live.tell();
         if is_left {
-            self.let_go(&live.id);
+            self.let_go(live);
         }
         Ok(true)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::jobs::{Event, Job, JobId, State};
 use bytes::Bytes;
 use serde_json::{Map, Value};
-use store::{Body, Hold, JOB_PAGE_MAX, JobQuery};
+use store::{Body, Hold, JOB_PAGE_MAX, JobQuery, StoreError};
 use tokio::time::{Instant, sleep};
 use tool_api::{CallId, Payload};
 
@@ -207,14 +207,19 @@ impl Jobs {
     }
 
     pub(super) async fn kept_call(&self, id: &JobId) -> Result<KeptCall, Refusal> {
-        let sealed = self.store().body(id.as_str(), Body::Call).await.map_err(unavailable)?;
-        let key = self.key().await.map_err(unavailable)?;
-        let opened = sealed.and_then(|sealed| key.open(id, Sealed::Call, &sealed));
-        let kept = opened.as_deref().and_then(KeptCall::parse);
+        let kept = self.opened_call(id).await.map_err(unavailable)?;
         kept.ok_or_else(|| Refusal::NoJobs(super::kept_result::unreadable().message))
     }
 
     /// Changes a job that does not run; false if another process holds it, or it runs by now.
+    /// The call of a job; nothing if it is not there or cannot be opened, now or later.
+    pub(super) async fn opened_call(&self, id: &JobId) -> Result<Option<KeptCall>, StoreError> {
+        let sealed = self.store().body(id.as_str(), Body::Call).await?;
+        let key = self.key().await?;
+        let opened = sealed.and_then(|sealed| key.open(id, Sealed::Call, &sealed));
+        Ok(opened.as_deref().and_then(KeptCall::parse))
+    }
+
     pub(super) async fn change_waiting(
         &self,
         whose: Whose<'_>,
@@ -275,7 +280,7 @@ impl Jobs {
 
     /// Decides about what processes that have ended have left running: what may be done twice waits for the next one, the rest
     /// is interrupted.
-    pub(super) async fn settle_left(&self) -> Result<(), store::StoreError> {
+    pub(super) async fn settle_left(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         self.store().release_ended().await?;
         let left = JobQuery {
@@ -305,7 +310,7 @@ impl Jobs {
         Ok(())
     }
 
-    async fn last_event(&self, job: &Job) -> Result<u64, store::StoreError> {
+    async fn last_event(&self, job: &Job) -> Result<u64, StoreError> {
         let rows = self.store().events(job.id.as_str(), job.last_event, store::EVENT_PAGE_MAX).await?;
         Ok(rows.last().map_or(job.last_event, |event| event.number))
     }

@@ -30,7 +30,7 @@ impl Jobs {
     /// Writes what came of a job, and has what follows begin.
     pub(super) async fn settle(self: &Arc<Self>, live: &Arc<Live>, result: Result<Outcome, Failure>) {
         let job = live.job().await;
-        let is_ours = self.live(&live.id).is_some();
+        let is_ours = self.inner().is_held(live);
         if !is_ours {
             return;
         }
@@ -41,13 +41,23 @@ impl Jobs {
         if let Some(hold) = hold {
             self.inner().holds.insert(live.id.clone(), hold);
         }
-        let next = next(&job, result, live.ending());
+        let mut next = next(&job, result, live.ending());
+        let mut was_too_large = false;
         for tried in 1.. {
             match self.go_on(live, &job, &next).await {
                 Ok(true) => return,
                 Ok(false) => {
                     tracing::warn!(job = %live.id, "a job is not kept any more, and what came of it neither");
-                    return self.let_go(&live.id);
+                    return self.let_go(live);
+                }
+                // Neither becomes better by itself.
+                Err(error @ StoreError::TooLarge { .. }) if !was_too_large => {
+                    was_too_large = true;
+                    next = failed(State::Failed, StoredFailure::new("result_too_large", error.to_string()));
+                }
+                Err(error @ (StoreError::TooLarge { .. } | StoreError::OtherVersion { .. })) => {
+                    tracing::warn!(%error, job = %live.id, "what came of a job is not kept");
+                    return self.let_go(live);
                 }
                 Err(error) => {
                     tracing::warn!(%error, job = %live.id, "the end of a job is not written yet");
@@ -109,7 +119,7 @@ impl Jobs {
                     ..With::default()
                 };
                 let is_written = self.alter(live, State::Queued, with, |_| {}).await?;
-                self.let_go(&live.id);
+                self.let_go(live);
                 is_written
             }
         })

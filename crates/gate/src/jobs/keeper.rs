@@ -191,6 +191,8 @@ impl Jobs {
             inner.gates.retain(|_, gate| gate.strong_count() > 0);
             inner.gates.keys().cloned().collect()
         };
+        let untaken = std::mem::take(&mut self.inner().untaken);
+        self.resume_all(&untaken).await?;
         let states = [State::Queued.as_str(), State::WaitingApproval.as_str()];
         for workspace in served {
             while self.lease_page(&workspace, &states).await? {}
@@ -201,10 +203,20 @@ impl Jobs {
     /// Takes a page of what waits in a workspace; whether there may be more.
     async fn lease_page(self: &Arc<Self>, workspace: &str, states: &[&str]) -> Result<bool, StoreError> {
         let page = self.store().lease(workspace, states, JOB_PAGE_MAX).await?;
-        for row in &page {
-            self.resume_left(row).await?;
-        }
+        self.resume_all(&page).await?;
         Ok(page.len() == JOB_PAGE_MAX)
+    }
+
+    /// Goes on with jobs that this process has just taken; from one that it cannot read yet, later.
+    async fn resume_all(self: &Arc<Self>, rows: &[JobRow]) -> Result<(), StoreError> {
+        for (nth, row) in rows.iter().enumerate() {
+            if let Err(error) = self.resume_left(row).await {
+                // They are this process's already, so nobody else takes them, and no page has them again.
+                self.inner().untaken.extend_from_slice(&rows[nth..]);
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Goes on with a job that this process has just taken.
@@ -214,7 +226,7 @@ impl Jobs {
         if self.live(&job.id).is_some() {
             return Ok(());
         }
-        let caller = self.kept_call(&job.id).await.ok().and_then(|kept| kept.caller.caller());
+        let caller = self.opened_call(&job.id).await?.and_then(|kept| kept.caller.caller());
         let Some(caller) = caller else {
             let result = Some(KeptResult::Failure(unreadable()));
             let job = Job { code: Some(unreadable().code), message: Some(unreadable().message), ..job };

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ::jobs::{Job, JobId, Queue, State};
 use arc_swap::ArcSwap;
 use policy::Caller;
-use store::{JobStore, Secrets, StoreError};
+use store::{JobRow, JobStore, Secrets, StoreError};
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -56,6 +56,8 @@ pub struct Jobs {
 pub(super) struct Inner {
     pub(super) queue: Queue,
     pub(super) live: HashMap<JobId, Arc<Live>>,
+    /// Those that were taken over and could not be read yet: the rest of a page for each look that failed.
+    pub(super) untaken: Vec<JobRow>,
     /// The workspaces that are served here.
     pub(super) gates: BTreeMap<Arc<str>, Weak<dyn Serving>>,
     /// What tools keep for the next round of a call whose caller is asked.
@@ -67,6 +69,13 @@ pub(super) struct Inner {
     /// The first job is waited for.
     pub(super) is_awaited: bool,
     pub(super) is_ending: bool,
+}
+
+impl Inner {
+    /// Whether this process holds the job as this one, and has not let it go or taken it again since.
+    pub(super) fn is_held(&self, live: &Live) -> bool {
+        self.live.get(&live.id).is_some_and(|held| std::ptr::eq(Arc::as_ptr(held), live))
+    }
 }
 
 /// Whose jobs are meant.
@@ -222,11 +231,13 @@ impl Jobs {
         self.inner().gates.get(workspace).and_then(Weak::upgrade)
     }
 
-    /// The job is this process's no more.
-    pub(super) fn let_go(&self, id: &JobId) {
+    /// The job is this process's no more. One that it has taken again since stays.
+    pub(super) fn let_go(&self, live: &Live) {
         let mut inner = self.inner();
-        inner.queue.remove(id);
-        inner.live.remove(id);
+        if inner.is_held(live) {
+            inner.queue.remove(&live.id);
+            inner.live.remove(&live.id);
+        }
     }
 
     /// Runs something until it is done, or the process ends.
@@ -236,5 +247,32 @@ impl Jobs {
         if !inner.is_ending {
             inner.tasks.spawn(work);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::{SqliteJobs, SqliteStore};
+
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn who_held_a_job_before_it_was_paused_and_resumed_takes_it_from_nobody() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(SqliteStore::at(folder.path()));
+        let jobs = Jobs::new(Arc::new(SqliteJobs::at(folder.path())), Approvals::new(store));
+        let job: Job = from_value(json!({
+            "id": "0123456789abcdef0123456789abcdef", "tool": "t", "caller": "local", "workspace": "/w",
+            "state": "queued", "created_at_ms": 0, "updated_at_ms": 0, "poll_interval_ms": 1, "ttl_ms": 1,
+        }))
+        .unwrap();
+        let taken = || Live::new(job.clone(), 1, Caller::local_user(policy::Via::Stdio));
+        let (before, now) = (taken(), taken());
+        jobs.inner().live.insert(job.id.clone(), now.clone());
+        jobs.let_go(&before);
+        assert_eq!((jobs.under_way(), jobs.inner().is_held(&before)), (1, false));
+        jobs.let_go(&now);
+        assert_eq!(jobs.under_way(), 0);
     }
 }

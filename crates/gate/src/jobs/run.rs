@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use ::jobs::{Event, State, back_off};
 use policy::Proof;
-use store::{Body, Hold};
+use store::Hold;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 use tool_api::Listener;
@@ -15,7 +15,6 @@ use super::live::{Live, With};
 use super::of_process::Jobs;
 use super::recorder::Recorder;
 use super::serving::Serving;
-use super::vault::Sealed;
 use crate::failure::{Failure, Refusal};
 use crate::request::{Call, OfJob};
 
@@ -68,7 +67,7 @@ impl Jobs {
                 recorder.beside(self, live, gate.call(&live.caller, call)).await
             }
             // It was cancelled, or paused, in this moment.
-            Ok(None) => return self.let_go(&live.id),
+            Ok(None) => return self.let_go(live),
             Err(failure) => Err(failure),
         };
         self.settle(live, result).await;
@@ -91,10 +90,8 @@ impl Jobs {
 
     /// Reads the call of a job whose turn it is, and notes that it begins; nothing if it does not any more.
     async fn begin(&self, gate: &dyn Serving, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
-        let sealed = self.store().body(live.id.as_str(), Body::Call).await.map_err(no_jobs)?;
-        let key = self.key().await.map_err(no_jobs)?;
-        let opened = sealed.and_then(|sealed| key.open(&live.id, Sealed::Call, &sealed));
-        let kept = opened.as_deref().and_then(KeptCall::parse).ok_or_else(|| Failure::from(unreadable()))?;
+        let kept = self.opened_call(&live.id).await.map_err(no_jobs)?;
+        let kept = kept.ok_or_else(|| Failure::from(unreadable()))?;
         if !self.is_known(live).await? {
             return Err(Refusal::KeyRevoked(kept.tool).into());
         }
@@ -153,7 +150,7 @@ impl Jobs {
             Err(error) => tracing::warn!(%error, job = %live.id, "a job is not left to others"),
         }
         drop(row);
-        self.let_go(&live.id);
+        self.let_go(live);
     }
 }
 

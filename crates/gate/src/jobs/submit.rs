@@ -130,8 +130,6 @@ impl Jobs {
         let job = live.job().await;
         if is_held {
             self.wait_for_turn(&live).await;
-        } else {
-            self.let_go(&job.id);
         }
         Ok(job)
     }
@@ -179,7 +177,12 @@ impl Jobs {
     /// Has a job that this process holds wait for its turn.
     pub(super) async fn wait_for_turn(self: &Arc<Self>, live: &Arc<Live>) {
         let waiting = waiting(&live.job().await);
-        self.inner().queue.push(waiting);
+        {
+            let mut inner = self.inner();
+            if inner.is_held(live) {
+                inner.queue.push(waiting);
+            }
+        }
         self.start_next();
     }
 

@@ -14,6 +14,8 @@ pub(crate) struct Breaking {
     pub(crate) is_broken: Arc<AtomicBool>,
     /// How often it could not be used.
     pub(crate) failures: Arc<AtomicU32>,
+    /// The next use of the function of this name fails so.
+    pub(crate) fails_next: Arc<std::sync::Mutex<Option<(&'static str, StoreError)>>>,
     /// Who holds it has what is done be heard of later.
     pub(crate) is_slow: Arc<Mutex<()>>,
 }
@@ -33,6 +35,11 @@ macro_rules! unless_broken {
                 if self.is_broken.load(Ordering::SeqCst) {
                     self.failures.fetch_add(1, Ordering::SeqCst);
                     return Box::pin(async { Err(StoreError::NoSpace) });
+                }
+                let fails = self.fails_next.lock().unwrap().take_if(|(name, _)| *name == stringify!($name));
+                if let Some((_, error)) = fails {
+                    self.failures.fetch_add(1, Ordering::SeqCst);
+                    return Box::pin(async { Err(error) });
                 }
                 let done = self.jobs.$name($($arg),*);
                 if stringify!($name) != "enqueue" {

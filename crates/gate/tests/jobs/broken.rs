@@ -61,6 +61,60 @@ async fn a_job_whose_turn_comes_while_the_database_fails_begins_once_it_works() 
     assert_eq!((over.state, said.as_str()), (State::Succeeded, "says 1"));
 }
 
+#[tokio::test]
+async fn a_result_that_the_database_does_not_take_is_the_end_of_its_job() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "holds").await.unwrap();
+    process.until(&job, State::Running).await;
+    let too_large = StoreError::TooLarge { what: "a result", bytes: 2, max: 1 };
+    *scene.fails_next.lock().unwrap() = Some(("change", too_large));
+    scene.let_go.notify_one();
+    let (over, code) = process.over(&job).await;
+    assert_eq!((over.state, code.as_str()), (State::Failed, "result_too_large"));
+    assert_eq!(over.message.as_deref(), Some("a result of 2 bytes is too large to keep; the limit is 1"));
+    assert_eq!(process.jobs.under_way(), 0);
+}
+
+#[tokio::test]
+async fn a_job_whose_end_only_another_version_could_write_is_held_no_more() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "holds").await.unwrap();
+    process.until(&job, State::Running).await;
+    *scene.fails_next.lock().unwrap() = Some(("change", StoreError::OtherVersion { found: 2, known: 1 }));
+    scene.let_go.notify_one();
+    let let_go = async {
+        while process.jobs.under_way() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(SOON, let_go).await.expect("it is tried once");
+    assert_eq!(process.jobs.get(&local(), job.id.as_str()).await.unwrap().state, State::Running);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_for_a_moment_as_it_is_taken_over_runs_all_the_same() {
+    let scene = Scene::new();
+    let command = scene.idle();
+    let mut left = Vec::new();
+    for _ in 0..3 {
+        left.push(command.submit(&local(), "look", "says").await.unwrap());
+    }
+    *scene.fails_next.lock().unwrap() = Some(("body", StoreError::Busy));
+    let process = scene.process();
+    let failed = async {
+        while scene.failures.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(SOON, failed).await.expect("they are taken over");
+    process.jobs.look().await;
+    for job in &left {
+        assert_eq!(process.over(job).await.0.state, State::Succeeded);
+    }
+}
+
 /// Submits until it is taken; what is refused before that is refused in these words.
 async fn taken_after(process: &Process, why: &str) -> Job {
     for _ in 0..5 {

@@ -12,7 +12,7 @@ pub(crate) use gate::{
     Approvals, Block, Call, Caller, CallerKind, Catalog, Definition, Effect, Failure, Features, Gate,
     Outcome, Parts, Payload, Progress, Proof, RateConfig, Redactor, Role, Ruleset, Scopes, ToolError, Via,
 };
-pub(crate) use store::{Secrets, SqliteJobs, SqliteStore};
+pub(crate) use store::{Secrets, SqliteJobs, SqliteStore, StoreError};
 pub(crate) use tokio::sync::Notify;
 pub(crate) use tool_api::{
     About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, JOB_WAIT, Listing, Need, Typed,
@@ -102,6 +102,8 @@ pub(crate) struct Scene {
     pub(crate) let_go: Arc<Notify>,
     /// Whether the store of jobs can be used.
     pub(crate) is_broken: Arc<AtomicBool>,
+    /// Which function of it fails once, and how.
+    pub(crate) fails_next: Arc<std::sync::Mutex<Option<(&'static str, StoreError)>>>,
     /// How often it could not.
     pub(crate) failures: Arc<AtomicU32>,
     /// Whoever holds it has new jobs be kept, and nobody hear of it yet.
@@ -140,6 +142,7 @@ impl Scene {
             is_another: AtomicBool::new(false),
             let_go: Arc::default(),
             is_broken: Arc::default(),
+            fails_next: Arc::default(),
             failures: Arc::default(),
             is_slow: Arc::default(),
         }
@@ -184,6 +187,7 @@ impl Scene {
         let store = Breaking {
             jobs: SqliteJobs::at(&state),
             is_broken: self.is_broken.clone(),
+            fails_next: self.fails_next.clone(),
             failures: self.failures.clone(),
             is_slow: self.is_slow.clone(),
         };
