@@ -167,7 +167,7 @@ impl Striking for AtTheEnd {
     }
 }
 
-/// One job that has ended, one that failed, one that runs and one that asks something.
+/// One job that has ended, one that failed, one that runs and two that ask something.
 struct SomeJobs;
 
 impl Jobs for SomeJobs {
@@ -176,7 +176,7 @@ impl Jobs for SomeJobs {
         let seen = match id {
             "0123456789abcdef0123456789abcdef" => seen("succeeded", true),
             "failed" => seen("failed", true),
-            "asks" => seen("input_required", false),
+            "asks" | "asks_roots" => seen("input_required", false),
             "running" => Some(JobSeen { state: "running", message: Some("half".into()), is_over: false }),
             _ => None,
         };
@@ -195,8 +195,13 @@ impl Jobs for SomeJobs {
     }
 
     fn asked<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Option<JobAsks>> {
-        let requests = Bytes::from_static(br#"{"k":{"method":"elicitation/create"}}"#);
-        Box::pin(std::future::ready((id == "asks").then_some(JobAsks { requests, number: 7 })))
+        let requests = match id {
+            "asks" => Some(r#"{"k":{"method":"elicitation/create"}}"#),
+            "asks_roots" => Some(r#"{"k":{"method":"elicitation/create"},"r":{"method":"roots/list"}}"#),
+            _ => None,
+        };
+        let asks = requests.map(|requests| JobAsks { requests: requests.into(), number: 7 });
+        Box::pin(std::future::ready(asks))
     }
 
     fn answer<'a>(&'a self, _: &'a str, _: u64, _: Bytes) -> BoxFuture<'a, ()> {

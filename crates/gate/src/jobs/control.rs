@@ -94,7 +94,7 @@ impl Jobs {
     /// Answers what a job asks, so that it goes on: `responses` is the `inputResponses` object as JSON text.
     ///
     /// # Errors
-    /// It asks nothing; or as [`Jobs::get`].
+    /// It asks nothing, or for an approval, which is answered as one; or as [`Jobs::get`].
     pub async fn answer<'a>(
         self: &Arc<Self>,
         whose: impl Into<Whose<'a>>,
@@ -123,7 +123,7 @@ impl Jobs {
     /// What a job asks: an `inputRequests` object as JSON text.
     ///
     /// # Errors
-    /// It asks nothing; or as [`Jobs::get`].
+    /// It asks nothing, or for an approval; or as [`Jobs::get`].
     pub async fn asked<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Bytes, Refusal> {
         let asking = self.asking(whose.into(), id).await?;
         Ok(asking.requests.unwrap_or_else(|| Bytes::from_static(b"{}")))
@@ -139,13 +139,18 @@ impl Jobs {
         let Payload::InputRequired { requests, state, .. } = outcome.payload else {
             return Err(not_asked(&job));
         };
+        // Other versions of the program keep a job so that waits for an approval.
+        if requests.as_deref().is_some_and(is_question) {
+            let is = "waiting for an approval";
+            return Err(Refusal::JobState { is, cannot: "be answered here" });
+        }
         Ok(Asking { job, version, requests, state: state.map(|state| state.to_string()) })
     }
 
     /// Answers all that a job asks, for its client: `responses` as for [`Jobs::answer`].
     ///
     /// # Errors
-    /// Something is left unanswered; or it asks for an approval, which is answered as one; or as [`Jobs::answer`].
+    /// Something is left unanswered; or as [`Jobs::answer`].
     pub async fn answer_for_client<'a>(
         self: &Arc<Self>,
         whose: impl Into<Whose<'a>>,
@@ -154,10 +159,6 @@ impl Jobs {
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
         let asked = self.asked(whose, id).await?;
-        if is_question(&asked) {
-            let is = "waiting for an approval, for which its client asks,";
-            return Err(Refusal::JobState { is, cannot: "be answered here" });
-        }
         let violations = unanswered(&asked, responses);
         if !violations.is_empty() {
             let tool = self.get(whose, id).await?.tool;
@@ -211,7 +212,6 @@ impl Jobs {
         kept.ok_or_else(|| Refusal::NoJobs(super::kept_result::unreadable().message))
     }
 
-    /// Changes a job that does not run; false if another process holds it, or it runs by now.
     /// The call of a job; nothing if it is not there or cannot be opened, now or later.
     pub(super) async fn opened_call(&self, id: &JobId) -> Result<Option<KeptCall>, StoreError> {
         let sealed = self.store().body(id.as_str(), Body::Call).await?;
@@ -220,6 +220,7 @@ impl Jobs {
         Ok(opened.as_deref().and_then(KeptCall::parse))
     }
 
+    /// Changes a job that does not run; false if another process holds it, or it runs by now.
     pub(super) async fn change_waiting(
         &self,
         whose: Whose<'_>,

@@ -10,6 +10,7 @@ use tool_api::{Outcome, Payload};
 use super::kept_result::{KeptResult, StoredFailure};
 use super::live::{End, Live, With};
 use super::of_process::Jobs;
+use crate::approvals::asked_for;
 use crate::failure::{Failure, Refusal};
 use crate::kept_outcome::KeptOutcome;
 
@@ -130,6 +131,11 @@ impl Jobs {
 fn next(job: &Job, result: Result<Outcome, Failure>, ending: Option<End>) -> Next {
     let failure = match result {
         Ok(outcome) if matches!(outcome.payload, Payload::InputRequired { .. }) => {
+            // Its client would be asked for an approval. Whoever waits for the job need not be that client, so it is answered
+            // as that of any job is.
+            if let Some(id) = approval_asked(&outcome) {
+                return Next::Approval(id.into(), "a person must allow it first".to_owned());
+            }
             return kept(&outcome).map_or_else(|failure| failed(State::Failed, failure), Next::Input);
         }
         Ok(outcome) => {
@@ -161,6 +167,14 @@ fn next(job: &Job, result: Result<Outcome, Failure>, ending: Option<End>) -> Nex
         (Failure::Tool(error), _) if error.code() == "timeout" => failed(State::TimedOut, stored),
         (failure, _) if failure.is_cancelled() => failed(State::Cancelled, stored),
         (Failure::Refused(_) | Failure::Tool(_) | Failure::Internal(_), _) => failed(State::Failed, stored),
+    }
+}
+
+/// Which approval a call that became a job meanwhile has its client asked for.
+fn approval_asked(outcome: &Outcome) -> Option<String> {
+    match &outcome.payload {
+        Payload::InputRequired { requests: Some(requests), .. } => asked_for(requests),
+        _ => None,
     }
 }
 

@@ -88,8 +88,8 @@ impl tool_api::Jobs for OfCaller {
         Box::pin(async move {
             let job = self.jobs.get(&self.caller, id).await;
             if job.is_ok_and(|job| job.last_event == number) {
-                // One that asks no more has been answered by somebody else.
-                let _ = self.jobs.answer(&self.caller, id, &responses).await;
+                // One that asks no more has been answered by somebody else, and what is left unanswered is asked again.
+                let _ = self.jobs.answer_for_client(&self.caller, id, &responses).await;
             }
         })
     }

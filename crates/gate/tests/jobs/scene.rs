@@ -9,7 +9,7 @@ pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
 pub(crate) use gate::jobs::{Answered, Config, Filter, Job, JobEvent, Jobs, State, Wants, Whose};
 pub(crate) use gate::{
-    Approvals, Block, Call, Caller, CallerKind, Catalog, Definition, Effect, Failure, Features, Gate,
+    Approvals, Block, Call, Caller, CallerKind, Catalog, Client, Definition, Effect, Failure, Features, Gate,
     Outcome, Parts, Payload, Progress, Proof, RateConfig, Redactor, Role, Ruleset, Scopes, ToolError, Via,
 };
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore, StoreError};
@@ -74,8 +74,8 @@ impl AnyTool for Sample {
                         return Ok(Outcome::of(text("nothing".into())));
                     };
                     let another = arguments.value()["another"].as_u64().unwrap();
-                    let roots = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
-                    jobs.answer(job, asks.number + another, roots).await;
+                    let brings = arguments.value()["brings"].as_str().unwrap().to_owned();
+                    jobs.answer(job, asks.number + another, brings.into()).await;
                     text(String::from_utf8(asks.requests.to_vec()).unwrap())
                 }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),

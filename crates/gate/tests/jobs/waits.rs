@@ -22,6 +22,32 @@ async fn a_job_waits_for_a_person_and_runs_once_one_has_allowed_it() {
 }
 
 #[tokio::test]
+async fn what_became_a_job_before_its_client_was_asked_for_an_approval_waits_for_a_person() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let (caller, patience) = (local(), Duration::ZERO);
+    let forms = Client { capabilities: r#"{"elicitation":{}}"#.into(), ..Client::default() };
+    let call = Call { client: forms, ..Call::tool("burn", Some(r#"{"does":"says"}"#.into())) };
+    let Answered::Job(job) =
+        process.jobs.call(&process.gate, &caller, call, patience, Wants::default()).await
+    else {
+        panic!("nobody waits for it")
+    };
+    let waits = process.until(&job, State::WaitingApproval).await;
+    // Whoever else is the same caller, as by a port without keys, neither sees the form nor answers it.
+    let id = job.id.as_str();
+    assert_eq!(process.jobs.asked(&caller, id).await.unwrap_err().code(), "job_state");
+    let approval = waits.approval.unwrap();
+    let yes =
+        format!(r#"{{"toolcrib_approval_{approval}":{{"action":"accept","content":{{"answer":"once"}}}}}}"#);
+    assert_eq!(process.jobs.answer(&caller, id, &yes.into()).await.unwrap_err().code(), "job_state");
+    assert_eq!(scene.ran(), 0);
+    let once = Answer::Approve { scope: Scope::Once, note: None };
+    process.gate.approvals().answer(&approval, &once, &Caller::local_user(Via::CommandLine), None).unwrap();
+    assert_eq!(process.over(&job).await.1, "says 1");
+}
+
+#[tokio::test]
 async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
     let scene = Scene::new();
     let process = scene.process();
@@ -79,15 +105,23 @@ async fn who_waits_for_a_job_answers_what_it_asks_and_nothing_that_came_since() 
     let process = scene.process();
     let job = process.submit(&local(), "work", "asks").await.unwrap();
     process.until(&job, State::InputRequired).await;
-    let answers = async |caller: &Caller, another: u64| {
-        let arguments = serde_json::json!({ "does": "answers", "job": job.id.as_str(), "another": another });
+    let brings = async |caller: &Caller, another: u64, responses: &str| {
+        let job = job.id.as_str();
+        let arguments =
+            serde_json::json!({ "does": "answers", "job": job, "another": another, "brings": responses });
         let call = Call::tool(JOB_WAIT, Some(arguments.to_string().into()));
         match process.gate.call(caller, call).await.unwrap().payload {
             Payload::Ours { blocks, .. } => format!("{blocks:?}"),
             other => format!("{other:?}"),
         }
     };
+    let answers = async |caller: &Caller, another| brings(caller, another, r#"{"k":{"roots":[]}}"#).await;
     assert_eq!(answers(&holder("key:b", "k"), 0).await, r#"[Text("nothing")]"#);
+    for left in ["", "{}", r#"{"k":7}"#] {
+        assert!(brings(&local(), 0, left).await.contains("roots/list"), "{left}");
+        let asks = process.over(&job).await.0;
+        assert_eq!((asks.state, asks.attempt), (State::InputRequired, 1), "{left} answers nothing");
+    }
     assert!(answers(&local(), 1).await.contains("roots/list"));
     assert_eq!(process.until(&job, State::InputRequired).await.attempt, 1, "it was another question");
     assert!(answers(&local(), 0).await.contains("roots/list"));

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use tool_api::{
     About, ArgumentRoles, Context, Effect, Example, JOB_RESULT, JOB_WAIT, JobAsks, Outcome, Output, Payload,
     Structured, Tool, ToolError, shows_forms,
@@ -97,7 +98,15 @@ impl Output for Waited {
 fn answered(cx: &Context) -> Option<(u64, Bytes)> {
     let input = cx.input.as_ref()?;
     let number = input.state.as_deref()?.strip_prefix(ASKED)?.parse().ok()?;
-    Some((number, input.responses.clone().unwrap_or_default()))
+    // Who brings no answers answers nothing, which is enough for what asks nothing.
+    Some((number, input.responses.clone().unwrap_or_else(|| Bytes::from_static(b"{}"))))
+}
+
+/// Whether all that is asked are forms, which is what a client that shows some can be handed.
+fn are_forms(requests: &[u8]) -> bool {
+    let all: Map<String, Value> = serde_json::from_slice(requests).unwrap_or_default();
+    let is_form = |asked: &Value| asked["method"] == "elicitation/create" && asked["params"]["mode"] != "url";
+    !all.is_empty() && all.values().all(is_form)
 }
 
 impl Tool for Wait {
@@ -135,7 +144,8 @@ impl Tool for Wait {
         let seen = jobs.wait(&job_id, longest).await.ok_or_else(gone)?;
         if !seen.is_over && shows_forms(&cx.client.capabilities) {
             // Who waits for a job is its client as far as it is concerned: nobody else may be there any more.
-            if let Some(asks) = jobs.asked(&job_id).await {
+            let asks = jobs.asked(&job_id).await.filter(|asks| are_forms(&asks.requests));
+            if let Some(asks) = asks {
                 return Ok(Waited::Asks(asks));
             }
         }
@@ -181,6 +191,23 @@ mod tests {
                 asks: {"k":{"method":"elicitation/create"}} asked 7
             "#]],
         );
+    }
+
+    #[test]
+    fn what_a_client_that_shows_forms_need_not_be_able_to_answer_is_not_asked() {
+        check("{\"job_id\": \"asks_roots\"}", expect![[r#"
+            text: The job asks_roots: input_required. Call job_wait again to go on waiting.¶
+            structured: {"job_id":"asks_roots","state":"input_required","is_over":false}
+        "#]]);
+        for (requests, expected) in [
+            (r#"{"k":{"method":"elicitation/create","params":{"mode":"form"}}}"#, true),
+            (r#"{"k":{"method":"elicitation/create","params":{"mode":"url"}}}"#, false),
+            (r#"{"k":{"method":"sampling/createMessage"}}"#, false),
+            ("{}", false),
+            ("no JSON", false),
+        ] {
+            assert_eq!(are_forms(requests.as_bytes()), expected, "{requests}");
+        }
     }
 
     #[test]
