@@ -102,11 +102,11 @@ fn answered(cx: &Context) -> Option<(u64, Bytes)> {
     Some((number, input.responses.clone().unwrap_or_else(|| Bytes::from_static(b"{}"))))
 }
 
-/// Whether all that is asked are forms, which is what a client that shows some can be handed.
+/// Whether all that is asked are forms, which is what a client that shows some can be handed. So is what asks nothing and only
+/// wants to go on.
 fn are_forms(requests: &[u8]) -> bool {
-    let all: Map<String, Value> = serde_json::from_slice(requests).unwrap_or_default();
     let is_form = |asked: &Value| asked["method"] == "elicitation/create" && asked["params"]["mode"] != "url";
-    !all.is_empty() && all.values().all(is_form)
+    serde_json::from_slice::<Map<String, Value>>(requests).is_ok_and(|all| all.values().all(is_form))
 }
 
 impl Tool for Wait {
@@ -195,15 +195,18 @@ mod tests {
 
     #[test]
     fn what_a_client_that_shows_forms_need_not_be_able_to_answer_is_not_asked() {
-        check("{\"job_id\": \"asks_roots\"}", expect![[r#"
+        check(
+            "{\"job_id\": \"asks_roots\"}",
+            expect![[r#"
             text: The job asks_roots: input_required. Call job_wait again to go on waiting.¶
             structured: {"job_id":"asks_roots","state":"input_required","is_over":false}
-        "#]]);
+        "#]],
+        );
         for (requests, expected) in [
             (r#"{"k":{"method":"elicitation/create","params":{"mode":"form"}}}"#, true),
             (r#"{"k":{"method":"elicitation/create","params":{"mode":"url"}}}"#, false),
             (r#"{"k":{"method":"sampling/createMessage"}}"#, false),
-            ("{}", false),
+            ("{}", true),
             ("no JSON", false),
         ] {
             assert_eq!(are_forms(requests.as_bytes()), expected, "{requests}");
