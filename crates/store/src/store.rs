@@ -30,9 +30,12 @@ pub trait CellStore: Send + Sync {
     /// The keys of a kind that begin with `prefix`, in order.
     fn keys(&self, kind: Kind, prefix: &str) -> Reply<'_, Vec<String>>;
 
-    /// How often cells of this kind were changed, which never gets less. Cheap: by it a process sees what another one
-    /// has done.
+    /// A number that grows with each change of cells of this kind, and with each loss, and never gets less. Cheap: by it a
+    /// process sees what another one has done.
     fn changes(&self, kind: Kind) -> Reply<'_, u64>;
+
+    /// How often this process has found that what was kept is gone, or cannot be read any more. Touches nothing.
+    fn losses(&self) -> u64;
 
     /// Whether there has ever been a cell of this kind. Of keys that is known even where the store has been lost since,
     /// if something beside it can tell: what a key has closed is not opened by that.

@@ -43,6 +43,9 @@ impl CellStore for Meeting {
     fn changes(&self, kind: Kind) -> Reply<'_, u64> {
         self.store.changes(kind)
     }
+    fn losses(&self) -> u64 {
+        self.store.losses()
+    }
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         self.store.was_any(kind)
     }

@@ -53,6 +53,10 @@ impl CellStore for Failing {
         self.pass(|kept| kept.changes(kind))
     }
 
+    fn losses(&self) -> u64 {
+        self.kept.losses()
+    }
+
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         self.pass(|kept| kept.was_any(kind))
     }

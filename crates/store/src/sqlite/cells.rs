@@ -1,5 +1,7 @@
 //! Versioned cells.
 
+use std::sync::atomic::Ordering;
+
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 
 use super::database::{changes, durably};
@@ -9,6 +11,9 @@ use crate::error::StoreError;
 use crate::reply::Reply;
 use crate::sentinel::Sentinel;
 use crate::store::CellStore;
+
+/// Where the losses stand in a count of changes, in bits: above more changes than a disk takes.
+const LOSS_SHIFT: u32 = 40;
 
 impl CellStore for SqliteStore {
     fn cell(&self, kind: Kind, key: &str) -> Reply<'_, Option<Cell>> {
@@ -51,12 +56,21 @@ impl CellStore for SqliteStore {
     }
 
     fn changes(&self, kind: Kind) -> Reply<'_, u64> {
-        self.read(move |connection| Ok(changes(connection, kind)?))
+        let losses = self.losses.clone();
+        // A database that was begun anew counts from the beginning: its count must not pass for one of before.
+        self.read(move |connection| {
+            let lost = losses.load(Ordering::Relaxed) << LOSS_SHIFT;
+            Ok(lost | changes(connection, kind)?)
+        })
+    }
+
+    fn losses(&self) -> u64 {
+        self.losses.load(Ordering::Relaxed)
     }
 
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         Box::pin(async move {
-            let has_kept = self.changes(kind).await? > 0;
+            let has_kept = self.has_kept(kind).await?;
             let Some(sentinel) = Sentinel::of_kind(kind) else { return Ok(has_kept) };
             Ok(has_kept || sentinel.is_in(&self.dir).map_err(StoreError::folder(&self.dir))?)
         })

@@ -1,10 +1,12 @@
 //! `SqliteStore`: the store of one folder, and how work gets to the thread of its database.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
+use super::database::changes;
 use super::file;
 use super::worker::Worker;
 use crate::cell::Kind;
@@ -12,19 +14,20 @@ use crate::error::StoreError;
 use crate::lost::Lost;
 use crate::reply::{Reply, wait};
 use crate::sentinel::Sentinel;
-use crate::store::CellStore;
 
 /// A store in one folder. Nothing touches the disk until something is asked or kept, and no thread is started.
 #[derive(Debug)]
 pub struct SqliteStore {
     pub(super) dir: PathBuf,
     pub(super) worker: Mutex<Option<Worker>>,
+    /// How often the database was found to be gone, or another one. Counted by the thread.
+    pub(super) losses: Arc<AtomicU64>,
 }
 
 impl SqliteStore {
     /// The store that lies, or will lie, in this folder.
     pub fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), worker: Mutex::new(None) }
+        Self { dir: dir.to_owned(), worker: Mutex::new(None), losses: Arc::default() }
     }
 
     /// What was lost, as far as that can be told. Whoever keeps nothing pays a few questions to the system for it.
@@ -40,10 +43,15 @@ impl SqliteStore {
             let database = keys || secrets || was(Sentinel::Database)?;
             return Ok(database.then_some(Lost { database, keys, secrets }));
         }
-        let has_kept = |kind| wait(self.changes(kind)).map(|changes| changes > 0);
+        let has_kept = |kind| wait(self.has_kept(kind));
         let keys = keys && !has_kept(Kind::Key)?;
         let secrets = secrets && !has_kept(Kind::Sealed)?;
         Ok((keys || secrets).then_some(Lost { database: false, keys, secrets }))
+    }
+
+    /// Whether the database that is there has ever had a cell of this kind.
+    pub(super) fn has_kept(&self, kind: Kind) -> Reply<'_, bool> {
+        self.read(move |connection| Ok(changes(connection, kind)? > 0))
     }
 
     /// Runs `work` on the database's thread, which is started first if need be.
@@ -54,7 +62,7 @@ impl SqliteStore {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let worker = match &mut *worker {
             Some(worker) => worker,
-            none => match Worker::start(self.dir.clone()) {
+            none => match Worker::start(self.dir.clone(), self.losses.clone()) {
                 Ok(started) => none.insert(started),
                 Err(error) => return Box::pin(async { Err(error) }),
             },

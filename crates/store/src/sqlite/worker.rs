@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
@@ -24,10 +25,11 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    pub(super) fn start(dir: PathBuf) -> Result<Worker, StoreError> {
+    /// `lost` counts how often the database was found to be gone, or another one.
+    pub(super) fn start(dir: PathBuf, lost: Arc<AtomicU64>) -> Result<Worker, StoreError> {
         let (queue, works) = sync_channel::<Work>(WAITING_MAX);
         let run = move || {
-            let mut database = Database::new(dir, Arc::default());
+            let mut database = Database::new(dir, lost);
             works.into_iter().for_each(|work| work(&mut database));
         };
         let thread = Builder::new().name("toolcrib-store".to_owned()).spawn(run);

@@ -10,7 +10,7 @@ use expect_test::{Expect, expect};
 use super::super::{SqliteJobs, SqliteStore, file};
 use super::{anchor, keep};
 use crate::job_store::{JobStore as _, NewJob, Room};
-use crate::{CellStore as _, Kind, StoreError, wait};
+use crate::{CellStore as _, Change, Kind, StoreError, replace, wait};
 
 const ROOM: Room = Room { of_owner: 9, in_all: 9 };
 
@@ -137,4 +137,21 @@ fn a_database_that_is_overwritten_is_damaged_until_it_is_mended() {
     fs::write(&path, sound).unwrap();
     let is_mended = |told: [String; 4]| told == ["Some(\"a\")", "()", "Some(\"before\")", "()"];
     assert!(is_mended(told()) || is_mended(told()), "{:?}", told());
+}
+
+#[test]
+fn as_many_changes_of_another_database_do_not_pass_for_those_of_before() {
+    let dir = tempfile::tempdir().unwrap();
+    let keep_key = |store: &SqliteStore| {
+        wait(replace(store, Change::put(Kind::Key, "ci", None, "{}"))).unwrap().unwrap();
+    };
+    let (serves, seen) = (SqliteStore::at(dir.path()), |store: &SqliteStore| wait(store.changes(Kind::Key)));
+    keep_key(&serves);
+    let before = seen(&serves).unwrap();
+    remove(dir.path(), &[file::FILE, WAL, SHM]);
+    keep_key(&SqliteStore::at(dir.path()));
+    assert_eq!((word(keep(&serves, "x", "another one is told")), serves.losses()), ("gone".to_owned(), 1));
+    let after = seen(&serves).unwrap();
+    assert!(after > before, "{after} {before}");
+    assert_eq!(seen(&SqliteStore::at(dir.path())).unwrap(), before, "it is the same to who has lost nothing");
 }
