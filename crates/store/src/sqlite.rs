@@ -6,6 +6,7 @@ mod database;
 mod definitions;
 mod file;
 mod full;
+mod identity;
 mod jobs;
 mod leases;
 mod schema;

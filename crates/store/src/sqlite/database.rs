@@ -1,22 +1,21 @@
 //! The connection to the database, opened when it is first needed.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::file::{self, BUSY_WAIT_MAX, FILE, Identity};
+use super::file::{self, BUSY_RETRY, BUSY_WAIT_MAX};
+use super::identity::Identity;
 use super::{full, schema};
 use crate::cell::Kind;
 use crate::error::StoreError;
 use crate::folder;
 use crate::sentinel::Sentinel;
-
-/// How often to try again where SQLite does not wait by itself.
-const BUSY_RETRY: Duration = Duration::from_millis(10);
 
 /// Most statements that are kept ready: more than there are different ones.
 const STATEMENTS_MAX: usize = 64;
@@ -35,7 +34,7 @@ struct Open {
 }
 
 impl Database {
-    /// The one in this folder. `lost` counts how often it was found to be gone, or another one, while it was in use.
+    /// The one in this folder. `lost` counts how often it was found to be gone, another one or damaged while it was in use.
     pub(super) fn new(dir: PathBuf, lost: Arc<AtomicU64>) -> Database {
         Database { dir, open: None, lost }
     }
@@ -45,26 +44,39 @@ impl Database {
     ///
     /// # Errors
     /// Also if the files are others than were opened: what is written into one that has no name any more is lost. The next
-    /// call opens what is there then.
+    /// call opens what is there then. If it cannot be seen which they are, nothing is done.
     pub(super) fn run<T>(
         &mut self,
         work: impl FnOnce(&Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let open = match self.open.take() {
-            Some(open) if open.files.are_in(&self.dir) => open,
-            Some(_) => {
-                self.lost.fetch_add(1, Ordering::Relaxed);
-                tracing::error!("{}", StoreError::Gone);
-                return Err(StoreError::Gone);
-            }
+            Some(open) => open,
             None => match self.open() {
                 Err(StoreError::NoSpace) => return full::read(&self.dir, work),
                 opened => opened?,
             },
         };
-        let done = work(&open.connection).map_err(|error| self.explain(error));
-        // One that was repaired, or replaced by a copy, is found by opening it again.
-        self.open = Some(open).filter(|_| !matches!(done, Err(StoreError::Damaged)));
+        // Also one that was opened just now, which may have been replaced meanwhile.
+        let is_in_place = open.files.is_in_place().map_err(StoreError::folder(&self.dir));
+        let left = is_in_place.and_then(|is_in_place| match is_in_place {
+            true => Ok(false),
+            false => open.files.leave(&open.connection).map(|()| true),
+        });
+        let open = self.open.insert(open);
+        match left {
+            Ok(false) => {}
+            Ok(true) => {
+                self.close();
+                tracing::error!("{}", StoreError::Gone);
+                return Err(StoreError::Gone);
+            }
+            // It stays open, and the next call tries again.
+            Err(error) => return Err(self.explain(error)),
+        }
+        let done = work(&open.connection).map_err(|error| file::explain(&self.dir, error));
+        if matches!(done, Err(StoreError::Damaged)) {
+            self.close();
+        }
         done
     }
 
@@ -73,17 +85,18 @@ impl Database {
         file::explain(&self.dir, error)
     }
 
-    /// Opens it again with the next call.
+    /// Opens it again with the next call, which may find another one: one that was repaired, or replaced by a copy.
     pub(super) fn close(&mut self) {
-        self.open = None;
+        if self.open.take().is_some() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn open(&self) -> Result<Open, StoreError> {
-        let database = folder::create_private(&self.dir)
-            .and_then(|()| file::prepare(&self.dir))
-            .map_err(StoreError::folder(&self.dir))?;
+        folder::create_private(&self.dir).map_err(StoreError::folder(&self.dir))?;
+        let (paths, database) = file::prepare(&self.dir)?;
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
-        let mut connection = Connection::open(self.dir.join(FILE)).map_err(explain)?;
+        let mut connection = Connection::open(&paths.database).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
         // Before anything is changed: another version's database is left exactly as it is.
@@ -96,8 +109,12 @@ impl Database {
         // Not while it is being made: until then an empty file is a beginning. It tells of a loss and protects nothing, so a
         // disk that has no room for it is no reason to serve nothing.
         let _ = Sentinel::Database.make(&self.dir);
-        let files = Identity::of(database, &self.dir).map_err(StoreError::folder(&self.dir))?;
-        Ok(Open { connection, files })
+        match Identity::of(paths, database) {
+            Ok(files) => Ok(Open { connection, files }),
+            // They were there a moment ago, or this process still has a memory in use that has no name any more.
+            Err(error) if error.kind() == ErrorKind::NotFound => Err(StoreError::Gone),
+            Err(error) => Err(StoreError::folder(&self.dir)(error)),
+        }
     }
 }
 

@@ -1,25 +1,21 @@
 //! The database's files, and what their errors mean.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::fs::{self, File, OpenOptions, Permissions};
+use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::process;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use rusqlite::{Error, ErrorCode};
 
+use super::identity::{Node, Paths, beside};
 use crate::error::StoreError;
 use crate::folder::found;
 
 /// The database's name within the state folder.
 pub(super) const FILE: &str = "toolcrib.db";
-
-/// What SQLite puts beside it: what was committed last, which is there as long as anybody has the database open, and the
-/// memory that processes share.
-const FILES_BESIDE: [&str; 2] = [LOG, "toolcrib.db-shm"];
-const LOG: &str = "toolcrib.db-wal";
 
 /// Only the owner may read what their upstreams offer, and with what they are signed in.
 const FILE_MODE: u32 = 0o600;
@@ -27,66 +23,59 @@ const FILE_MODE: u32 = 0o600;
 /// How long to wait for other processes. They write rows, not files: seconds mean that one is stuck.
 pub(super) const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// How often to try again where nothing waits by itself.
+pub(super) const BUSY_RETRY: Duration = Duration::from_millis(10);
+
 /// What SQLite needs to begin with, in bytes: the memory that processes share.
 const PROBE_BYTES: usize = 32 * 1024;
 
 /// Makes the database's file for its owner alone, and takes from its files what others may do with them: one that was
-/// copied here may have brought it along. Gives which file it is.
-pub(super) fn prepare(dir: &Path) -> io::Result<Node> {
-    let path = dir.join(FILE);
-    if !path.try_exists()? {
-        create_for_owner(dir, &path)?;
+/// copied here may have brought it along. Gives where the files are, and which one the database is.
+pub(super) fn prepare(dir: &Path) -> Result<(Paths, Node), StoreError> {
+    let (named, failed) = (dir.join(FILE), StoreError::folder(dir));
+    if !named.try_exists().map_err(failed)? {
+        create_for_owner(dir, &named)?;
     }
-    [FILE].iter().chain(&FILES_BESIDE).try_for_each(|file| close_to_others(&dir.join(file)))?;
-    Node::of(&path)
+    let closed = || {
+        let paths = Paths::of(&named)?;
+        [&paths.database, &paths.log, &paths.memory]
+            .into_iter()
+            .try_for_each(|file| close_to_others(file))?;
+        let node = Node::of(&paths.database)?;
+        Ok((paths, node))
+    };
+    closed().map_err(failed)
 }
 
 /// Creates the file for its owner alone, since SQLite would leave its mode to the umask. A file that exists
 /// is not even opened: closing it would drop the locks this process holds on it through SQLite.
-fn create_for_owner(dir: &Path, path: &Path) -> io::Result<()> {
+fn create_for_owner(dir: &Path, path: &Path) -> Result<(), StoreError> {
     // Until this ends nobody else makes one, so what lies beside is none of a new database.
-    let lock = File::open(dir)?;
-    lock.lock()?;
-    if path.try_exists()? {
-        return Ok(());
-    }
-    // Others may still have the one open that was removed: they must not share their memory with this.
-    for file in FILES_BESIDE {
-        found(fs::remove_file(dir.join(file)))?;
-    }
-    OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map(drop)
+    let _locked = lock(dir)?;
+    let create = || {
+        if path.try_exists()? {
+            return Ok(());
+        }
+        // Others may still have the one open that was removed: they must not share their memory with this.
+        for file in beside(path) {
+            found(fs::remove_file(file))?;
+        }
+        OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map(drop)
+    };
+    create().map_err(StoreError::folder(dir))
 }
 
-/// Which file it is, whatever its name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
-    device: u64,
-    number: u64,
-}
-
-impl Node {
-    fn of(path: &Path) -> io::Result<Node> {
-        fs::metadata(path).map(|found| Node { device: found.dev(), number: found.ino() })
-    }
-}
-
-/// The files of a database that is open.
-#[derive(Debug)]
-pub(super) struct Identity {
-    database: Node,
-    log: Node,
-}
-
-impl Identity {
-    /// Those of a database that was this file before it was opened: so one that was replaced since is noticed, too.
-    pub(super) fn of(database: Node, dir: &Path) -> io::Result<Identity> {
-        Ok(Identity { database, log: Node::of(&dir.join(LOG))? })
-    }
-
-    /// Whether they still have their names. Two questions to the system.
-    pub(super) fn are_in(&self, dir: &Path) -> bool {
-        let is = |node: Node, file: &str| Node::of(&dir.join(file)).is_ok_and(|found| found == node);
-        is(self.database, FILE) && is(self.log, LOG)
+/// Waits until nobody else makes or leaves a database in this folder. Some file systems know no locks: nothing there.
+pub(super) fn lock(dir: &Path) -> Result<Option<File>, StoreError> {
+    let folder = File::open(dir).map_err(StoreError::folder(dir))?;
+    let deadline = Instant::now() + BUSY_WAIT_MAX;
+    loop {
+        match folder.try_lock() {
+            Ok(()) => return Ok(Some(folder)),
+            Err(TryLockError::Error(_)) => return Ok(None),
+            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(StoreError::Busy),
+            Err(TryLockError::WouldBlock) => thread::sleep(BUSY_RETRY),
+        }
     }
 }
 

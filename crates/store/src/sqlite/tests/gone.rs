@@ -155,3 +155,88 @@ fn as_many_changes_of_another_database_do_not_pass_for_those_of_before() {
     assert!(after > before, "{after} {before}");
     assert_eq!(seen(&SqliteStore::at(dir.path())).unwrap(), before, "it is the same to who has lost nothing");
 }
+
+#[test]
+fn the_memory_that_processes_share_is_one_of_its_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let (one, two) = (SqliteStore::at(dir.path()), SqliteStore::at(dir.path()));
+    keep(&one, "x", "before").unwrap();
+    remove(dir.path(), &[SHM]);
+    assert_eq!(
+        (word(anchor(&one, "x")), word(anchor(&one, "x"))),
+        ("gone".into(), r#"Some("before")"#.into())
+    );
+    keep(&two, "y", "after").unwrap();
+    assert_eq!(anchor(&one, "y").unwrap().as_deref(), Some("after"));
+}
+
+#[test]
+fn what_was_committed_last_goes_where_the_database_has_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, elsewhere) = (SqliteStore::at(dir.path()), tempfile::tempdir().unwrap());
+    keep(&store, "x", "before").unwrap();
+    fs::rename(dir.path().join(file::FILE), elsewhere.path().join(file::FILE)).unwrap();
+    assert_eq!(word(keep(&store, "x", "after")), "gone");
+    keep(&store, "x", "after").unwrap();
+    for (dir, expected) in [(elsewhere.path(), "before"), (dir.path(), "after")] {
+        assert_eq!(anchor(&SqliteStore::at(dir), "x").unwrap().as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn a_copy_that_is_put_in_its_place_is_what_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, copy) = (dir.path().join(file::FILE), dir.path().join("copy"));
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "x", "when it was copied").unwrap();
+    wait(store.run(|connection| Ok(connection.pragma_update(None, "wal_checkpoint", "truncate")?))).unwrap();
+    fs::copy(&path, &copy).unwrap();
+    keep(&store, "x", "later").unwrap();
+    fs::rename(&copy, &path).unwrap();
+    assert_eq!(word(anchor(&store, "x")), "gone");
+    for store in [&store, &SqliteStore::at(dir.path())] {
+        assert_eq!(anchor(store, "x").unwrap().as_deref(), Some("when it was copied"));
+    }
+}
+
+#[test]
+fn a_link_to_the_database_is_followed() {
+    let (dir, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let link = dir.path().join(file::FILE);
+    keep(&SqliteStore::at(target.path()), "x", "there").unwrap();
+    std::os::unix::fs::symlink(target.path().join(file::FILE), &link).unwrap();
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "y", "through the link").unwrap();
+    assert_eq!(anchor(&SqliteStore::at(target.path()), "y").unwrap().as_deref(), Some("through the link"));
+    assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("there"));
+    let other = tempfile::tempdir().unwrap();
+    keep(&SqliteStore::at(other.path()), "x", "elsewhere").unwrap();
+    fs::remove_file(&link).unwrap();
+    std::os::unix::fs::symlink(other.path().join(file::FILE), &link).unwrap();
+    let told = [word(anchor(&store, "x")), word(anchor(&store, "x"))];
+    assert_eq!(told, ["gone", r#"Some("elsewhere")"#]);
+    assert_eq!(anchor(&SqliteStore::at(target.path()), "y").unwrap().as_deref(), Some("through the link"));
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (path, aside) = (dir.path().join(file::FILE), dir.path().join("aside"));
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "x", "kept").unwrap();
+    fs::rename(&path, &aside).unwrap();
+    // A link that leads to itself.
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    assert!(matches!(anchor(&store, "x"), Err(StoreError::Folder { .. })));
+    fs::rename(&aside, &path).unwrap();
+    assert_eq!((anchor(&store, "x").unwrap().as_deref(), store.losses()), (Some("kept"), 0));
+}
+
+#[test]
+fn one_that_is_damaged_while_it_is_in_use_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "x", "before").unwrap();
+    let damaged = wait(store.run(|_| Err::<(), _>(StoreError::Damaged)));
+    assert_eq!((word(damaged), store.losses()), ("damaged".to_owned(), 1));
+}
