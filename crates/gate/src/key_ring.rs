@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use store::{Secrets, StoreError};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::task::spawn_blocking;
 
 /// The length of a key, in bytes.
@@ -71,14 +71,22 @@ pub(crate) struct KeyRing {
     name: &'static str,
     /// Nothing: one key seals for ever.
     ages: Option<Ages>,
+    held: Mutex<Held>,
+}
+
+/// The keys at hand.
+#[derive(Default)]
+struct Held {
     /// The oldest first.
-    keys: Mutex<Vec<RingKey>>,
+    keys: Vec<RingKey>,
+    /// How often the store had lost what was kept when they were had: where it has again, they are kept nowhere.
+    losses: u64,
 }
 
 impl KeyRing {
     /// Keys of this process alone.
     pub(crate) fn own(name: &'static str, ages: Option<Ages>) -> KeyRing {
-        KeyRing { secrets: None, name, ages, keys: Mutex::default() }
+        KeyRing { secrets: None, name, ages, held: Mutex::default() }
     }
 
     /// The same ring, shared by all processes that have these secrets.
@@ -91,7 +99,8 @@ impl KeyRing {
     /// # Errors
     /// It can be neither had nor made.
     pub(crate) async fn newest(&self, now_ms: i64) -> Result<RingKey, StoreError> {
-        let mut keys = self.keys.lock().await;
+        let mut held = self.held().await;
+        let keys = &mut held.keys;
         match keys.last().filter(|newest| self.seals(newest, now_ms)) {
             Some(newest) => Ok(newest.clone()),
             None => {
@@ -104,8 +113,18 @@ impl KeyRing {
     /// Reads the ring anew when it is next needed. Keys of this process alone stay.
     pub(crate) async fn forget(&self) {
         if self.secrets.is_some() {
-            self.keys.lock().await.clear();
+            self.held.lock().await.keys.clear();
         }
+    }
+
+    /// The keys at hand, without those that were lost with what else was kept.
+    async fn held(&self) -> MutexGuard<'_, Held> {
+        let mut held = self.held.lock().await;
+        let losses = self.secrets.as_ref().map_or(0, |secrets| secrets.store().losses());
+        if held.losses != losses {
+            *held = Held { keys: Vec::new(), losses };
+        }
+        held
     }
 
     /// The key of this id, if what it has sealed may still be opened.
@@ -113,7 +132,8 @@ impl KeyRing {
     /// # Errors
     /// The ring cannot be read.
     pub(crate) async fn find(&self, id: u32, now_ms: i64) -> Result<Option<RingKey>, StoreError> {
-        let mut keys = self.keys.lock().await;
+        let mut held = self.held().await;
+        let keys = &mut held.keys;
         if keys.iter().all(|key| key.id != id) {
             // Another process may have made it.
             *keys = self.renew(keys.clone(), now_ms).await?;

@@ -127,6 +127,7 @@ impl Sealer {
         let (id, rest) = bytes.split_first_chunk().ok_or(StateFault::Foreign)?;
         let (nonce, text) = rest.split_first_chunk().ok_or(StateFault::Foreign)?;
         let now_ms = (self.clock)();
+        let losses = self.store.losses();
         let key = self.ring.find(u32::from_be_bytes(*id), now_ms).await.map_err(unavailable)?;
         let mut text = text.to_vec();
         let plain = cipher(&key.ok_or(StateFault::Foreign)?)
@@ -135,7 +136,8 @@ impl Sealer {
         let (ends_ms, state) = plain.split_first_chunk().ok_or(StateFault::Foreign)?;
         let state = std::str::from_utf8(state).map_err(|_| StateFault::Foreign)?.into();
         self.use_up(nonce, i64::from_be_bytes(*ends_ms), now_ms).await?;
-        Ok(state)
+        // Whether it was used before is known no more.
+        if self.store.losses() != losses { Err(StateFault::Unavailable) } else { Ok(state) }
     }
 
     async fn use_up(&self, nonce: &[u8], ends_ms: i64, now_ms: i64) -> Result<(), StateFault> {
@@ -266,6 +268,21 @@ mod tests {
         let kept = sealer.store.keys(Kind::UsedState, "").await.expect("a store");
         assert_eq!(kept, [URL_SAFE_NO_PAD.encode(nonces[1])]);
         const { assert!(CELLS_PER_KIND_MAX >= 100_000, "so many may be under way") }
+    }
+
+    #[tokio::test]
+    #[expect(clippy::disallowed_methods, reason = "the test removes the database")]
+    async fn what_was_used_before_a_loss_does_not_open_after_it() {
+        let folder = scratch();
+        let own = Binding::new("ann", "tool", &Value::Null);
+        let sealer = process(&folder);
+        let sealed = sealer.seal(&own, "x").await.expect("a key");
+        assert!(sealer.open(&own, &sealed).await.is_ok());
+        std::fs::remove_file(folder.path().join("toolcrib.db")).expect("it is there");
+        assert_eq!(sealer.open(&own, &sealed).await, Err(StateFault::Unavailable));
+        assert_eq!(sealer.open(&own, &sealed).await, Err(StateFault::Foreign));
+        let anew = sealer.seal(&own, "y").await.expect("another key");
+        assert_eq!(process(&folder).open(&own, &anew).await.as_deref(), Ok("y"), "others have that key");
     }
 
     #[tokio::test]
