@@ -45,6 +45,8 @@ pub struct NewJob {
     pub is_held: bool,
     /// What happened to it so far.
     pub events: Vec<EventRow>,
+    /// What [`JobStore::losses`] was when the key was had that seals it: it is not kept beside another one.
+    pub losses: u64,
 }
 
 /// How many jobs may be under way.
@@ -187,7 +189,8 @@ pub trait JobStore: Send + Sync {
     /// How often what this process has kept was found to be gone since it began. Touches nothing.
     fn losses(&self) -> u64;
 
-    /// Keeps a job. Once this returns it survives a crash of the machine.
+    /// Keeps a job. Once this returns it survives a crash of the machine. If there was a loss since [`NewJob::losses`] it
+    /// is not kept, with the error [`crate::StoreError::Gone`].
     fn enqueue(&self, job: NewJob, room: Room) -> Reply<'_, Enqueued>;
 
     /// Makes a change, if the job has the expected version, and says which it has then; nothing if it has another by now.

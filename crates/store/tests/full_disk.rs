@@ -34,7 +34,18 @@ const ROOM: Room = Room { of_owner: 9, in_all: 9 };
 fn job(id: &str) -> NewJob {
     let [owner, place, tool, state] = ["anna", "/w", "echo", "queued"].map(str::to_owned);
     let (about, call) = (b"{}".to_vec(), vec![0; 4 * 1024]);
-    NewJob { id: id.to_owned(), owner, place, tool, state, about, call, is_held: false, events: Vec::new() }
+    NewJob {
+        id: id.to_owned(),
+        owner,
+        place,
+        tool,
+        state,
+        about,
+        call,
+        is_held: false,
+        events: Vec::new(),
+        losses: 0,
+    }
 }
 
 /// What a process finds that starts on a full disk.

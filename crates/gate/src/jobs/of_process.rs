@@ -209,14 +209,19 @@ impl Jobs {
     }
 
     pub(super) async fn key(&self) -> Result<Arc<JobKey>, StoreError> {
+        self.key_since().await.map(|(_, key)| key)
+    }
+
+    /// The key, and how often the store had lost what was kept when it was had.
+    pub(super) async fn key_since(&self) -> Result<(u64, Arc<JobKey>), StoreError> {
         let losses = self.store.losses();
         let mut had = self.key.lock().await;
         if let Some((_, key)) = had.as_ref().filter(|(when, _)| *when == losses) {
-            return Ok(key.clone());
+            return Ok((losses, key.clone()));
         }
         let key = Arc::new(self.vault.key(had.is_some()).await?);
         *had = Some((losses, key.clone()));
-        Ok(key)
+        Ok((losses, key))
     }
 
     pub(super) fn inner(&self) -> MutexGuard<'_, Inner> {

@@ -143,7 +143,7 @@ impl Jobs {
         is_held: bool,
         events: Vec<Event>,
     ) -> Result<Arc<Live>, Refusal> {
-        let key = self.key().await.map_err(unavailable)?;
+        let (losses, key) = self.key_since().await.map_err(unavailable)?;
         let call = key.seal(&job.id, Sealed::Call, kept.bytes()).map_err(unavailable)?;
         let now_ms = job.created_at_ms;
         let events = number(&mut job, events.into_iter(), now_ms, &key).map_err(unavailable)?;
@@ -157,6 +157,7 @@ impl Jobs {
             call,
             is_held,
             events,
+            losses,
         };
         let room = self.config().room();
         match self.store().enqueue(new, room).await.map_err(unavailable)? {

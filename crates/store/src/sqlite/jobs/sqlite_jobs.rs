@@ -105,7 +105,13 @@ impl JobStore for SqliteJobs {
         let limits = within("the description of a job", job.about.len(), JOB_ABOUT_BYTES_MAX)
             .and_then(|()| within("a call", job.call.len(), JOB_BODY_BYTES_MAX))
             .and_then(|()| check_events(&job.events));
-        self.held(Wants::Sync, limits, move |connection, ours| rows::enqueue(connection, ours, &job, room))
+        let lost = self.lost.clone();
+        self.held(Wants::Sync, limits, move |connection, ours| {
+            if lost.load(Ordering::Relaxed) != job.losses {
+                return Err(StoreError::Gone);
+            }
+            rows::enqueue(connection, ours, &job, room)
+        })
     }
 
     fn change(&self, change: JobChange) -> Reply<'_, Option<u64>> {

@@ -21,6 +21,7 @@ fn new(id: &str, owner: &str, is_held: bool) -> NewJob {
         call: b"sealed".to_vec(),
         is_held,
         events: vec![event(1)],
+        losses: 0,
     }
 }
 

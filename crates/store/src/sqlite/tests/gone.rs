@@ -17,7 +17,18 @@ const ROOM: Room = Room { of_owner: 9, in_all: 9 };
 fn job(id: &str) -> NewJob {
     let [owner, place, tool, state] = ["anna", "/w", "echo", "queued"].map(str::to_owned);
     let (about, call) = (b"{}".to_vec(), b"sealed".to_vec());
-    NewJob { id: id.to_owned(), owner, place, tool, state, about, call, is_held: false, events: Vec::new() }
+    NewJob {
+        id: id.to_owned(),
+        owner,
+        place,
+        tool,
+        state,
+        about,
+        call,
+        is_held: false,
+        events: Vec::new(),
+        losses: 0,
+    }
 }
 
 fn word<T: std::fmt::Debug>(result: Result<T, StoreError>) -> String {
@@ -45,7 +56,7 @@ fn check(loss: &dyn Fn(&Path), expected: Expect) {
             word(keep(&one, nth, "after")),
             word(anchor(&two, "x")),
             word(anchor(&two, nth)),
-            word(wait(jobs.enqueue(job(nth), ROOM)).map(drop)),
+            word(wait(jobs.enqueue(NewJob { losses: jobs.losses(), ..job(nth) }, ROOM)).map(drop)),
             word(wait(jobs.job("a")).map(|job| job.map(|job| job.id))),
             jobs.losses().to_string(),
         ];
@@ -127,7 +138,7 @@ fn a_database_that_is_overwritten_is_damaged_until_it_is_mended() {
     let told = || {
         [
             word(wait(jobs.job("a")).map(|job| job.map(|job| job.id))),
-            word(wait(jobs.enqueue(job("b"), ROOM)).map(drop)),
+            word(wait(jobs.enqueue(NewJob { losses: jobs.losses(), ..job("b") }, ROOM)).map(drop)),
             word(anchor(&store, "x")),
             word(keep(&store, "y", "after")),
         ]
@@ -239,4 +250,17 @@ fn one_that_is_damaged_while_it_is_in_use_is_lost() {
     keep(&store, "x", "before").unwrap();
     let damaged = wait(store.run(|_| Err::<(), _>(StoreError::Damaged)));
     assert_eq!((word(damaged), store.losses()), ("damaged".to_owned(), 1));
+}
+
+#[test]
+fn a_job_that_was_sealed_before_a_loss_is_not_kept_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let jobs = SqliteJobs::at(dir.path());
+    wait(jobs.enqueue(job("a"), ROOM)).unwrap();
+    let sealed = NewJob { losses: jobs.losses(), ..job("b") };
+    remove(dir.path(), &[file::FILE]);
+    assert_eq!(word(wait(jobs.job("a"))), "gone", "another one is told");
+    assert_eq!(word(wait(jobs.enqueue(sealed, ROOM))), "gone");
+    wait(jobs.enqueue(NewJob { losses: jobs.losses(), ..job("c") }, ROOM)).unwrap();
+    assert_eq!(wait(jobs.job("b")).unwrap(), None);
 }
