@@ -203,7 +203,7 @@ impl Drop for Open {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let (questions, id) = (self.questions.clone(), self.id.clone());
         runtime.spawn(async move {
-            if let Err(error) = questions.store.shred(Kind::Question, &id).await {
+            if let Err(error) = remove(&*questions.store, Kind::Question, &id).await {
                 tracing::warn!(%error, "a question that nobody waits for is still there");
             }
         });

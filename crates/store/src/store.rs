@@ -50,10 +50,6 @@ pub trait CellStore: Send + Sync {
     /// Puts a value in place of whatever is there; once this returns it survives a crash of the process.
     fn overwrite(&self, kind: Kind, key: &str, value: Vec<u8>) -> Reply<'_, ()>;
 
-    /// Removes a cell, whichever version it has, and what it held from the files as well, unless somebody reads them at this
-    /// moment: for what is typed by people and lies there as it was typed.
-    fn shred(&self, kind: Kind, key: &str) -> Reply<'_, ()>;
-
     /// Removes the cells of a kind that have ended by then, and says how many that were.
     fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64>;
 }

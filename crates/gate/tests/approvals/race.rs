@@ -55,9 +55,6 @@ impl CellStore for Meeting {
     fn overwrite(&self, kind: Kind, key: &str, value: Vec<u8>) -> Reply<'_, ()> {
         self.store.overwrite(kind, key, value)
     }
-    fn shred(&self, kind: Kind, key: &str) -> Reply<'_, ()> {
-        self.store.shred(kind, key)
-    }
     fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64> {
         self.store.remove_ended(kind, by_ms)
     }

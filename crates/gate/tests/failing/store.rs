@@ -69,10 +69,6 @@ impl CellStore for Failing {
         self.pass(|kept| kept.overwrite(kind, key, value))
     }
 
-    fn shred(&self, kind: Kind, key: &str) -> Reply<'_, ()> {
-        self.pass(|kept| kept.shred(kind, key))
-    }
-
     fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64> {
         self.pass(|kept| kept.remove_ended(kind, by_ms))
     }

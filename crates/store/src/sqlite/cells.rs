@@ -116,21 +116,6 @@ impl CellStore for SqliteStore {
         })
     }
 
-    fn shred(&self, kind: Kind, key: &str) -> Reply<'_, ()> {
-        let key = key.to_owned();
-        self.read(move |connection| {
-            connection.pragma_update(None, "secure_delete", true)?;
-            let removed = connection.unchecked_transaction().and_then(|transaction| {
-                put(&transaction, kind, &key, None)?;
-                transaction.commit()
-            });
-            connection.pragma_update(None, "secure_delete", false)?;
-            removed?;
-            // What was committed last still has it; that is emptied as soon as it is in the database.
-            Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
-        })
-    }
-
     fn remove_ended(&self, kind: Kind, by_ms: i64) -> Reply<'_, u64> {
         self.read(move |connection| {
             let transaction = connection.unchecked_transaction()?;

@@ -15,9 +15,7 @@ use tempfile::TempDir;
 
 use super::file::FILE;
 use super::*;
-use crate::{
-    CELLS_PER_KIND_MAX, CellStore, Change, DefinitionStore, Kind, Query, StoreError, remove, replace, wait,
-};
+use crate::{CELLS_PER_KIND_MAX, CellStore, Change, DefinitionStore, Kind, Query, StoreError, wait};
 
 fn keep(store: &SqliteStore, key: &str, value: &str) -> Result<(), StoreError> {
     wait(store.overwrite(Kind::Anchor, key, value.into()))
@@ -72,30 +70,6 @@ fn work_is_done_though_nobody_waits_for_it() {
     drop(store.overwrite(Kind::Anchor, "x", b"y".to_vec()));
     drop(store);
     assert_eq!(anchor(&SqliteStore::at(dir.path()), "x").unwrap().as_deref(), Some("y"));
-}
-
-#[test]
-fn what_is_shredded_is_in_no_file_any_more() {
-    // Within a page, and over several.
-    for times in [1, 2_000] {
-        for is_shredded in [false, true] {
-            let dir = scratch();
-            let store = SqliteStore::at(dir.path());
-            let version = wait(replace(&store, Change::put(Kind::Question, "q", None, "asked"))).unwrap();
-            let planted = "planted ".repeat(times);
-            let answered = Change::put(Kind::Question, "q", version, planted.as_str());
-            wait(replace(&store, answered)).unwrap().unwrap();
-            match is_shredded {
-                true => wait(store.shred(Kind::Question, "q")).unwrap(),
-                false => drop(wait(remove(&store, Kind::Question, "q")).unwrap()),
-            }
-            assert_eq!(wait(store.cell(Kind::Question, "q")).unwrap(), None);
-            let files =
-                fs::read_dir(dir.path()).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap());
-            let is_there = files.into_iter().any(|bytes| bytes.windows(8).any(|part| part == b"planted "));
-            assert_eq!(is_there, !is_shredded, "{times}");
-        }
-    }
 }
 
 #[test]
