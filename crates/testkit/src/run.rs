@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use expect_test::Expect;
 use futures_util::future::BoxFuture;
+use redact::{Redactor, Stream};
 use serde_json::Value;
 use tool_api::{
     Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobAsks, JobSeen,
@@ -128,42 +129,41 @@ pub fn call_noting(tool: &dyn AnyTool, workspace: &Workspace, state: &KeptState,
     show(&outcome)
 }
 
-/// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome.
+/// Runs `tool` for a caller from whom `secret` is kept, and shows the outcome as the gate gives it on.
 pub fn keep_secret(tool: &dyn AnyTool, workspace: &Workspace, secret: &str, arguments: &str) -> String {
-    let secrets = Arc::new(OneSecret(secret.to_owned()));
+    let redactor = Redactor::new(&redact::Config::default());
+    redactor.know("test", vec![redact::Known { name: "secret".into(), value: secret.into() }]);
+    let secrets = Arc::new(Hidden(redactor.clone()));
     let context = Context::new(permit(), workspace.root(Access::ReadWrite), Cancel::new(), None);
-    show(&run_in(tool, arguments, &Context { secrets: Some(secrets), ..context }))
+    let shown = show(&run_in(tool, arguments, &Context { secrets: Some(secrets), ..context }));
+    redactor.text(&shown).into_owned()
 }
 
-struct OneSecret(String);
+struct Hidden(Redactor);
 
-impl Secrets for OneSecret {
+impl Secrets for Hidden {
     fn placeholder_lines(&self, text: &[u8]) -> Vec<usize> {
-        let text = String::from_utf8_lossy(text);
-        let lines = text.lines().enumerate().filter(|(_, line)| line.contains("[REDACTED:"));
-        lines.map(|(nth, _)| nth + 1).collect()
+        redact::placeholder_lines(text)
     }
 
     fn are_in(&self, text: &[u8]) -> bool {
-        String::from_utf8_lossy(text).contains(&self.0)
+        self.0.strike(&String::from_utf8_lossy(text)).is_some() || self.0.bytes(text).is_some()
     }
 
     fn striking(&self) -> Box<dyn Striking> {
-        Box::new(AtTheEnd(self.0.clone(), Vec::new()))
+        Box::new(InPieces(Stream::new(self.0.clone(), true)))
     }
 }
 
-/// Keeps all of it until its end.
-struct AtTheEnd(String, Vec<u8>);
+struct InPieces(Stream);
 
-impl Striking for AtTheEnd {
+impl Striking for InPieces {
     fn push(&mut self, piece: &[u8]) -> Vec<u8> {
-        self.1.extend_from_slice(piece);
-        Vec::new()
+        self.0.push(piece)
     }
 
     fn finish(&mut self) -> Vec<u8> {
-        String::from_utf8_lossy(&self.1).replace(&self.0, "[REDACTED:secret]").into_bytes()
+        self.0.finish()
     }
 }
 

@@ -1,8 +1,9 @@
 //! Picks a range of lines out of a text that comes in pieces, within a budget of bytes.
 //!
 //! A line ends with `\n`; a `\r` before it belongs to the line. What is picked is a run of the original
-//! bytes: pieces picked one after the other make up the text again. Only the first line can begin or end within itself; it is
-//! cut without its secrets, since nobody would know half of one again, and its bytes are counted as they are without.
+//! bytes: pieces picked one after the other make up the text again. Only the first line can begin or end within itself; one that
+//! does is cut without its secrets, since nobody would know half of one again, and its bytes are counted as they are without.
+//! A line that is shown whole stays as it is: with it, whoever strikes the answer knows secrets of several lines.
 
 use tool_api::Striking;
 
@@ -59,8 +60,10 @@ pub(super) enum NoSuchRange {
 /// Takes a text in pieces and keeps what is wanted.
 pub(super) struct Picker {
     range: TextRange,
-    /// What strikes secrets out of the first line, until it is over.
+    /// What strikes secrets out of the first line, if it is cut.
     striking: Option<Box<dyn Striking>>,
+    /// The first line is known to be cut.
+    is_first_cut: bool,
     bytes_max: usize,
     kept: Vec<u8>,
     /// How much of `kept` are whole lines.
@@ -69,7 +72,7 @@ pub(super) struct Picker {
     /// The line the next byte belongs to, and how many bytes of it have gone by.
     line: u64,
     line_bytes: u64,
-    /// How many of the first one, without its secrets.
+    /// How many of the first one, as it is shown.
     first_line_bytes: u64,
 }
 
@@ -77,6 +80,7 @@ impl Picker {
     pub(super) fn new(range: TextRange, bytes_max: usize, striking: Option<Box<dyn Striking>>) -> Picker {
         Picker {
             range,
+            is_first_cut: range.line_byte > 0,
             striking,
             bytes_max,
             kept: Vec::new(),
@@ -109,20 +113,31 @@ impl Picker {
     fn take(&mut self, part: &[u8]) {
         let closes_line = part.ends_with(b"\n");
         if self.line == self.range.first_line {
-            match &mut self.striking {
-                Some(striking) => {
-                    let mut clean = striking.push(part);
-                    if closes_line {
-                        clean.extend(striking.finish());
-                    }
-                    self.take_first(&clean, closes_line);
-                }
-                None => self.take_first(part, closes_line),
-            }
+            self.strike_first(part, closes_line);
         } else if self.line > self.range.first_line {
             self.keep(part, closes_line);
         }
         self.count(part);
+    }
+
+    /// Takes a part of the first line, without its secrets if the line is cut.
+    fn strike_first(&mut self, part: &[u8], closes_line: bool) {
+        let Some(striking) = &mut self.striking else { return self.take_first(part, closes_line) };
+        let mut clean = Vec::new();
+        if !self.is_first_cut {
+            if part.len() <= self.bytes_max - self.kept.len() {
+                return self.take_first(part, closes_line);
+            }
+            // From its beginning.
+            self.is_first_cut = true;
+            self.first_line_bytes = 0;
+            clean = striking.push(&std::mem::take(&mut self.kept));
+        }
+        clean.extend(striking.push(part));
+        if closes_line {
+            clean.extend(striking.finish());
+        }
+        self.take_first(&clean, closes_line);
     }
 
     /// Takes a part of the first line, behind what was read of it before.
@@ -175,7 +190,7 @@ impl Picker {
     pub(super) fn finish(mut self, ended: bool) -> Result<Picked, NoSuchRange> {
         let range = self.range;
         // What is struck out of a line that no line end closes is certain only now.
-        if self.line == range.first_line && !self.is_done() {
+        if self.line == range.first_line && self.is_first_cut && !self.is_done() {
             let rest = self.striking.take().map(|mut striking| striking.finish());
             self.take_first(&rest.unwrap_or_default(), false);
         }

@@ -408,6 +408,28 @@ fn no_secret_is_cut_in_two() {
     }
 }
 
+/// What comes whole is struck as a whole, so that the rest of a secret does not come without its beginning.
+#[test]
+fn a_secret_of_several_lines_is_known_where_its_first_line_is_whole() {
+    let known = "correct-horse-battery\nstaple99";
+    let key = format!(
+        "KEY=\"-----BEGIN PRIVATE KEY-----MIIEvQIBADANBg\n{}\n-----END PRIVATE KEY-----\"",
+        "kqhkiG9w0BAQ\n".repeat(9)
+    );
+    for (text, secret) in [(known, "staple"), (&key, "kqhkiG9w0B")] {
+        for (before, behind) in [("", ""), ("", "\nnext\n"), ("before\n", "\nnext")] {
+            let workspace = Workspace::new("");
+            workspace.put("a", format!("{before}{text}{behind}").as_bytes());
+            let offset = 1 + before.lines().count();
+            for sha256 in [false, true] {
+                let arguments = format!(r#"{{"path": "a", "offset": {offset}, "sha256": {sha256}}}"#);
+                let shown = keep_secret(&*builtin(READ), &workspace, known, &arguments);
+                assert!(shown.contains("[REDACTED:") && !shown.contains(secret), "{shown}");
+            }
+        }
+    }
+}
+
 #[test]
 fn a_large_file_is_marked() {
     let workspace = Workspace::new("");
