@@ -8,7 +8,7 @@ use std::io::{self, Read as _};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, openat, readlinkat, statat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use super::error::FileError;
@@ -16,7 +16,9 @@ use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::read::READ_FLAGS;
 use super::root::Root;
-use super::write::{Expect, IsKept, LINKS_MAX, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE, sha256_of};
+use super::write::{
+    Expect, IsKept, LINKS_MAX, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE, sha256_of, temporary_name,
+};
 use super::writeback::begin_writing;
 
 /// Set-user-id and its kin are not carried over to new content.
@@ -34,6 +36,12 @@ pub(super) struct Place<'a> {
     pub(super) name: PathBuf,
     /// The file that was there when the place was found.
     pub(super) present: Option<Stat>,
+}
+
+/// A file with the new content, under another name.
+pub(super) struct New {
+    pub(super) file: File,
+    temporary: String,
 }
 
 /// What is known of the present file when it is replaced, and must still be true then.
@@ -78,18 +86,32 @@ impl<'a> Place<'a> {
         Err(FileError::Outside)
     }
 
-    /// Writes the content under the temporary name. The disk begins with it; whoever syncs waits for it.
-    pub(super) fn fill(&self, temporary: &str, bytes: &[u8]) -> Result<File, FileError> {
+    /// Writes the content under another name. The disk begins with it; whoever syncs waits for it.
+    pub(super) fn fill(&self, bytes: &[u8]) -> Result<New, FileError> {
         let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
         let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
-        let file = self.ops.create(&self.folder, temporary, mode).map_err(self.error())?;
-        self.ops.write(&file, bytes).map_err(FileError::Io)?;
-        if kept.is_some() {
+        let temporary = temporary_name()?;
+        let file = self.ops.create(&self.folder, &temporary, mode).map_err(self.error())?;
+        let new = New { file, temporary };
+        let written = self.ops.write(&new.file, bytes).map_err(FileError::Io).and_then(|()| match kept {
             // Creation went through the umask.
-            self.ops.set_mode(&file, mode).map_err(self.error())?;
+            Some(_) => self.ops.set_mode(&new.file, mode).map_err(self.error()),
+            None => Ok(()),
+        });
+        written.inspect_err(|_| self.discard(&new))?;
+        begin_writing(&new.file, bytes.len());
+        Ok(new)
+    }
+
+    /// Removes a new file that did not come to its place: nothing else, whatever bears its other name by now. Best effort: the
+    /// failure to be reported is another.
+    pub(super) fn discard(&self, new: &New) {
+        let found = statat(&self.folder, &new.temporary, AtFlags::SYMLINK_NOFOLLOW);
+        if let (Ok(found), Ok(ours)) = (found, fstat(&new.file))
+            && (found.st_dev, found.st_ino) == (ours.st_dev, ours.st_ino)
+        {
+            let _ = self.ops.remove(&self.folder, &new.temporary);
         }
-        begin_writing(&file, bytes.len());
-        Ok(file)
     }
 
     /// Looks at the present file, as far as somebody wants to know: refuses if it is not as expected, or is kept.
@@ -124,35 +146,51 @@ impl<'a> Place<'a> {
         Ok(LookedAt::Content(content))
     }
 
-    /// Gives the temporary file its name and removes what had it, if that is what was looked at and nothing else.
-    pub(super) fn put(&self, temporary: &str, looked_at: &LookedAt<'_>) -> Result<(), FileError> {
+    /// Gives the new file its name and removes what had it, if that is what was looked at and nothing else.
+    pub(super) fn put(&self, new: &New, looked_at: &LookedAt<'_>) -> Result<(), FileError> {
         let (flags, expected) = match looked_at {
-            LookedAt::Anything => return self.rename(temporary),
+            LookedAt::Anything => return self.rename(new),
             LookedAt::Absent => (RenameFlags::NOREPLACE, None),
             LookedAt::Content(content) => (RenameFlags::EXCHANGE, Some(&**content)),
         };
-        if let Err(error) = self.move_to_name(temporary, flags) {
+        if let Err(error) = self.move_to_name(new, flags) {
             return match Errno::from_io_error(&error) {
                 // Some file systems cannot do it in one step.
-                Some(Errno::INVAL | Errno::NOSYS) if self.is_as(expected)? => self.rename(temporary),
+                Some(Errno::INVAL | Errno::NOSYS) if self.is_as(expected)? => self.rename(new),
                 Some(Errno::INVAL | Errno::NOSYS | Errno::EXIST) => Err(self.changed()),
                 _ => Err(self.error()(error)),
             };
         }
         let Some(expected) = expected else { return Ok(()) };
         // It bears the other name now, and nobody looks for it there.
-        match self.holds(Path::new(temporary), expected) {
-            Ok(true) => self.ops.remove(&self.folder, temporary).map_err(self.error()),
-            Ok(false) | Err(_) => self.rename(temporary).and_then(|()| Err(self.changed())),
+        match self.holds(Path::new(&new.temporary), expected) {
+            Ok(true) => {
+                // Best effort: the file is written, whether or not the old one stays beside it.
+                let _ = self.ops.remove(&self.folder, &new.temporary);
+                Ok(())
+            }
+            Ok(false) | Err(_) => self.move_back(new).and_then(|()| Err(self.changed())),
         }
     }
 
-    fn rename(&self, temporary: &str) -> Result<(), FileError> {
-        self.move_to_name(temporary, RenameFlags::empty()).map_err(self.error())
+    /// Gives what had the name before the new file its name again. It may be a folder by now, so they are exchanged.
+    fn move_back(&self, new: &New) -> Result<(), FileError> {
+        let moved = match self.move_to_name(new, RenameFlags::EXCHANGE) {
+            // Somebody has removed ours.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.move_to_name(new, RenameFlags::NOREPLACE)
+            }
+            moved => moved,
+        };
+        moved.map_err(self.error())
     }
 
-    fn move_to_name(&self, temporary: &str, flags: RenameFlags) -> io::Result<()> {
-        self.ops.rename(&self.folder, temporary, &self.name, flags)
+    fn rename(&self, new: &New) -> Result<(), FileError> {
+        self.move_to_name(new, RenameFlags::empty()).map_err(self.error())
+    }
+
+    fn move_to_name(&self, new: &New, flags: RenameFlags) -> io::Result<()> {
+        self.ops.rename(&self.folder, &new.temporary, &self.name, flags)
     }
 
     /// The file is not as it was expected to be.

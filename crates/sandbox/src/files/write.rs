@@ -17,7 +17,7 @@ use super::error::FileError;
 use super::inside::Inside;
 use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
-use super::place::{Place, link_target};
+use super::place::{New, Place, link_target};
 use super::protected::is_protected;
 use super::replaced::Keeping;
 use super::root::{Access, Root};
@@ -87,33 +87,29 @@ impl Root {
         // Again with the folder that is now held, since that is what is written.
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
-        let temporary = temporary_name()?;
-        let replaced = self.replace((path, &place), &temporary, bytes, (expect, is_kept));
-        let (sha256, keeping) = replaced.inspect_err(|_| {
-            // Best effort: the failure to be reported is the first one.
-            let _ = place.ops.remove(&place.folder, &temporary);
-        })?;
+        let new = place.fill(bytes)?;
+        // While the disk works.
+        let sha256 = sha256_of(bytes);
+        let replaced = self.replace((path, &place), &new, (expect, is_kept));
+        let keeping = replaced.inspect_err(|_| place.discard(&new))?;
         let synced = place.ops.sync_folder(&place.folder).map_err(FileError::of(path));
         keeping.into_iter().for_each(|keeping| keeping.replaced_by(&sha256));
         synced?;
         Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
     }
 
-    /// Puts the content in the place of what was there; its SHA-256, and what is kept of that.
+    /// Puts the new file in the place of what was there; what is kept of that.
     fn replace<'a>(
         &'a self,
         (path, place): (&Inside, &Place<'_>),
-        temporary: &str,
-        bytes: &[u8],
+        new: &New,
         (expect, is_kept): (&Expect, Option<IsKept<'_>>),
-    ) -> Result<(String, Option<Keeping<'a>>), FileError> {
-        let file = place.fill(temporary, bytes)?;
-        // While the disk works.
-        let (looked_at, sha256) = (place.look(expect, is_kept)?, sha256_of(bytes));
-        place.ops.sync(&file).map_err(FileError::Io)?;
+    ) -> Result<Option<Keeping<'a>>, FileError> {
+        let looked_at = place.look(expect, is_kept)?;
+        place.ops.sync(&new.file).map_err(FileError::Io)?;
         let keeping = place.present.and_then(|_| self.keep(path, &place.folder, &place.name));
-        match place.put(temporary, &looked_at) {
-            Ok(()) => Ok((sha256, keeping)),
+        match place.put(new, &looked_at) {
+            Ok(()) => Ok(keeping),
             Err(error) => {
                 keeping.into_iter().for_each(Keeping::not_replaced);
                 Err(error)

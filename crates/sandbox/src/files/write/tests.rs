@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::RenameFlags;
@@ -114,6 +115,12 @@ fn whichever_step_fails_the_old_file_or_the_new_one_is_there_and_nothing_else() 
                 move |nth, _| if nth == failing { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) };
             let done = write(path, &expect, Box::new(full));
             let at = format!("{path} {expect:?}, step {failing}: {:?}", done.steps);
+            if steps[failing - 1] == Step::Remove {
+                // It is written; the old one stays beside it.
+                assert!(done.answer.is_ok(), "{at}: {:?}", done.answer);
+                assert_eq!((done.content.as_deref(), done.others), (Some("new"), 1), "{at}");
+                continue;
+            }
             assert!(matches!(done.answer, Err(FileError::Io(_))), "{at}: {:?}", done.answer);
             let expected = if failing - 1 > named { Some("new") } else { old };
             assert_eq!(done.content.as_deref(), expected, "{at}");
@@ -159,6 +166,57 @@ fn where_names_cannot_be_exchanged_the_file_is_looked_at_once_more() {
             assert_eq!(done.others, usize::from(path != "notes.md"));
         }
     }
+}
+
+/// Just before the names are exchanged, as another program would.
+#[test]
+fn what_the_file_has_become_meanwhile_stays() {
+    for is_folder in [false, true] {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("notes.md");
+        fs::write(&file, "old").expect("a file");
+        let (inner, theirs) = (file.join("inner"), file.clone());
+        let is_first = AtomicBool::new(true);
+        let before = move |_, step| match step == EXCHANGE && is_first.swap(false, Ordering::Relaxed) {
+            true if is_folder => {
+                fs::remove_file(&theirs).and_then(|()| fs::create_dir_all(theirs.join("inner")))
+            }
+            true => fs::write(&theirs, "theirs"),
+            false => Ok(()),
+        };
+        let done = write_in(folder.path(), "notes.md", &Expect::Content(b"old".into()), Box::new(before));
+        let error = done.answer.expect_err("it is another");
+        let (is_told, is_there) = match is_folder {
+            true => (matches!(error, FileError::NotAFile { kind: "folder", .. }), inner.is_dir()),
+            false => {
+                (matches!(error, FileError::Changed(Some(_))), done.content.as_deref() == Some("theirs"))
+            }
+        };
+        assert!(is_told && is_there, "{error:?}");
+        assert_eq!(done.others, 0);
+    }
+}
+
+/// Where the names cannot be exchanged back, either.
+#[test]
+fn what_cannot_be_put_back_is_not_removed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("notes.md");
+    fs::write(&file, "old").expect("a file");
+    let is_first = AtomicBool::new(true);
+    let before = move |_, step| match (step, is_first.load(Ordering::Relaxed)) {
+        (EXCHANGE, true) => {
+            is_first.store(false, Ordering::Relaxed);
+            fs::write(&file, "theirs")
+        }
+        (Step::Rename(_), false) => Err(Errno::IO.into()),
+        _ => Ok(()),
+    };
+    let done = write_in(folder.path(), "notes.md", &Expect::Content(b"old".into()), Box::new(before));
+    assert!(matches!(done.answer, Err(FileError::Io(_))), "{:?}", done.answer);
+    let all = fs::read_dir(folder.path()).expect("a folder");
+    let texts = all.map(|one| fs::read_to_string(one.expect("one").path()).expect("a text"));
+    assert!(texts.collect::<Vec<_>>().contains(&"theirs".to_owned()), "nothing of theirs is lost");
 }
 
 /// What stands behind the expected content, or is missing of it, is a change as well.
