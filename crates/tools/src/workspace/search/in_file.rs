@@ -85,7 +85,8 @@ impl Looking<'_> {
     pub(super) fn through(&self, reader: &mut Reader, file: &File, bytes: u64) -> io::Result<Found> {
         let mut finding = Finding { looking: self, found: Found::default(), kept_bytes: 0 };
         let Reader { searcher, whole } = reader;
-        if bytes > WHOLE_BYTES_MAX as u64 {
+        // One that says 0 may have some all the same: those that a kernel or a program makes up while they are read.
+        if bytes == 0 || bytes > WHOLE_BYTES_MAX as u64 {
             searcher.search_file(self.matcher, file, &mut finding)?;
         } else {
             whole.clear();

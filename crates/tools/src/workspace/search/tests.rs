@@ -4,6 +4,7 @@ use expect_test::{Expect, expect};
 use testkit::{Workspace, call, check_tool, keep_secret};
 use tool_api::{Access, Cancel, PathRules, builtin};
 
+use super::in_file::{Looking, Reader};
 use super::*;
 
 const SEARCH: Search = Search { text_bytes_max: 65_536 };
@@ -324,6 +325,25 @@ fn a_secret_is_struck_out_before_a_line_is_cut() {
     workspace.put("a", format!("needle {}hunter2{}\n", "x".repeat(490), "y".repeat(90)).as_bytes());
     let shown = keep_secret(&*builtin(SEARCH), &workspace, "hunter2", r#"{"pattern": "needle"}"#);
     assert!(shown.contains("x[RE") && !shown.contains("hun"), "{shown}");
+}
+
+/// As files do that are made up while they are read.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the kernel has such files")]
+fn a_file_that_says_it_has_no_bytes_is_read() {
+    let file = std::fs::File::open("/proc/self/status").expect("this is Linux");
+    let matcher = RegexMatcherBuilder::new().line_terminator(Some(b'\n')).build("^Name:").expect("a pattern");
+    let looking = Looking {
+        matcher: &matcher,
+        keeps_lines: true,
+        matches_max: 9,
+        after_line: 0,
+        text_bytes_max: 100,
+        secrets: None,
+    };
+    let bytes = file.metadata().expect("it has one").len();
+    let found = looking.through(&mut Reader::new(0), &file, bytes).expect("readable");
+    assert_eq!((bytes, found.matches, found.lines.len()), (0, 1, 1));
 }
 
 /// Read at once or piece by piece.
