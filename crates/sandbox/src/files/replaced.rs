@@ -2,7 +2,8 @@
 //! copy. It is put back as long as the file is as the tool left it, or gone.
 //!
 //! No disk is waited for: a power cut may lose it. What cannot be kept is not, and the file is written all the same. Whoever has
-//! the file itself open and writes on writes what is kept.
+//! the file itself open and writes on writes what is kept: what has become too large by that is not put back over another file,
+//! and goes when the next one is kept.
 
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _};
@@ -99,12 +100,24 @@ fn kept((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64
     Ok(meta.len())
 }
 
-/// What is in a copy.
-pub(super) fn content(dir: &Dir, id: &str) -> io::Result<Vec<u8>> {
+/// What is in a file that is kept, all of it or nothing.
+pub(super) fn content(dir: &Dir, id: &str) -> Result<Vec<u8>, FileError> {
     let mut content = Vec::new();
-    let file = File::from(openat(dir, id, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?);
-    file.take(REPLACED_BYTES_MAX).read_to_end(&mut content)?;
+    let file = opened(dir, id).map_err(FileError::Io)?;
+    file.take(REPLACED_BYTES_MAX + 1).read_to_end(&mut content).map_err(FileError::Io)?;
+    if content.len() as u64 > REPLACED_BYTES_MAX {
+        return Err(FileError::TooLarge {
+            what: "the earlier content, on which a program has written on,",
+            max: (REPLACED_BYTES_MAX / 1024 / 1024) as usize,
+            unit: "MiB; to have it back all the same, move the file away first",
+        });
+    }
     Ok(content)
+}
+
+/// A file that is kept.
+pub(super) fn opened(dir: &Dir, id: &str) -> io::Result<File> {
+    Ok(File::from(openat(dir, id, READ_FLAGS | OFlags::NOFOLLOW, Mode::empty())?))
 }
 
 /// Best effort: what stays goes with the oldest.
@@ -113,8 +126,8 @@ pub(super) fn forget(dir: &Dir, id: &str) {
     let _ = dir.remove_file(format!("{id}{NOTE}"));
 }
 
-/// Removes what there is too much of and what is too old, by the names alone, but not what was `added`, whatever the clock said
-/// of the others.
+/// Removes what there is too much of, what is too old by its name, and what has become too large, but not what was `added`,
+/// whatever the clock said of the others.
 fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     let mut names = Vec::new();
     for entry in dir.entries()? {
@@ -124,7 +137,8 @@ fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     names.sort_unstable();
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
     let too_many = (names.len() + 1).saturating_sub(REPLACED_MAX);
-    let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest;
+    let is_large = |name: &str| dir.symlink_metadata(name).is_ok_and(|meta| meta.len() > REPLACED_BYTES_MAX);
+    let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest || is_large(name);
     names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
     Ok(())
 }

@@ -19,7 +19,7 @@ use super::movement::{IsHeld, Spot};
 use super::notes::{
     NOTE, TRASH_LASTS, Trashed, folder, id_and_time, listed, listed_at, now_ms, written_note,
 };
-use super::replaced::replaced_beside;
+use super::replaced::{opened as opened_replaced, replaced_beside};
 use super::root::Root;
 use super::tree::Tree;
 use super::write::temporary_name;
@@ -129,6 +129,11 @@ impl Root {
             return self.put_back(trashed, &path, left);
         }
         let target = self.spot_for_writing(&path)?;
+        if trashed.left.is_some() {
+            // No disk was waited for when it was kept, and perhaps not when it was written, either.
+            let file = opened_replaced(&trash, &trashed.id).map_err(FileError::of(&path))?;
+            self.opened.ops.sync(&file).map_err(FileError::Io)?;
+        }
         match self.put_at(&kept, &target, &path) {
             Err(FileError::OtherFileSystem) => {
                 let beside = Spot { name: temporary_name()?.into(), ..self.spot(&path)? };

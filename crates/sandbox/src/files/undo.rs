@@ -28,7 +28,7 @@ impl Root {
     /// Gives the file the content that it had, if it is as it was left; what it has now is kept in turn.
     pub(super) fn put_back(&self, replaced: &Trashed, path: &Inside, left: &str) -> Result<(), FileError> {
         let dir = self.replaced_folder(false)?;
-        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
+        let content = content(&dir, &replaced.id)?;
         let written = self.write(path, &content, &Expect::Sha256(left.to_owned()));
         written.map_err(|error| since(error, path, &dir))?;
         forget(&dir, &replaced.id);
@@ -43,7 +43,7 @@ impl Root {
         left: &str,
     ) -> Result<Change, FileError> {
         let dir = self.replaced_folder(false)?;
-        let content = content(&dir, &replaced.id).map_err(FileError::Io)?;
+        let content = content(&dir, &replaced.id)?;
         let change = self.preview(path, &content, &Expect::Sha256(left.to_owned()));
         change.map_err(|error| since(error, path, &dir))
     }

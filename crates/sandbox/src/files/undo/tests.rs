@@ -2,12 +2,28 @@
 #![expect(clippy::disallowed_methods, reason = "files of a workspace")]
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::sync::{Arc, Mutex};
 
+use rustix::fs::RenameFlags;
+
+use super::super::file_ops::{FileOps, Step};
 use super::super::notes::NOTE;
 use super::super::replaced::{REPLACED_BYTES_MAX, REPLACED_MAX};
 use super::super::root::Access;
 use super::*;
+
+/// Files that note the steps they are asked for.
+#[derive(Debug)]
+struct Noting(Arc<Mutex<Vec<Step>>>);
+
+impl FileOps for Noting {
+    fn before(&self, step: Step) -> std::io::Result<()> {
+        self.0.lock().expect("nobody panics").push(step);
+        Ok(())
+    }
+}
 
 fn workspace() -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().expect("a folder");
@@ -117,6 +133,49 @@ fn the_file_itself_is_kept_where_it_can_be() {
         assert_eq!(inode(&kept).expect("it is there"), before, "{expect:?}");
         assert_ne!(inode(&file).expect("it is there").0, before.0, "{expect:?}");
     }
+}
+
+/// A program that has it open writes on there. It is the only one of its kind, so it comes back whole or stays.
+#[test]
+fn what_has_grown_too_large_is_not_cut() {
+    let (_folder, root) = workspace();
+    let file = root.path().join("a");
+    let mut log = fs::OpenOptions::new().append(true).open(&file).expect("a file");
+    let grow =
+        |log: &mut fs::File| log.write_all(&vec![b'x'; REPLACED_BYTES_MAX as usize]).expect("writable");
+    write(&root, "two");
+    grow(&mut log);
+    for refused in [undo(&root).map(drop), dry_undo(&root).map(drop)] {
+        assert_eq!(
+            refused.expect_err("it is too large").to_string(),
+            "the earlier content, on which a program has written on, is larger than 10 MiB; to have it back all the same, \
+             move the file away first"
+        );
+    }
+    assert_eq!(fs::read_to_string(&file).expect("readable"), "two");
+    fs::rename(&file, root.path().join("away")).expect("movable");
+    undo(&root).expect("it is put back where nothing is");
+    assert_eq!(fs::metadata(&file).expect("it is there").len(), 3 + REPLACED_BYTES_MAX);
+
+    fs::write(&file, "one").expect("writable");
+    write(&root, "two");
+    grow(&mut log);
+    write(&root, "three");
+    check(&root, "three", &["two"]);
+}
+
+/// It was never waited for.
+#[test]
+fn what_is_put_back_where_nothing_is_is_on_the_disk() {
+    let (folder, root) = workspace();
+    write(&root, "two");
+    fs::remove_file(root.path().join("a")).expect("removable");
+    let steps = Arc::<Mutex<Vec<Step>>>::default();
+    let noting =
+        Root::open_with(root.path(), Access::ReadWrite, Box::new(Noting(steps.clone()))).expect("a root");
+    undo(&noting.with_trash(&folder.path().join("trash"))).expect("it is put back");
+    let expected = [Step::Sync, Step::Rename(RenameFlags::NOREPLACE), Step::SyncFolder];
+    assert_eq!(*steps.lock().expect("nobody panics"), expected);
 }
 
 #[test]
