@@ -123,6 +123,14 @@ pub fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
+/// Where the links of a folder lead, by their own words, whether or not something is there; nothing of a folder that cannot be
+/// read.
+pub fn link_targets(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let targets = entries.filter_map(|entry| entry.ok()?.path().read_link().ok());
+    targets.map(|target| folder.join(target)).collect()
+}
+
 /// Replaces or creates the file that the path, or the link at it, names. A file keeps its mode.
 pub fn replace(path: &Path, text: &str) -> io::Result<()> {
     let path = followed(path)?;

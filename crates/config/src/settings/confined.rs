@@ -3,20 +3,22 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sandbox::text_file::link_targets;
 use sandbox::{ProtectedPaths, ServerFiles};
 
 use super::Settings;
 
 impl Settings {
     /// What confined programs leave alone by these settings, which is what tools do. `running` are files of servers that
-    /// run, whatever the settings say.
+    /// run, whatever the settings say. Looks into the user's folders of skills for links.
     pub fn protected(&self, running: ServerFiles) -> ProtectedPaths {
         let rules = std::iter::once(self).chain(self.named.values()).map(|settings| &settings.rules);
         let mut unwritten: Vec<PathBuf> = rules.flat_map(rules::Settings::named_files).collect();
         // Whoever writes a manifest decides what a tool is.
         unwritten.extend(self.manifests.folder.clone());
-        // And of a skill, what agents do.
-        unwritten.extend(self.manifests.skill_folders().iter().cloned());
+        // And of a skill, what agents do, also where the user's folder has only a link to it, or to where it will be.
+        let skills = self.manifests.skill_folders();
+        unwritten.extend(skills.iter().cloned().chain(skills.iter().flat_map(|one| link_targets(one))));
         let mut servers = running;
         self.upstreams.iter().for_each(|upstream| servers.extend(upstream.server_files()));
         for paths in [&mut unwritten, &mut servers.named, &mut servers.code, &mut servers.starts] {

@@ -214,3 +214,27 @@ fn what_others_obey_is_written_where_it_is_set_free() {
     let all = format!("[state]\ndir = \"state\"\n{all}");
     check_writes(&all, &["toolcrib.toml", "state/x", ".git/config", ".mcp.json"], &[".mcp.json"]);
 }
+
+#[test]
+fn a_skill_of_the_user_is_not_written_through_a_link_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let base = folder.path().canonicalize().expect("a folder");
+    let skills = base.join("home/.claude/skills");
+    let work = base.join("work");
+    fs::create_dir_all(&skills).expect("a folder");
+    for name in ["linked", "free"] {
+        fs::create_dir_all(work.join(name)).expect("a folder");
+        fs::write(work.join(name).join("SKILL.md"), "text").expect("written");
+    }
+    for (name, target) in [("linked", "../../../work/linked"), ("later", "../../../work/later")] {
+        std::os::unix::fs::symlink(target, skills.join(name)).expect("a link");
+    }
+    let variables = [("HOME".into(), base.join("home").into())].into();
+    let surroundings = Surroundings { current_dir: work.clone(), variables, ..Surroundings::default() };
+    let settings = load(None, &surroundings, Unfollowed::IsWrong).expect("nothing is wrong").settings;
+    let files = Root::open(&work, Access::ReadWrite).expect("a folder");
+    Guarded::new(files.clone(), "/bin/true".into()).guard(&settings, ServerFiles::default());
+    for (name, expected) in [("linked", "r"), ("later", "r"), ("free", "rw")] {
+        assert_eq!(allowed(&files, &format!("{name}/SKILL.md")), expected, "{name}");
+    }
+}
