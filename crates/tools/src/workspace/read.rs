@@ -144,6 +144,8 @@ impl Read {
 }
 
 #[cfg(test)]
+mod secret_tests;
+#[cfg(test)]
 mod several_tests;
 #[cfg(test)]
 mod tests;
