@@ -18,6 +18,9 @@ const BEGIN_MAX: Duration = Duration::from_secs(30);
 /// How long it may take from there until the document is there to its end.
 const READ_MAX: Duration = Duration::from_secs(10);
 
+/// How often a page is asked whether it works, where it refuses to say so in between.
+const REFUSALS_MAX: usize = 3;
+
 /// What a browser shows a PDF by.
 const PDF: &str = "application/pdf";
 
@@ -85,13 +88,18 @@ async fn read_page(tab: &mut Tab<'_>, visit: &Visit) -> Result<Page, BrowserErro
 /// Waits until the page is quiet. Says whether it is.
 async fn quiet(tab: &mut Tab<'_>, most: Duration) -> Result<bool, BrowserError> {
     let until = Instant::now() + most;
+    let mut refusals = 0;
     while tab.listen(until, Seen::is_quiet).await? {
         // A script that works asks for nothing until it is done. The page answers this when it is, and by then has told what it
         // asked for.
-        match tab.ask(TREE, json!({})).await {
-            Ok(_) if tab.seen.is_quiet() => return Ok(true),
+        let id = tab.send(TREE, json!({})).await?;
+        match tab.answer_by(until, TREE, id).await {
+            Ok(Some(_)) if tab.seen.is_quiet() => return Ok(true),
+            Ok(Some(_)) => {}
+            // It still works. What reads it waits for it a moment more.
+            Ok(None) => return Ok(false),
             // It leads on just now.
-            Ok(_) | Err(BrowserError::Refused { .. }) => {}
+            Err(BrowserError::Refused { .. }) if refusals + 1 < REFUSALS_MAX => refusals += 1,
             Err(error) => return Err(error),
         }
     }
@@ -105,5 +113,73 @@ fn not_a_page(tab: &Tab<'_>, begun: Begun) -> Result<(), BrowserError> {
         Some(_) if tab.seen.has_led_on => Err(BrowserError::LedOn(LED_ON_MAX)),
         Some(why) => Err(BrowserError::NotLoaded { url: tab.seen.leads_to.clone(), why }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::Value;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
+    use tokio::sync::Semaphore;
+    use tokio::time::sleep;
+
+    use super::*;
+    use crate::connection::Connection;
+    use crate::turn::Turn;
+
+    /// Does what it is told, but for what it is asked of the page once there is one.
+    async fn browser(mut theirs: DuplexStream, says: Option<Duration>) {
+        let (mut heard, mut asked) = (Vec::new(), 0);
+        while theirs.read_buf(&mut heard).await.is_ok_and(|count| count > 0) {
+            while let Some(end) = heard.iter().position(|byte| *byte == 0) {
+                let command: Vec<u8> = heard.drain(..=end).collect();
+                let command: Value = serde_json::from_slice(&command[..end]).expect("JSON");
+                let is_of_page = command["method"] == TREE;
+                asked += usize::from(is_of_page);
+                let result = json!({ "browserContextId": "c", "targetId": "p", "sessionId": "s" });
+                let mut answer = json!({ "id": command["id"], "result": result });
+                match says {
+                    // The first asks whether the tab is there.
+                    _ if !is_of_page || asked == 1 => {}
+                    Some(after) => sleep(after).await,
+                    None => answer = json!({ "id": command["id"], "error": { "code": 1, "message": "no" } }),
+                }
+                // Nobody may be listening any more.
+                let _gone = theirs.write_all(format!("{answer}\0").as_bytes()).await;
+            }
+        }
+    }
+
+    /// What comes of waiting for a page that is there, and after how many milliseconds.
+    async fn check(says: Option<Duration>, most: Duration, expected: (&str, u128)) {
+        let (ours, theirs) = duplex(64 * 1024);
+        tokio::spawn(browser(theirs, says));
+        let (from, to) = split(ours);
+        let mut connection = Connection::new(from, to);
+        let turn = Turn::new(Arc::new(Semaphore::new(1)));
+        let mut tab = Tab::open(&mut connection, None, &turn).await.expect("a tab");
+        tab.seen.is_read = true;
+        let begun = Instant::now();
+        let said = match quiet(&mut tab, most).await {
+            Ok(is_quiet) => is_quiet.to_string(),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!((&*said, begun.elapsed().as_millis() / 1_000), expected, "{says:?}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_works_is_waited_for_as_long_as_was_asked_for() {
+        let seconds = Duration::from_secs;
+        check(Some(seconds(0)), seconds(3), ("true", 0)).await;
+        check(Some(seconds(8)), seconds(30), ("true", 8)).await;
+        check(Some(seconds(8)), seconds(3), ("false", 3)).await;
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_that_refuses_to_answer_is_not_asked_for_ever() {
+        let refused = "the browser refuses `Page.getFrameTree`: no";
+        check(None, Duration::from_secs(30), (refused, 0)).await;
     }
 }

@@ -102,14 +102,25 @@ impl<'b> Tab<'b> {
         id: u64,
         most: Duration,
     ) -> Result<Box<RawValue>, BrowserError> {
-        let until = Instant::now() + most;
+        let answer = self.answer_by(Instant::now() + most, method, id).await?;
+        answer.ok_or(BrowserError::Silent(most))
+    }
+
+    /// What comes of a command by then; nothing if it is not answered.
+    pub(crate) async fn answer_by(
+        &mut self,
+        until: Instant,
+        method: &'static str,
+        id: u64,
+    ) -> Result<Option<Box<RawValue>>, BrowserError> {
         loop {
-            match before(until, self.hear()).await.ok_or(BrowserError::Silent(most))?? {
-                Some((answered, result)) if answered == id => {
-                    return result.map_err(|why| BrowserError::Refused { method, why });
+            match before(until, self.hear()).await.transpose()? {
+                Some(Some((answered, result))) if answered == id => {
+                    return result.map(Some).map_err(|why| BrowserError::Refused { method, why });
                 }
                 // What answers a reaction says nothing.
-                Some(_) | None => {}
+                Some(_) => {}
+                None => return Ok(None),
             }
         }
     }
@@ -152,17 +163,10 @@ impl<'b> Tab<'b> {
         id: u64,
         most: Duration,
     ) -> Result<Option<Box<RawValue>>, BrowserError> {
-        let mut until = Instant::now() + most;
         loop {
-            match before(until, self.hear()).await {
-                Some(heard) => match heard? {
-                    Some((answered, result)) if answered == id => {
-                        return result.map(Some).map_err(|why| BrowserError::Refused { method, why });
-                    }
-                    Some(_) | None => {}
-                },
-                None if self.turn.is_asking() => until = Instant::now() + most,
-                None => return Ok(None),
+            match self.answer_by(Instant::now() + most, method, id).await? {
+                None if self.turn.is_asking() => {}
+                answer => return Ok(answer),
             }
         }
     }
