@@ -25,6 +25,12 @@ pub(crate) const LED_ON_MAX: usize = 10;
 /// meanwhile.
 pub(crate) const QUIET: Duration = Duration::from_millis(100);
 
+/// The same for a page whose scripts fetch what it shows: they often wait a little before they fetch more.
+const FETCHING_QUIET: Duration = Duration::from_millis(200);
+
+/// Requests that only scripts make.
+const OF_SCRIPTS: [&str; 2] = ["XHR", "Fetch"];
+
 /// Requests that last as long as the page, and nothing comes of them that a reader would wait for.
 const LASTING: [&str; 3] = ["EventSource", "WebSocket", "Ping"];
 
@@ -36,6 +42,8 @@ pub(crate) struct Seen {
     in_flight: HashSet<String>,
     /// When that changed.
     changed: Instant,
+    /// Whether a script of the document has fetched something.
+    has_fetched: bool,
     requests: usize,
     documents: usize,
     bytes: u64,
@@ -145,6 +153,7 @@ impl Seen {
             page,
             in_flight: HashSet::new(),
             changed: Instant::now(),
+            has_fetched: false,
             requests: 0,
             documents: 0,
             bytes: 0,
@@ -166,7 +175,8 @@ impl Seen {
 
     /// From when on the page counts as quiet, unless something comes; nothing while it waits for something.
     pub(crate) fn quiet_at(&self) -> Option<Instant> {
-        (self.is_read && self.in_flight.is_empty()).then(|| self.changed + QUIET)
+        let quiet = if self.has_fetched { FETCHING_QUIET } else { QUIET };
+        (self.is_read && self.in_flight.is_empty()).then(|| self.changed + quiet)
     }
 
     /// Whether it is, or nothing more of it is to come.
@@ -201,7 +211,7 @@ impl Seen {
                 if frame.id == self.page {
                     // What the last document wanted ends with it, and nobody says so.
                     self.in_flight.retain(|id| Some(id) == frame.loader_id.as_ref());
-                    (self.is_read, self.changed) = (false, Instant::now());
+                    (self.is_read, self.has_fetched, self.changed) = (false, false, Instant::now());
                 }
                 None
             }
@@ -231,9 +241,11 @@ impl Seen {
     }
 
     fn requested(&mut self, Requested { request_id, r#type }: Requested) -> Option<Reaction> {
-        if r#type.is_some_and(|kind| LASTING.contains(&&*kind)) {
+        let is_one_of = |kinds: &[&str]| r#type.as_deref().is_some_and(|kind| kinds.contains(&kind));
+        if is_one_of(&LASTING) {
             return None;
         }
+        self.has_fetched |= is_one_of(&OF_SCRIPTS);
         self.requests += 1;
         if self.requests > REQUESTS_MAX || request_id.len() > ID_BYTES_MAX {
             return self.stop();
@@ -306,27 +318,29 @@ mod tests {
         let mut seen = Seen::new("P".to_owned());
         let request = |id: &str, kind: &str| json!({ "requestId": id, "type": kind });
         let steps = [
-            ("Network.requestWillBeSent", request("1", "Document"), false),
-            ("Network.loadingFinished", request("1", ""), false),
-            ("Page.domContentEventFired", json!({}), true),
-            ("Network.requestWillBeSent", request("2", "XHR"), false),
+            ("Network.requestWillBeSent", request("1", "Document"), None),
+            ("Network.loadingFinished", request("1", ""), None),
+            ("Page.domContentEventFired", json!({}), Some(QUIET)),
+            ("Network.requestWillBeSent", request("I", "Image"), None),
+            ("Network.loadingFinished", request("I", ""), Some(QUIET)),
+            ("Network.requestWillBeSent", request("2", "XHR"), None),
             // A redirect has the same id.
-            ("Network.requestWillBeSent", request("2", "XHR"), false),
-            ("Network.loadingFailed", request("2", ""), true),
-            ("Network.requestWillBeSent", request("3", "EventSource"), true),
-            ("Page.frameNavigated", json!({ "frame": { "id": "inner" } }), true),
-            ("Page.frameNavigated", json!({ "frame": { "id": "P" } }), false),
-            ("Page.domContentEventFired", json!({}), true),
+            ("Network.requestWillBeSent", request("2", "XHR"), None),
+            ("Network.loadingFailed", request("2", ""), Some(FETCHING_QUIET)),
+            ("Network.requestWillBeSent", request("3", "EventSource"), Some(FETCHING_QUIET)),
+            ("Page.frameNavigated", json!({ "frame": { "id": "inner" } }), Some(FETCHING_QUIET)),
+            ("Page.frameNavigated", json!({ "frame": { "id": "P" } }), None),
+            ("Page.domContentEventFired", json!({}), Some(QUIET)),
             // It goes on to another document while the last still wants something.
-            ("Network.requestWillBeSent", request("4", "XHR"), false),
-            ("Network.requestWillBeSent", request("L", "Document"), false),
-            ("Page.frameNavigated", json!({ "frame": { "id": "P", "loaderId": "L" } }), false),
-            ("Page.domContentEventFired", json!({}), false),
-            ("Network.loadingFinished", request("L", ""), true),
+            ("Network.requestWillBeSent", request("4", "Fetch"), None),
+            ("Network.requestWillBeSent", request("L", "Document"), None),
+            ("Page.frameNavigated", json!({ "frame": { "id": "P", "loaderId": "L" } }), None),
+            ("Page.domContentEventFired", json!({}), None),
+            ("Network.loadingFinished", request("L", ""), Some(QUIET)),
         ];
-        for (method, params, is_quiet) in steps {
+        for (method, params, quiet) in steps {
             assert_eq!(told(take(&mut seen, method, &params)), None);
-            assert_eq!(seen.quiet_at(), is_quiet.then(|| Instant::now() + QUIET), "{method} {params}");
+            assert_eq!(seen.quiet_at(), quiet.map(|quiet| Instant::now() + quiet), "{method} {params}");
         }
     }
 
