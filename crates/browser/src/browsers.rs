@@ -6,7 +6,7 @@ use std::time::Duration;
 use sandbox::confine::{Confined, Confiner, Limits, Profile, Running};
 use sandbox::egress::{Journal, Judge};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::spawn_blocking;
+use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, sleep};
 
 use crate::error::BrowserError;
@@ -49,7 +49,18 @@ pub struct Browsers {
     confiner: Arc<Confiner>,
     calls: Semaphore,
     working: Arc<Semaphore>,
-    waiting: Mutex<Option<Browser>>,
+    waiting: Mutex<Option<Waiting>>,
+}
+
+/// A browser that waits for another call of its caller.
+struct Waiting {
+    key: Key,
+    /// When the browser was started.
+    started: Instant,
+    /// When it began to wait.
+    since: Instant,
+    /// Gives it once the page of its last call is gone. Dropping this ends it.
+    browser: JoinSet<Option<Browser>>,
 }
 
 impl Browsers {
@@ -67,7 +78,7 @@ impl Browsers {
         // Nobody closes it.
         let _call = self.calls.acquire().await;
         let mut place = self.place().await;
-        if let Some(browser) = self.take(&wanted.key) {
+        if let Some(browser) = self.take(&wanted.key).await {
             let visited = self.visit_by(browser, place, wanted, visit).await;
             // One that has ended while it waited: the call is made by another.
             if visited.is_begun {
@@ -121,18 +132,21 @@ impl Browsers {
     }
 
     /// The one that waits, if it is for this. Another makes room.
-    fn take(&self, key: &Key) -> Option<Browser> {
+    async fn take(&self, key: &Key) -> Option<Browser> {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
-        waiting.filter(|browser| browser.key == *key)
+        let mut waiting = waiting.filter(|waiting| waiting.key == *key)?;
+        waiting.browser.join_next().await?.ok()?
     }
 
-    fn give_back(self: &Arc<Self>, mut browser: Browser, is_good: bool) {
+    fn give_back(self: &Arc<Self>, browser: Browser, is_good: bool) {
         if !is_good || browser.started.elapsed() > USED_MAX {
             return;
         }
-        let started = browser.started;
-        browser.waits_since = Instant::now();
-        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(browser);
+        let (key, started, since) = (browser.key.clone(), browser.started, Instant::now());
+        let mut resting = JoinSet::new();
+        resting.spawn(browser.rested());
+        let waiting = Waiting { key, started, since, browser: resting };
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(waiting);
         tokio::spawn(end_later(Arc::downgrade(self), started));
     }
 }
@@ -142,6 +156,6 @@ async fn end_later(browsers: Weak<Browsers>, started: Instant) {
     sleep(WAITS_MAX).await;
     if let Some(browsers) = browsers.upgrade() {
         let mut waiting = browsers.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.take_if(|browser| browser.started == started && browser.waits_since.elapsed() >= WAITS_MAX);
+        waiting.take_if(|waiting| waiting.started == started && waiting.since.elapsed() >= WAITS_MAX);
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::connection::Connection;
 use crate::error::BrowserError;
+use crate::message::Message;
 
 /// What a browser keeps of answers for those who ask for them; we do not.
 const KEPT_BYTES: u64 = 1024;
@@ -74,6 +75,20 @@ impl Opening {
     ) -> Result<(), BrowserError> {
         let context = json!({ "browserContextId": context });
         self.send(connection, "Target.disposeBrowserContext", context).await
+    }
+
+    /// Hears the browser until all has been answered: then the tab before is gone, and this is ready.
+    ///
+    /// # Errors
+    /// The browser has ended, or refuses something.
+    pub(crate) async fn finish(&mut self, connection: &mut Connection) -> Result<(), BrowserError> {
+        while !self.is_ready()? {
+            // Events are of the page before.
+            if let Message::Answer { id, result } = connection.next().await? {
+                self.take(connection, id, &result).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Takes an answer in, if it is one to this, and sends what follows it. Says whether it was one.
@@ -184,7 +199,7 @@ pub(crate) fn read<T: DeserializeOwned>(answer: &RawValue) -> Result<T, BrowserE
 
 #[cfg(test)]
 mod tests {
-    use tokio::io::{AsyncReadExt as _, DuplexStream, duplex, split};
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex, split};
 
     use super::*;
 
@@ -249,6 +264,22 @@ mod tests {
         assert!(opening.is_ready().expect("nothing failed"));
         let Made { context, page, session } = opening.made();
         assert_eq!((&*context, &*page, &*session), ("c", "p", "s"));
+    }
+
+    #[tokio::test]
+    async fn it_is_finished_once_the_last_tab_is_gone() {
+        let (mut connection, mut theirs) = connection();
+        let mut opening = Opening::begin(&mut connection).await.expect("begun");
+        opening.close(&mut connection, "old").await.expect("sent");
+        let made = r#""browserContextId":"c","targetId":"p","sessionId":"s""#;
+        let said = |id: u64| format!("{{\"id\":{id},\"result\":{{{made}}}}}\0");
+        let event = "{\"method\":\"Page.loadEventFired\",\"params\":{}}\0".to_owned();
+        let all_but_that = [1, 3, 6, 4, 5, 7, 8, 9, 10].map(said).concat();
+        theirs.write_all((event + &all_but_that).as_bytes()).await.expect("written");
+        let mut finished = std::pin::pin!(opening.finish(&mut connection));
+        assert!(futures_util::poll!(&mut finished).is_pending(), "it is not gone");
+        theirs.write_all(said(2).as_bytes()).await.expect("written");
+        finished.await.expect("finished");
     }
 
     #[tokio::test]

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use crate::connection::Connection;
 use crate::error::BrowserError;
 use crate::key::Key;
 use crate::opening::{Opening, read};
 use crate::page::{Page, Visit, visit};
-use crate::tab::Tab;
+use crate::tab::{ANSWER_MAX, Tab};
 use crate::turn::Turn;
 
 /// The end of what it says on stderr, in bytes: enough to tell why it did not start.
@@ -27,8 +27,6 @@ pub(crate) struct Browser {
     pub(crate) key: Key,
     pub(crate) running: Running,
     pub(crate) started: Instant,
-    /// When it began to wait for another call.
-    pub(crate) waits_since: Instant,
     connection: Connection,
     /// The tab of the next call.
     next: Option<Opening>,
@@ -44,17 +42,7 @@ impl Browser {
         // Ends with the stream, which ends with the browser.
         tokio::spawn(keep_end(stderr, kept.clone()));
         let connection = Connection::new(told?, stdin);
-        let started = Instant::now();
-        Some(Browser {
-            key,
-            running,
-            started,
-            waits_since: started,
-            connection,
-            next: None,
-            turn,
-            stderr: kept,
-        })
+        Some(Browser { key, running, started: Instant::now(), connection, next: None, turn, stderr: kept })
     }
 }
 
@@ -97,7 +85,7 @@ impl Browser {
             Ok(tab) => tab,
             Err(error) => return Visited { result: Err(self.told(error)), is_good: false, is_begun: false },
         };
-        // The page before is gone only now. Between two calls it reached nothing; what it tried then is no call's.
+        // The page before is gone. What it tried after its call is no call's.
         Journal::new().take(self.running.journal());
         turn.begin(judge, place);
         let _noting = Noting { from: self.running.journal().clone(), to: journal };
@@ -106,6 +94,13 @@ impl Browser {
         self.next = next;
         let is_good = self.next.is_some() && !has_granted;
         Visited { result: result.map_err(|error| self.told(error)), is_good, is_begun: true }
+    }
+
+    /// Waits until the page of the last call is gone. Gives the browser back, unless it takes too long or fails at that.
+    pub(crate) async fn rested(mut self) -> Option<Browser> {
+        let next = self.next.as_mut()?;
+        timeout(ANSWER_MAX, next.finish(&mut self.connection)).await.ok()?.ok()?;
+        Some(self)
     }
 
     /// Which browser it is, in its own words.

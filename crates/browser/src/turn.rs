@@ -1,5 +1,6 @@
 //! `Turn`: who decides about hosts that no rule names, while a browser works for one call. It asks about the hosts of pages
-//! alone: a page would have a person asked about every host that it takes pictures from. Between two calls nothing is reached.
+//! alone: a page would have a person asked about every host that it takes pictures from. Between two calls nothing
+//! more is reached; what the last page has open ends with it, some milliseconds after its call.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
