@@ -161,6 +161,8 @@ impl Access {
     pub(super) async fn open(&self, to: &Destination) -> Result<Opened, NoWay> {
         let turn = self.turn();
         let grant = if turn.is_some() { self.grant(to).await } else { None };
+        // So does asking somebody.
+        self.still(turn)?;
         let Some(grant) = grant else {
             return Err(self.block(to, Reason::NoRule));
         };

@@ -194,3 +194,42 @@ async fn what_is_looked_up_when_a_call_ends_is_not_dialled_any_more() {
         assert_eq!(journal.entries().len(), usize::from(is_reached), "it is no other call's");
     }
 }
+
+/// Says no when told to, to whatever call it is then.
+#[derive(Default)]
+struct Person(Turns, Notify);
+
+impl Judge for Person {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+        Box::pin(async {
+            self.1.notified().await;
+            false
+        })
+    }
+
+    fn turn(&self) -> Option<u64> {
+        self.0.turn()
+    }
+}
+
+#[tokio::test]
+async fn what_is_refused_once_a_call_has_ended_is_noted_for_no_other() {
+    for (then, noted) in [(1, 1), (0, 0), (2, 0)] {
+        let person = Arc::new(Person::default());
+        person.0.0.store(1, Ordering::Relaxed);
+        let way = WayOut { rules: parse(&[]), company: None, judge: Some(person.clone()) };
+        let journal = Arc::new(Journal::new());
+        let access = Access::new(Arc::new(way), journal.clone(), Arc::new(Internet::new()), NET);
+        let to = Destination::parse("public.test", Some(443)).expect("a destination");
+        let mut opening = std::pin::pin!(access.open(&to));
+        tokio::select! {
+            biased;
+            _ = &mut opening => unreachable!("somebody is asked"),
+            () = std::future::ready(()) => {}
+        }
+        person.0.0.store(then, Ordering::Relaxed);
+        person.1.notify_one();
+        within(opening).await.expect_err("it is refused");
+        assert_eq!(journal.entries().len(), noted, "call {then}");
+    }
+}
