@@ -10,7 +10,7 @@ use flate2::read::GzDecoder;
 use futures_util::future::{BoxFuture, join_all};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Limited};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tool_api::{Net, Processes, ToolError};
 
 use super::answer::{Found, State, Told, told};
@@ -91,7 +91,7 @@ impl Sends for ByHand<'_> {
     fn results(&self, page: String, base: String) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
             let read = Conversion::made(Wanted::Results(page), &base, self.processes).await;
-            read.map(|read| read.content).map_err(|error| format!("was not understood: {error}"))
+            read.map(|read| read.content).map_err(|error| error.to_string())
         })
     }
 }
@@ -181,12 +181,20 @@ impl Asked {
         }
         let configured = &self.settings.services[nth];
         // All begin at once, so the earlier of both times is the end.
-        let time = configured.timeout.min(self.settings.deadline);
-        let asked = timeout(time, ask(&self.settings, nth, query, net)).await;
-        let asked = asked.unwrap_or_else(|_| {
+        let (time, end) =
+            (configured.timeout.min(self.settings.deadline), Instant::now() + self.settings.deadline);
+        let answered = timeout(time, ask(&self.settings, nth, query, net)).await;
+        let answered = answered.unwrap_or_else(|_| {
             let why = format!("said nothing within {} ms", time.as_millis());
             Err(Gave { state: State::Silent, why, counts: Counts::Failure })
         });
+        let asked = match answered {
+            Ok((answer, base)) => {
+                let hits = timeout_at(end, hits(&self.settings, nth, answer, base, net)).await;
+                hits.unwrap_or_else(|_| Err(unread(" in time")))
+            }
+            Err(gave) => Err(gave),
+        };
         let mut breaker = locked(&self.breakers[nth]);
         match &asked {
             Ok(hits) => {
@@ -201,24 +209,49 @@ impl Asked {
     }
 }
 
-/// Asks one service.
-async fn ask(settings: &Settings, nth: usize, query: &str, net: &dyn Sends) -> Result<Arc<[Hit]>, Gave> {
+fn failed(why: &str, counts: Counts) -> Gave {
+    Gave { state: State::Failed, why: short(why), counts }
+}
+
+/// What its service cannot help: it may be that we have no worker, or that others wait for one.
+fn unread(why: &str) -> Gave {
+    failed(&format!("answered, but that was not read{why}"), Counts::Nothing)
+}
+
+/// Asks one service. Beside its answer comes the address that was asked.
+async fn ask(
+    settings: &Settings,
+    nth: usize,
+    query: &str,
+    net: &dyn Sends,
+) -> Result<(Answer, String), Gave> {
     let Configured { service, at, .. } = &settings.services[nth];
-    let failed = |why: String, counts| Gave { state: State::Failed, why: short(&why), counts };
     let request = service.ask(at, query).request();
-    let request = request.map_err(|error| failed(error.to_string(), Counts::Nothing))?;
+    let request = request.map_err(|error| failed(&error.to_string(), Counts::Nothing))?;
     let base = request.uri().to_string();
-    let answer = net.send(request).await.map_err(|why| failed(why, Counts::Failure))?;
-    if let Some((why, counts)) = refused(&answer) {
-        return Err(failed(why, counts));
+    let answer = net.send(request).await.map_err(|why| failed(&why, Counts::Failure))?;
+    match refused(&answer) {
+        Some((why, counts)) => Err(failed(&why, counts)),
+        None => Ok((answer, base)),
     }
-    let unreadable = |why| failed(why, Counts::Failure);
-    let answer = match service.looks_for() {
+}
+
+/// What an answer has in it.
+async fn hits(
+    settings: &Settings,
+    nth: usize,
+    answer: Answer,
+    base: String,
+    net: &dyn Sends,
+) -> Result<Arc<[Hit]>, Gave> {
+    let unreadable = |why: String| failed(&why, Counts::Failure);
+    let answer = match settings.services[nth].service.looks_for() {
         None => answer,
         Some(lines) => {
             let page =
                 elsewhere(move || text(&answer).map(|page| lines + &page)).await.map_err(unreadable)?;
-            Answer::plain(net.results(page, base).await.map_err(unreadable)?)
+            let results = net.results(page, base).await;
+            Answer::plain(results.map_err(|why| unread(&format!(": {why}")))?)
         }
     };
     let (settings, is_long) = (settings.clone(), answer.body.len() > READ_AT_ONCE_BYTES || answer.is_packed);

@@ -332,8 +332,11 @@ impl Sends for Hosts {
     /// As a worker would that finds one thing, whose text is what it was given.
     fn results(&self, page: String, base: String) -> BoxFuture<'_, Result<String, String>> {
         Box::pin(async move {
+            if page.ends_with("late") {
+                sleep(Duration::from_secs(5)).await;
+            }
             match page.ends_with("broken") {
-                true => Err("was not understood".to_owned()),
+                true => Err("no worker".to_owned()),
                 false => Ok(format!("T\nhttps://x.test/1\n{} {base}\n", page.replace('\n', "|"))),
             }
         })
