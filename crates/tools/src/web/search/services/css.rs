@@ -3,8 +3,8 @@
 
 use selectors::{Condition, Selector, Test};
 
-use super::own::{QUERY, with_key};
-use crate::web::search::request::{Ask, escaped};
+use super::own::asked;
+use crate::web::search::request::Ask;
 use crate::web::search::service::{Endpoint, HITS_MAX, Hit, Key, Service, Unreadable};
 
 pub(in crate::web::search) struct Css {
@@ -81,7 +81,7 @@ impl Service for Css {
     }
 
     fn ask(&self, at: &Endpoint, query: &str) -> Ask {
-        with_key(Ask::get(&at.url.replace(QUERY, &escaped(query))).page(), self.key_header.as_ref(), at)
+        asked(self.key_header.as_ref(), at, query).page()
     }
 
     fn looks_for(&self) -> Option<String> {

@@ -29,7 +29,7 @@ impl Service for Own {
     }
 
     fn ask(&self, at: &Endpoint, query: &str) -> Ask {
-        with_key(Ask::get(&at.url.replace(QUERY, &escaped(query))), self.key_header.as_ref(), at)
+        asked(self.key_header.as_ref(), at, query)
     }
 
     fn hits(&self, at: &Endpoint, answer: &[u8]) -> Result<Vec<Hit>, Unreadable> {
@@ -42,8 +42,9 @@ impl Service for Own {
     }
 }
 
-/// A request with the key of its service, if that takes one.
-pub(super) fn with_key(ask: Ask, key_header: Option<&String>, at: &Endpoint) -> Ask {
+/// A request with the query in its address, and with the key of its service, if that takes one.
+pub(super) fn asked(key_header: Option<&String>, at: &Endpoint, query: &str) -> Ask {
+    let ask = Ask::get(&at.url.replace(QUERY, &escaped(query)));
     match (key_header, &at.key) {
         (Some(name), Some(key)) => ask.header(name, key),
         (None, _) | (_, None) => ask,
