@@ -50,7 +50,7 @@ pub struct Page {
     pub html: String,
     /// Whether not all of it was loaded, or is here.
     pub is_cut: bool,
-    /// Whether it still asked for something when it was read.
+    /// Whether it still asked for something, or worked, when it was read.
     pub is_unfinished: bool,
 }
 
