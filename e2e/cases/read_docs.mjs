@@ -24,7 +24,7 @@ const late = (from) => `<title>Late</title><p id=p>early</p><img src=/never><scr
 
 /** Asks three times, each time a moment after the last answer. */
 const CHAIN = `<title>Chain</title><p id=p>0</p><script>
-  const next = () => fetch("/quick").then(() => ((p.textContent = "asked " + ++n) === "asked 3" || setTimeout(next, 40)));
+  const next = () => fetch("/quick").then(() => ((p.textContent = "asked " + ++n) === "asked 3" || setTimeout(next, 130)));
   let n = 0;
   next();
 </script>`;
