@@ -136,7 +136,10 @@ for host, port in (("localhost", ${at}), ("example.org", 443)):
   "a folder's own file does not loosen it": async () => {
     const folder = path.join(config.folder, "cloned");
     mkdirSync(folder);
-    writeFileSync(path.join(folder, "toolcrib.toml"), `[sandbox]\nread = ["/var/log", "/home"]\nwaive = ["landlock"]\n`);
+    writeFileSync(
+      path.join(folder, "toolcrib.toml"),
+      `[sandbox]\nread = ["/var/log", "/home"]\nwaive = ["landlock"]\n`,
+    );
     const options = { env: { ...env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }, cwd: folder };
     const { stdout } = await expectExit(0, ["sandbox", "run", "--", "sh", "-c", "ls -d /var/log 2>&1; true"], options);
     checkHolds("nothing of it", stdout, "No such file");
