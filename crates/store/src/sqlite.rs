@@ -1,5 +1,6 @@
 //! The store of one machine: one SQLite file in the state folder, shared by every process of its owner.
 
+mod busy;
 mod cells;
 mod counters;
 mod database;

@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 
-use super::file::{self, BUSY_RETRY, BUSY_WAIT_MAX};
+use super::busy::{BUSY_RETRY, BUSY_WAIT_MAX};
+use super::file;
 use super::identity::Identity;
 use super::{full, schema};
 use crate::cell::Kind;

@@ -1,15 +1,15 @@
 //! The database's files, and what their errors mean.
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
-use std::fs::{self, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
-use std::time::{Duration, Instant};
-use std::{process, thread};
+use std::process;
 
 use rusqlite::{Error, ErrorCode};
 
+use super::busy::lock;
 use super::identity::{Node, Paths, beside};
 use crate::error::StoreError;
 use crate::folder::found;
@@ -19,12 +19,6 @@ pub(super) const FILE: &str = "toolcrib.db";
 
 /// Only the owner may read what their upstreams offer, and with what they are signed in.
 const FILE_MODE: u32 = 0o600;
-
-/// How long to wait for other processes. They write rows, not files: seconds mean that one is stuck.
-pub(super) const BUSY_WAIT_MAX: Duration = Duration::from_secs(5);
-
-/// How often to try again where nothing waits by itself.
-pub(super) const BUSY_RETRY: Duration = Duration::from_millis(10);
 
 /// What SQLite needs to begin with, in bytes: the memory that processes share.
 const PROBE_BYTES: usize = 32 * 1024;
@@ -63,20 +57,6 @@ fn create_for_owner(dir: &Path, path: &Path) -> Result<(), StoreError> {
         OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map(drop)
     };
     create().map_err(StoreError::folder(dir))
-}
-
-/// Waits until nobody else makes or leaves a database in this folder. Some file systems know no locks: nothing there.
-pub(super) fn lock(dir: &Path) -> Result<Option<File>, StoreError> {
-    let folder = File::open(dir).map_err(StoreError::folder(dir))?;
-    let deadline = Instant::now() + BUSY_WAIT_MAX;
-    loop {
-        match folder.try_lock() {
-            Ok(()) => return Ok(Some(folder)),
-            Err(TryLockError::Error(_)) => return Ok(None),
-            Err(TryLockError::WouldBlock) if Instant::now() >= deadline => return Err(StoreError::Busy),
-            Err(TryLockError::WouldBlock) => thread::sleep(BUSY_RETRY),
-        }
-    }
 }
 
 /// SQLite gives new files beside the database the database's mode.

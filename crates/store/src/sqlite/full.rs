@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
-use super::file::{BUSY_WAIT_MAX, FILE, explain};
+use super::busy::BUSY_WAIT_MAX;
+use super::file::{FILE, explain};
 use super::schema;
 use crate::error::StoreError;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::file;
+use super::busy::lock;
 use crate::error::StoreError;
 use crate::folder::found;
 
@@ -104,7 +104,7 @@ impl Identity {
                 .set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
                 .map(drop)?);
         }
-        let _locked = file::lock(log.parent().unwrap_or(log))?;
+        let _locked = lock(log.parent().unwrap_or(log))?;
         let has_memory = self.memory.is_at(memory).map_err(failed)?;
         if has_memory {
             empty_log(connection)?;
