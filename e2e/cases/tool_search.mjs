@@ -2,7 +2,7 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER, NODE } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
 import { clientApart } from "../support/person.mjs";
@@ -95,8 +95,10 @@ await run({
     checkSame("the wrong arguments", "invalid_arguments", code(wrong));
     checkHolds("of which tool", text(wrong), "workspace_write");
     checkSame("what a person must allow", "approval_required", code(await call("plain_burn_toast", {})));
-    const last = (await records()).at(-1);
-    checkSame("recorded as itself", ["plain_burn_toast", "toast"], [last.tool, last.decisions.at(-1).rule]);
+    // A record comes a moment after its answer.
+    const recorded = async () => (await records()).find((record) => record.tool === "plain_burn_toast");
+    const { decisions } = await eventually("its record", recorded);
+    checkSame("recorded as itself", "toast", decisions.at(-1).rule);
     const { approvals } = JSON.parse((await expectExit(0, ["approvals", "list", "--json"], options)).stdout);
     checkSame("asked about as itself", "plain_burn_toast", approvals[0].tool);
     for (const name of ["plain_cut", "nothing", "tools_call"]) {
