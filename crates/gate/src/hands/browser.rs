@@ -8,15 +8,12 @@ use futures_util::future::BoxFuture;
 use sandbox::confine::{Profile, Running};
 use sandbox::egress::{Attempt, HostRules, Journal, Judge, Outcome};
 use telemetry::Telemetry;
-use tool_api::{Browser, NO_BROWSER, NOT_A_PAGE, Page, ToolError};
+use tool_api::{BLOCKED_TOLD_MAX, Browser, NO_BROWSER, NOT_A_PAGE, Page, ToolError};
 
 use super::hosts::blocked;
 use super::notes::Notes;
 use super::programs::{degraded, not_run};
 use super::settings::ProgramSettings;
-
-/// Most hosts that are named which a page may not reach.
-const BLOCKED_TOLD_MAX: usize = 8;
 
 /// The hand of one call.
 pub(super) struct Pages {

@@ -369,9 +369,10 @@ impl Confined {
         ToolChains::of(home).plain(home).outside(written, unseen)
     }
 
-    /// What it or another program writes.
+    /// What it or another program writes, if it sees tool chains: nobody else asks.
     fn written(&self) -> Vec<PathBuf> {
-        let all = self.tool_chains.iter().flatten().chain(&self.write).chain([&self.workspace]);
+        let Some(beside) = &self.tool_chains else { return Vec::new() };
+        let all = beside.iter().chain(&self.write).chain([&self.workspace]);
         all.flat_map(|path| path.canonicalize().ok().into_iter().chain([path.clone()])).collect()
     }
 

@@ -84,7 +84,7 @@ fn program(cli: &Cli, asked: Run, settings: &Settings) -> Result<Confined, Troub
     Ok(Confined {
         args: words.collect(),
         surroundings: surroundings(cli)?.variables,
-        tool_chains: (name != "worker" && name != "browser").then(|| settings.sandbox.write.clone()),
+        tool_chains: (name != "browser").then(|| settings.sandbox.write.clone()),
         env: settings.sandbox.env.clone(),
         protected: protected_from_programs(settings)?,
         read: settings.sandbox.read.clone(),
