@@ -8,6 +8,7 @@ use xtask::checkout::Checkout;
 use xtask::{install, program, step};
 
 /// Programs and scripts, ready to start.
+#[derive(Clone)]
 pub(crate) struct Installed {
     /// `None` where only floors and peers were asked for.
     pub(crate) toolcrib: Option<PathBuf>,

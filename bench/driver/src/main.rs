@@ -1,4 +1,4 @@
-//! `cargo xtask bench [PHASE…] [--quick] [--peers] [--instructions] [--out FILE]`: how fast the release build is,
+//! `cargo xtask bench [PHASE…] [--quick] [--peers] [--instructions] [--beside PROGRAM] [--out FILE]`: how fast the release build is,
 //! beside floors and peers measured in the same run. The result is a page of tables; no time is ever asserted.
 //!
 //! The driver plays an MCP client over stdio and HTTP, on one thread and without an async runtime. [`phases`] is

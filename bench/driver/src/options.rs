@@ -27,6 +27,8 @@ pub(crate) struct Options {
     quick: bool,
     /// Whether to build and measure the product, or only floors and peers.
     pub(crate) with_toolcrib: bool,
+    /// Another build of the product, to be measured beside this one.
+    pub(crate) beside: Option<PathBuf>,
     /// Whether to count instructions.
     pub(crate) instructions: bool,
     /// Only a whole run replaces the page unless a file is named.
@@ -36,7 +38,7 @@ pub(crate) struct Options {
 impl Options {
     /// Refuses a word it does not know, with those it knows.
     pub(crate) fn parse(arguments: &[String]) -> anyhow::Result<Self> {
-        let (mut names, mut out) = (Vec::new(), None);
+        let (mut names, mut out, mut beside) = (Vec::new(), None, None);
         let (mut quick, mut with_toolcrib, mut instructions) = (false, true, false);
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -44,11 +46,12 @@ impl Options {
                 "--quick" => quick = true,
                 "--peers" => with_toolcrib = false,
                 "--instructions" => instructions = true,
+                "--beside" => beside = Some(PathBuf::from(words.next().context("--beside needs a program")?)),
                 "--out" => out = Some(PathBuf::from(words.next().context("--out needs a file name")?)),
                 name if PHASES.iter().any(|phase| phase.name == name) => names.push(name),
                 _ => bail!(
                     "there is no phase `{word}`; the phases are {}; the options are --quick, --peers, \
-                     --instructions and --out FILE",
+                     --instructions, --beside PROGRAM and --out FILE",
                     PHASES.iter().map(|phase| phase.name).collect::<Vec<_>>().join(", ")
                 ),
             }
@@ -60,7 +63,7 @@ impl Options {
             None if whole => Output::File(PAGE.into()),
             None => Output::Screen,
         };
-        Ok(Self { phases, quick, with_toolcrib, instructions, output })
+        Ok(Self { phases, quick, with_toolcrib, beside, instructions, output })
     }
 
     /// A quick run finds mistakes of the driver; only a whole one finds figures.

@@ -2,6 +2,7 @@
 
 mod agent;
 mod beside;
+mod builds;
 mod front;
 mod http;
 mod in_flight;
@@ -56,6 +57,7 @@ pub(crate) const PHASES: &[Phase] = &[
         run: agent::run,
     },
     Phase { name: "tokens", about: "the size of the list of tools", run: tokens::run },
+    Phase { name: "builds", about: "this build beside another, with --beside", run: builds::run },
     Phase {
         name: "instructions",
         about: "instructions of one call, with --instructions",

@@ -1,8 +1,11 @@
 //! One run: the phases that were asked for, and the page that they fill.
 
+use std::path::PathBuf;
+
 use anyhow::Context as _;
 
 use crate::bench::Bench;
+use crate::install::Installed;
 use crate::options::{Options, Output};
 use crate::programs::Programs;
 use crate::report::Report;
@@ -14,7 +17,12 @@ pub(crate) fn run(arguments: &[String]) -> anyhow::Result<()> {
     let options = Options::parse(arguments)?;
     let checkout = Checkout::locate()?;
     let installed = install::everything(&checkout, options.with_toolcrib)?;
+    let other = |file: &PathBuf| {
+        let toolcrib = file.canonicalize().with_context(|| format!("{} is not there", file.display()))?;
+        Programs::new(Installed { toolcrib: Some(toolcrib), ..installed.clone() })
+    };
     let bench = Bench {
+        beside: options.beside.as_ref().map(other).transpose()?,
         programs: Programs::new(installed)?,
         budget: options.budget(),
         instructions: options.instructions,
