@@ -4,7 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { crc32, deflateSync } from "node:zlib";
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { configure, expectExit } from "../support/toolcrib.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
@@ -179,8 +179,11 @@ await run({
 
   "the record says that a worker was confined": async () => {
     await shown("screen.txt");
-    const { stdout } = await expectExit(0, ["audit", "tail", "-n", "1", "--json", "--config", config.file]);
-    checkHolds("the last record", stdout, '"ReadImage"', /"profile":\s*"worker"/);
+    // A record is written once its call is answered.
+    await eventually("a record with its profile", async () => {
+      const { stdout } = await expectExit(0, ["audit", "tail", "-n", "1", "--json", "--config", config.file]);
+      return stdout.includes('"ReadImage"') && /"profile":\s*"worker"/.test(stdout);
+    });
     await wire.end();
   },
 });
