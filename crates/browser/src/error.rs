@@ -19,7 +19,7 @@ pub enum BrowserError {
     #[error("the browser has ended{}", after(.0))]
     Gone(String),
     /// It does not answer, or not in time.
-    #[error("the browser did not answer within {} s", .0.as_secs())]
+    #[error("the browser did not answer within {} s: perhaps a script of the page works without end", .0.as_secs())]
     Silent(Duration),
     /// It says what we cannot read.
     #[error("the browser cannot be understood: {0}")]

@@ -33,7 +33,7 @@ const WORDS: [&str; 24] = [
     "--disable-extensions",
     "--disable-sync",
     "--disable-features=AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,\
-     MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate",
+     HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate",
     "--metrics-recording-only",
     "--no-default-browser-check",
     "--no-first-run",

@@ -50,7 +50,7 @@ pub(crate) fn text(html: &str, base: &str) -> Result<Read, Fault> {
 
 pub(crate) fn converter() -> HtmlToMarkdown {
     // What is there for those without scripts is there for us.
-    HtmlToMarkdown::builder().scripting_enabled(false).build()
+    HtmlToMarkdown::builder().scripting_enabled(false).add_handler(vec!["table"], tables::markdown).build()
 }
 
 /// The title, and all that is content.
