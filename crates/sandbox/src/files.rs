@@ -1,5 +1,6 @@
 //! Files below a folder whose handle no path can leave.
 
+mod at_once;
 mod copied;
 mod error;
 mod file_ops;
@@ -21,7 +22,6 @@ mod trash;
 mod tree;
 mod undo;
 mod write;
-mod writeback;
 
 pub use error::FileError;
 pub use folder::{ENTRIES_MAX, Entry, Folder, Kind};

@@ -19,7 +19,6 @@ use super::root::Root;
 use super::write::{
     Expect, IsKept, LINKS_MAX, LOOKED_AT_BYTES_MAX, NEW_FILE_MODE, sha256_of, temporary_name,
 };
-use super::writeback::begin_writing;
 
 /// Set-user-id and its kin are not carried over to new content.
 const KEPT_MODE_BITS: u32 = 0o777;
@@ -44,7 +43,7 @@ pub(super) struct New {
     temporary: String,
 }
 
-/// What is known of the present file when it is replaced, and must still be true then.
+/// What is taken for true of the present file, and must be when it is replaced.
 pub(super) enum LookedAt<'c> {
     /// Nothing, and nobody cares.
     Anything,
@@ -86,7 +85,7 @@ impl<'a> Place<'a> {
         Err(FileError::Outside)
     }
 
-    /// Writes the content under another name. The disk begins with it; whoever syncs waits for it.
+    /// Writes the content under another name; it is on the disk then.
     pub(super) fn fill(&self, bytes: &[u8]) -> Result<New, FileError> {
         let kept = self.present.map(|stat| stat.st_mode & KEPT_MODE_BITS);
         let mode = Mode::from_raw_mode(kept.unwrap_or(NEW_FILE_MODE));
@@ -98,8 +97,8 @@ impl<'a> Place<'a> {
             Some(_) => self.ops.set_mode(&new.file, mode).map_err(self.error()),
             None => Ok(()),
         });
-        written.inspect_err(|_| self.discard(&new))?;
-        begin_writing(&new.file, bytes.len());
+        let synced = written.and_then(|()| self.ops.sync(&new.file).map_err(FileError::Io));
+        synced.inspect_err(|_| self.discard(&new))?;
         Ok(new)
     }
 
@@ -124,9 +123,8 @@ impl<'a> Place<'a> {
             (Expect::Anything, None) => return Ok(LookedAt::Anything),
             (Expect::Absent, _) if self.present.is_none() => return Ok(LookedAt::Absent),
             (Expect::Absent, _) => return Err(self.changed()),
-            (Expect::Content(expected), _) if self.holds(&self.name, expected)? => {
-                Cow::Borrowed(&expected[..])
-            }
+            // It is compared when it is replaced; most others are told at once.
+            (Expect::Content(expected), _) if self.has_as_many(expected) => Cow::Borrowed(&expected[..]),
             (Expect::Content(_), _) => return Err(self.changed()),
             (Expect::Anything | Expect::Sha256(_), _) => match (self.content(&self.name)?, expect) {
                 (Some(present), _) => Cow::Owned(present),
@@ -207,6 +205,11 @@ impl<'a> Place<'a> {
             Some(expected) => self.holds(&self.name, expected),
             None => Ok(self.opened(&self.name)?.is_none()),
         }
+    }
+
+    /// Whether the file had as many bytes as this when the place was found.
+    fn has_as_many(&self, expected: &[u8]) -> bool {
+        self.present.is_some_and(|stat| usize::try_from(stat.st_size) == Ok(expected.len()))
     }
 
     /// Whether a file of the folder is there and has just this content.

@@ -5,6 +5,7 @@
 //! the file itself open and writes on writes what is kept: what has become too large by that is not put back over another file,
 //! and goes when the next one is kept.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +16,6 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, linkat, openat, statat};
 
 use super::copied::copied;
 use super::error::FileError;
-use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::notes::{NOTE, TRASH_LASTS, Trashed, folder, id_and_time, now_ms, written_note};
 use super::read::READ_FLAGS;
@@ -33,40 +33,44 @@ const TIME_DIGITS: usize = 12;
 /// What is taken of a mode, and given.
 const PERMISSION_BITS: u32 = 0o777;
 
-/// A file that is about to be replaced, as it is kept.
-pub(super) struct Keeping<'a> {
-    ops: &'a dyn FileOps,
+/// Room and a note for a file that is about to be replaced. Without the file, the note is none.
+pub(super) struct Keeping {
     dir: Dir,
-    note: Trashed,
+    id: String,
 }
 
-impl Keeping<'_> {
-    /// It was replaced by what has this SHA-256.
-    pub(super) fn replaced_by(mut self, sha256: &str) {
-        self.note.left = Some(sha256.to_owned());
-        // Without a note it cannot be put back, and goes when there is too much.
-        let _ = written_note(self.ops, &self.dir, &self.note.id, &self.note);
-        let _ = forget_oldest(&self.dir, &self.note.id);
+impl Keeping {
+    /// Keeps the file, which is replaced next.
+    pub(super) fn keep(&self, from: &File, name: &Path) {
+        let (one, to) = ((from, name), (&self.dir, &*self.id));
+        let linked = linked(one, to).inspect_err(|_| drop(self.dir.remove_file(&self.id)));
+        let kept = linked.or_else(|_| copy(one, to));
+        if kept.is_err() {
+            forget(&self.dir, &self.id);
+        }
     }
 
     /// It was not replaced.
-    pub(super) fn not_replaced(self) {
-        let _ = self.dir.remove_file(&self.note.id);
+    pub(super) fn not_replaced(&self) {
+        forget(&self.dir, &self.id);
     }
 }
 
 impl Root {
-    /// Keeps the file, if what is replaced is kept here and it is not too large.
-    pub(super) fn keep(&self, path: &Inside, from: &File, name: &Path) -> Option<Keeping<'_>> {
+    /// Prepares to keep a file of so many bytes, which is about to be replaced by what has this SHA-256, if what is replaced is
+    /// kept here and it is not too large. The oldest goes now, even if the file is not replaced after all.
+    pub(super) fn keeping(&self, path: &Inside, bytes: u64, sha256: &str) -> Option<Keeping> {
+        if bytes > REPLACED_BYTES_MAX {
+            return None;
+        }
         let dir = self.replaced_folder(true).ok()?;
+        // Best effort: what stays goes with the next one.
+        let _ = forget_oldest(&dir);
         let (id, deleted_ms) = id_and_time().ok()?;
-        let one = (from, name);
-        let linked = linked(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id)));
-        let kept = linked.or_else(|_| kept(one, (&dir, &id)).inspect_err(|_| drop(dir.remove_file(&id))));
-        let bytes = kept.ok()?;
-        let path = path.as_str().to_owned();
-        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
-        Some(Keeping { ops: &*self.opened.ops, dir, note })
+        let (path, left) = (path.as_str().to_owned(), Some(sha256.to_owned()));
+        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left };
+        written_note(&*self.opened.ops, &dir, &note.id, &note).ok()?;
+        Some(Keeping { dir, id: note.id })
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
@@ -79,25 +83,24 @@ pub(super) fn replaced_beside(trash: &Path) -> PathBuf {
     trash.with_extension("replaced")
 }
 
-/// Gives a file that has no other name one more, which costs nothing whatever its size; how many bytes it has. A file with
-/// several is written by whoever knows it by another.
-fn linked((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
+/// Gives a file that has no other name one more, which costs nothing whatever its size. A file with several is written by
+/// whoever knows it by another.
+fn linked((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<()> {
     linkat(from, name, dir, id, AtFlags::empty())?;
     let stat = statat(dir, id, AtFlags::SYMLINK_NOFOLLOW)?;
     let bytes = u64::try_from(stat.st_size).unwrap_or(u64::MAX);
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match is_file && stat.st_nlink == 2 && bytes <= REPLACED_BYTES_MAX {
-        true => Ok(bytes),
+        true => Ok(()),
         false => Err(io::ErrorKind::Unsupported.into()),
     }
 }
 
-/// Copies a file that is not too large, with its permissions; how many bytes it has.
-fn kept((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<u64> {
+/// Copies a file that is not too large, with its permissions.
+fn copy((from, name): (&File, &Path), (dir, id): (&Dir, &str)) -> io::Result<()> {
     let (copy, meta) = copied((from, name), (dir, Path::new(id)), REPLACED_BYTES_MAX)?;
     let mode = meta.permissions().mode() & PERMISSION_BITS;
-    copy.set_permissions(Permissions::from_mode(mode))?;
-    Ok(meta.len())
+    copy.set_permissions(Permissions::from_mode(mode))
 }
 
 /// What is in a file that is kept, all of it or nothing.
@@ -126,19 +129,18 @@ pub(super) fn forget(dir: &Dir, id: &str) {
     let _ = dir.remove_file(format!("{id}{NOTE}"));
 }
 
-/// Removes what there is too much of, what is too old by its name, and what has become too large, but not what was `added`,
-/// whatever the clock said of the others.
-fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
-    let mut names = Vec::new();
+/// Makes room for one more: removes what there is too much of, what is too old by its name, and what has become too large. A
+/// note that a crash has left alone counts as what it was written for.
+fn forget_oldest(dir: &Dir) -> io::Result<()> {
+    let mut ids = BTreeSet::new();
     for entry in dir.entries()? {
         let name = entry?.file_name().into_string().ok();
-        names.extend(name.filter(|name| !name.ends_with(NOTE) && name != added));
+        ids.extend(name.map(|name| name.strip_suffix(NOTE).map(str::to_owned).unwrap_or(name)));
     }
-    names.sort_unstable();
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
-    let too_many = (names.len() + 1).saturating_sub(REPLACED_MAX);
-    let is_large = |name: &str| dir.symlink_metadata(name).is_ok_and(|meta| meta.len() > REPLACED_BYTES_MAX);
-    let is_over = |(nth, name): &(usize, &String)| *nth < too_many || ***name < *oldest || is_large(name);
-    names.iter().enumerate().filter(is_over).for_each(|(_, name)| forget(dir, name));
+    let too_many = (ids.len() + 1).saturating_sub(REPLACED_MAX);
+    let is_large = |id: &str| dir.symlink_metadata(id).is_ok_and(|meta| meta.len() > REPLACED_BYTES_MAX);
+    let is_over = |(nth, id): &(usize, &String)| *nth < too_many || ***id < *oldest || is_large(id);
+    ids.iter().enumerate().filter(is_over).for_each(|(_, id)| forget(dir, id));
     Ok(())
 }

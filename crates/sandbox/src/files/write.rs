@@ -13,11 +13,12 @@ use data_encoding::HEXLOWER;
 use rustix::fs::OFlags;
 use sha2::{Digest, Sha256};
 
+use super::at_once::at_once;
 use super::error::FileError;
 use super::inside::Inside;
 use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
-use super::place::{New, Place, link_target};
+use super::place::{Place, link_target};
 use super::protected::is_protected;
 use super::replaced::Keeping;
 use super::root::{Access, Root};
@@ -87,34 +88,22 @@ impl Root {
         // Again with the folder that is now held, since that is what is written.
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
-        let new = place.fill(bytes)?;
-        // While the disk works.
-        let sha256 = sha256_of(bytes);
-        let replaced = self.replace((path, &place), &new, (expect, is_kept));
-        let keeping = replaced.inspect_err(|_| place.discard(&new))?;
-        let synced = place.ops.sync_folder(&place.folder).map_err(FileError::of(path));
-        keeping.into_iter().for_each(|keeping| keeping.replaced_by(&sha256));
-        synced?;
-        Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
-    }
-
-    /// Puts the new file in the place of what was there; what is kept of that.
-    fn replace<'a>(
-        &'a self,
-        (path, place): (&Inside, &Place<'_>),
-        new: &New,
-        (expect, is_kept): (&Expect, Option<IsKept<'_>>),
-    ) -> Result<Option<Keeping<'a>>, FileError> {
         let looked_at = place.look(expect, is_kept)?;
-        place.ops.sync(&new.file).map_err(FileError::Io)?;
-        let keeping = place.present.and_then(|_| self.keep(path, &place.folder, &place.name));
-        match place.put(new, &looked_at) {
-            Ok(()) => Ok(keeping),
-            Err(error) => {
-                keeping.into_iter().for_each(Keeping::not_replaced);
-                Err(error)
-            }
-        }
+        let aside = || {
+            let sha256 = sha256_of(bytes);
+            let size = place.present.map(|stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX));
+            let keeping = size.and_then(|size| self.keeping(path, size, &sha256));
+            (sha256, keeping)
+        };
+        // What needs no disk is done while it works.
+        let (new, (sha256, keeping)) = at_once(|| place.fill(bytes), aside);
+        let put = new.and_then(|new| {
+            keeping.iter().for_each(|keeping| keeping.keep(&place.folder, &place.name));
+            place.put(&new, &looked_at).inspect_err(|_| place.discard(&new))
+        });
+        put.inspect_err(|_| keeping.iter().for_each(Keeping::not_replaced))?;
+        place.ops.sync_folder(&place.folder).map_err(FileError::of(path))?;
+        Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
     }
 
     /// The files that a write to `asked` would reach or pass, and that others obey: a link that they are called by counts,

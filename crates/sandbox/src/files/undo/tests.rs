@@ -25,6 +25,16 @@ impl FileOps for Noting {
     }
 }
 
+/// Files with which one step does not work.
+#[derive(Debug)]
+struct Failing(Step);
+
+impl FileOps for Failing {
+    fn before(&self, step: Step) -> std::io::Result<()> {
+        if step == self.0 { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
 fn workspace() -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("root");
@@ -210,6 +220,34 @@ fn what_was_not_written_keeps_nothing_and_a_new_file_neither() {
     // Not even for a moment.
     assert!(root.replaced_folder(false).is_err());
     assert!(root.trashed().expect("a list").is_empty());
+}
+
+#[test]
+fn a_write_that_fails_leaves_nothing_of_what_it_was_about_to_keep() {
+    let another = (Step::MakeFolders, "six");
+    let steps = [Step::Create, Step::Write, Step::Sync, Step::Rename(RenameFlags::EXCHANGE)];
+    for (step, expected) in steps.map(|step| (step, "one")).into_iter().chain([another]) {
+        let (folder, root) = workspace();
+        let failing = Root::open_with(root.path(), Access::ReadWrite, Box::new(Failing(step)));
+        let failing = failing.expect("a root").with_trash(&folder.path().join("trash"));
+        let (path, expect) = (root.locate("a").expect("a path"), Expect::Content(expected.into()));
+        failing.write(&path, b"two", &expect).expect_err("it does not come to its end");
+        assert_eq!(fs::read_to_string(root.path().join("a")).expect("readable"), "one", "{step:?}");
+        let kept = root.replaced_folder(false).expect("it is there").entries().expect("a list").count();
+        assert_eq!(kept, 0, "{step:?}");
+    }
+}
+
+#[test]
+fn a_note_that_was_left_alone_goes_when_it_is_old() {
+    let (_folder, root) = workspace();
+    write(&root, "two");
+    let dir = root.replaced_folder(false).expect("it is there");
+    let note = format!("{:012x}00000000{NOTE}", 1);
+    dir.write(&note, "{}").expect("writable");
+    write(&root, "three");
+    assert!(!dir.exists(&note));
+    check(&root, "three", &["two", "one"]);
 }
 
 #[test]
