@@ -12,10 +12,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use cap_std::fs::Dir;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, linkat, openat, statat};
+use rustix::fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, linkat, openat, statat};
 
 use super::copied::copied;
 use super::error::FileError;
+use super::file_ops::FileOps;
 use super::inside::Inside;
 use super::notes::{NOTE, TRASH_LASTS, Trashed, folder, id_and_time, now_ms, written_note};
 use super::read::READ_FLAGS;
@@ -33,44 +34,47 @@ const TIME_DIGITS: usize = 12;
 /// What is taken of a mode, and given.
 const PERMISSION_BITS: u32 = 0o777;
 
-/// Room and a note for a file that is about to be replaced. Without the file, the note is none.
-pub(super) struct Keeping {
+/// Where a file will be kept that is about to be replaced.
+pub(super) struct Keeping<'a> {
+    ops: &'a dyn FileOps,
     dir: Dir,
-    id: String,
+    note: Trashed,
 }
 
-impl Keeping {
-    /// Keeps the file, which is replaced next.
+impl Keeping<'_> {
+    /// Keeps the file, which is replaced next. Best effort: the note of what could not be kept is none.
     pub(super) fn keep(&self, from: &File, name: &Path) {
-        let (one, to) = ((from, name), (&self.dir, &*self.id));
-        let linked = linked(one, to).inspect_err(|_| drop(self.dir.remove_file(&self.id)));
-        let kept = linked.or_else(|_| copy(one, to));
-        if kept.is_err() {
-            forget(&self.dir, &self.id);
-        }
+        let (one, to) = ((from, name), (&self.dir, &*self.note.id));
+        let removed = || drop(self.dir.remove_file(&self.note.id));
+        let linked = linked(one, to).inspect_err(|_| removed());
+        let _ = linked.or_else(|_| copy(one, to).inspect_err(|_| removed()));
+    }
+
+    /// Makes room for it and notes that it is replaced by what has this SHA-256, whether or not it is there yet. Best effort:
+    /// without a note it cannot be put back, and goes when there is too much.
+    pub(super) fn replaced_by(&self, sha256: &str) {
+        let note = Trashed { left: Some(sha256.to_owned()), ..self.note.clone() };
+        let _ = forget_oldest(&self.dir, &note.id);
+        let _ = written_note(self.ops, &self.dir, &note.id, &note);
     }
 
     /// It was not replaced.
     pub(super) fn not_replaced(&self) {
-        forget(&self.dir, &self.id);
+        forget(&self.dir, &self.note.id);
     }
 }
 
 impl Root {
-    /// Prepares to keep a file of so many bytes, which is about to be replaced by what has this SHA-256, if what is replaced is
-    /// kept here and it is not too large. The oldest goes now, even if the file is not replaced after all.
-    pub(super) fn keeping(&self, path: &Inside, bytes: u64, sha256: &str) -> Option<Keeping> {
+    /// Where a file of so many bytes will be kept, if what is replaced is kept here and it is not too large.
+    pub(super) fn keeping(&self, path: &Inside, bytes: u64) -> Option<Keeping<'_>> {
         if bytes > REPLACED_BYTES_MAX {
             return None;
         }
         let dir = self.replaced_folder(true).ok()?;
-        // Best effort: what stays goes with the next one.
-        let _ = forget_oldest(&dir);
         let (id, deleted_ms) = id_and_time().ok()?;
-        let (path, left) = (path.as_str().to_owned(), Some(sha256.to_owned()));
-        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left };
-        written_note(&*self.opened.ops, &dir, &note.id, &note).ok()?;
-        Some(Keeping { dir, id: note.id })
+        let path = path.as_str().to_owned();
+        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left: None };
+        Some(Keeping { ops: &*self.opened.ops, dir, note })
     }
 
     pub(super) fn replaced_folder(&self, makes: bool) -> Result<Dir, FileError> {
@@ -129,17 +133,23 @@ pub(super) fn forget(dir: &Dir, id: &str) {
     let _ = dir.remove_file(format!("{id}{NOTE}"));
 }
 
-/// Makes room for one more: removes what there is too much of, what is too old by its name, and what has become too large. A
-/// note that a crash has left alone counts as what it was written for.
-fn forget_oldest(dir: &Dir) -> io::Result<()> {
+/// Removes what there is too much of, what is too old by its name, and what has become too large, but not what is `added`,
+/// whatever the clock said of the others. A note that a crash has left alone counts as what it was written for.
+fn forget_oldest(dir: &Dir, added: &str) -> io::Result<()> {
     let mut ids = BTreeSet::new();
-    for entry in dir.entries()? {
-        let name = entry?.file_name().into_string().ok();
-        ids.extend(name.map(|name| name.strip_suffix(NOTE).map(str::to_owned).unwrap_or(name)));
+    for entry in Entries::read_from(dir)? {
+        let entry = entry?;
+        let name = entry.file_name().to_str().ok();
+        ids.extend(name.map(|name| name.strip_suffix(NOTE).unwrap_or(name).to_owned()));
     }
+    // The folder itself and the one above it are among them.
+    ids.retain(|id| !id.starts_with('.') && id != added);
     let oldest = format!("{:0TIME_DIGITS$x}", now_ms().saturating_sub(TRASH_LASTS.as_millis() as u64));
     let too_many = (ids.len() + 1).saturating_sub(REPLACED_MAX);
-    let is_large = |id: &str| dir.symlink_metadata(id).is_ok_and(|meta| meta.len() > REPLACED_BYTES_MAX);
+    let is_large = |id: &str| {
+        let bytes = statat(dir, id, AtFlags::SYMLINK_NOFOLLOW).map(|stat| u64::try_from(stat.st_size));
+        matches!(bytes, Ok(Ok(bytes)) if bytes > REPLACED_BYTES_MAX)
+    };
     let is_over = |(nth, id): &(usize, &String)| *nth < too_many || ***id < *oldest || is_large(id);
     ids.iter().enumerate().filter(is_over).for_each(|(_, id)| forget(dir, id));
     Ok(())

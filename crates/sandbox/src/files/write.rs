@@ -89,20 +89,22 @@ impl Root {
         let folder = real_path(&place.folder).map_err(FileError::Io)?;
         self.refuse_unagreed(path, &folder.join(&place.name))?;
         let looked_at = place.look(expect, is_kept)?;
-        let aside = || {
-            let sha256 = sha256_of(bytes);
-            let size = place.present.map(|stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX));
-            let keeping = size.and_then(|size| self.keeping(path, size, &sha256));
-            (sha256, keeping)
+        let size = place.present.map(|stat| u64::try_from(stat.st_size).unwrap_or(u64::MAX));
+        let keeping = size.and_then(|size| self.keeping(path, size));
+        let here = || -> Result<_, FileError> {
+            let new = place.fill(bytes)?;
+            keeping.iter().for_each(|keeping| keeping.keep(&place.folder, &place.name));
+            place.put(&new, &looked_at).inspect_err(|_| place.discard(&new))?;
+            Ok(place.ops.sync_folder(&place.folder).map_err(FileError::of(path)))
         };
         // What needs no disk is done while it works.
-        let (new, (sha256, keeping)) = at_once(|| place.fill(bytes), aside);
-        let put = new.and_then(|new| {
-            keeping.iter().for_each(|keeping| keeping.keep(&place.folder, &place.name));
-            place.put(&new, &looked_at).inspect_err(|_| place.discard(&new))
+        let (replaced, sha256) = at_once(here, || {
+            let sha256 = sha256_of(bytes);
+            keeping.iter().for_each(|keeping| keeping.replaced_by(&sha256));
+            sha256
         });
-        put.inspect_err(|_| keeping.iter().for_each(Keeping::not_replaced))?;
-        place.ops.sync_folder(&place.folder).map_err(FileError::of(path))?;
+        let synced = replaced.inspect_err(|_| keeping.iter().for_each(Keeping::not_replaced))?;
+        synced?;
         Ok(Written { created: place.present.is_none(), sha256, bytes: bytes.len() as u64 })
     }
 
