@@ -73,6 +73,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<jobs::Cancel>(),
     Listed::of::<jobs::Pause>(),
     Listed::of::<jobs::Resume>(),
+    Listed::of::<jobs::Asked>(),
     Listed::of::<jobs::Answer>(),
     Listed::of::<jobs::Purge>(),
     Listed::of::<secrets::Set>(),

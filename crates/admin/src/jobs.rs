@@ -156,12 +156,44 @@ impl Operation for Wait {
     }
 }
 
+/// What a job asks its client.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// The job.
+    pub id: String,
+}
+
+/// A question of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct JobQuestion {
+    /// Which of the job's questions it is: the next one has another number.
+    pub number: u64,
+    /// What is asked: MCP's `inputRequests`.
+    pub requests: Map<String, Value>,
+}
+
+impl Operation for Asked {
+    const NAME: &'static str = "jobs.asked";
+    type Part = JobsPart;
+    type Output = JobQuestion;
+
+    fn perform(self, part: &JobsPart, _: &By) -> Result<JobQuestion, Fault> {
+        let asked = part.wait(part.jobs.asked(Whose::Anyone, &self.id))?;
+        let requests = serde_json::from_slice(&asked.requests).map_err(Fault::because)?;
+        Ok(JobQuestion { number: asked.number, requests })
+    }
+}
+
 /// Answers all that a job asks, for its client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// The job.
     pub id: String,
+    /// Which of its questions is meant; without it, whatever it asks now.
+    #[serde(default)]
+    pub number: Option<u64>,
     /// The answers, each by the key of what is asked: MCP's `inputResponses`.
     pub responses: Map<String, Value>,
 }
@@ -173,7 +205,7 @@ impl Operation for Answer {
 
     fn perform(self, part: &JobsPart, _: &By) -> Result<Job, Fault> {
         let responses = Value::Object(self.responses).to_string().into();
-        part.wait(part.jobs.answer_for_client(Whose::Anyone, &self.id, &responses))
+        part.wait(part.jobs.answer_for_client(Whose::Anyone, &self.id, self.number, &responses))
     }
 }
 

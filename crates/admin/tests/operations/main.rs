@@ -10,6 +10,7 @@ use std::fmt::Debug;
 use admin::artifacts;
 use admin::audit_log;
 use admin::import;
+use admin::jobs;
 use admin::keys;
 use admin::policy::{self as policies, Beside as _};
 use admin::questions;
@@ -220,6 +221,9 @@ fn what_is_refused_is_refused_alike() {
     refused(check(approvals::Show { id: nobody(), full: true }), unknown, "unknown_approval");
     refused(check(approvals::Answer { id: nobody(), answer: deny() }), unknown, "unknown_approval");
     refused(check(approvals::Revoke { id: nobody() }), unknown, "unknown_grant");
+    refused(check(jobs::Asked { id: nobody() }), unknown, "unknown_job");
+    let answer = jobs::Answer { id: nobody(), number: Some(1), responses: serde_json::Map::new() };
+    refused(check(answer), unknown, "unknown_job");
     let answer = questions::Answer { id: nobody(), responses: serde_json::Map::new() };
     refused(check(answer), unknown, "unknown_question");
     let key = |name: &str| keys::Create { name: name.to_owned(), ..Default::default() };

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use serde_json::{Map, Value};
 use store::{Body, Hold, JOB_PAGE_MAX, JobQuery, StoreError};
 use tokio::time::{Instant, sleep};
-use tool_api::{CallId, Payload};
+use tool_api::{CallId, JobAsks, Payload};
 
 use super::finish::interrupted;
 use super::kept_call::KeptCall;
@@ -35,6 +35,9 @@ const TRIES_MAX: usize = 5;
 /// What another process that holds a job is asked for.
 pub(super) const CANCEL: &str = "cancel";
 pub(super) const PAUSE: &str = "pause";
+
+/// What is asked by a job that only wants to go on.
+const NOTHING_ASKED: &[u8] = b"{}";
 
 /// A job that asks its caller something.
 struct Asking {
@@ -102,31 +105,18 @@ impl Jobs {
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let Asking { job, version, state, .. } = self.asking(whose, id).await?;
-        let not_asked = not_asked(&job);
-        let mut kept = self.kept_call(&job.id).await?;
-        kept.answered(Some(responses), state);
-        let workspace = job.workspace.clone();
-        let with = With {
-            call: Some(kept),
-            events: vec![Event::State { status: State::Queued, message: None }],
-            ..With::default()
-        };
-        let written = self.write(job, version, State::Queued, with).await.map_err(unavailable)?;
-        if written.is_none() {
-            return Err(not_asked);
-        }
-        self.take_up(&workspace);
-        self.get(whose, id).await
+        let asking = self.asking(whose, id).await?;
+        self.goes_on_with(whose, asking, responses).await
     }
 
-    /// What a job asks: an `inputRequests` object as JSON text.
+    /// What a job asks.
     ///
     /// # Errors
     /// It asks nothing, or for an approval; or as [`Jobs::get`].
-    pub async fn asked<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<Bytes, Refusal> {
-        let asking = self.asking(whose.into(), id).await?;
-        Ok(asking.requests.unwrap_or_else(|| Bytes::from_static(b"{}")))
+    pub async fn asked<'a>(&self, whose: impl Into<Whose<'a>>, id: &str) -> Result<JobAsks, Refusal> {
+        let Asking { job, requests, .. } = self.asking(whose.into(), id).await?;
+        let requests = requests.unwrap_or_else(|| Bytes::from_static(NOTHING_ASKED));
+        Ok(JobAsks { requests, number: job.last_event })
     }
 
     async fn asking(&self, whose: Whose<'_>, id: &str) -> Result<Asking, Refusal> {
@@ -147,24 +137,51 @@ impl Jobs {
         Ok(Asking { job, version, requests, state: state.map(|state| state.to_string()) })
     }
 
-    /// Answers all that a job asks, for its client: `responses` as for [`Jobs::answer`].
+    /// Answers all that a job asks, for its client: `responses` as for [`Jobs::answer`]. With a `number`, only what was asked as
+    /// [that one](JobAsks::number): whoever has read a question answers no later one.
     ///
     /// # Errors
-    /// Something is left unanswered; or as [`Jobs::answer`].
+    /// Something is left unanswered, or something else is asked by now; or as [`Jobs::answer`].
     pub async fn answer_for_client<'a>(
         self: &Arc<Self>,
         whose: impl Into<Whose<'a>>,
         id: &str,
+        number: Option<u64>,
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let asked = self.asked(whose, id).await?;
-        let violations = unanswered(&asked, responses);
-        if !violations.is_empty() {
-            let tool = self.get(whose, id).await?.tool;
-            return Err(Refusal::InvalidArguments { tool, violations });
+        let asking = self.asking(whose, id).await?;
+        if number.is_some_and(|number| number != asking.job.last_event) {
+            return Err(Refusal::JobState { is: "asking something else by now", cannot: "be answered so" });
         }
-        self.answer(whose, id, responses).await
+        let violations = unanswered(asking.requests.as_deref().unwrap_or(NOTHING_ASKED), responses);
+        if !violations.is_empty() {
+            return Err(Refusal::InvalidArguments { tool: asking.job.tool, violations });
+        }
+        self.goes_on_with(whose, asking, responses).await
+    }
+
+    /// Has a job go on with an answer, unless something has happened to it since it was looked at.
+    async fn goes_on_with(
+        self: &Arc<Self>,
+        whose: Whose<'_>,
+        Asking { job, version, state, .. }: Asking,
+        responses: &Bytes,
+    ) -> Result<Job, Refusal> {
+        let (id, workspace, not_asked) = (job.id.clone(), job.workspace.clone(), not_asked(&job));
+        let mut kept = self.kept_call(&id).await?;
+        kept.answered(Some(responses), state);
+        let with = With {
+            call: Some(kept),
+            events: vec![Event::State { status: State::Queued, message: None }],
+            ..With::default()
+        };
+        let written = self.write(job, version, State::Queued, with).await.map_err(unavailable)?;
+        if written.is_none() {
+            return Err(not_asked);
+        }
+        self.take_up(&workspace);
+        self.get(whose, id.as_str()).await
     }
 
     /// Takes the call of a job again, as a new one: for the same caller, who is judged anew.

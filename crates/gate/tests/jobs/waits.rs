@@ -77,12 +77,13 @@ async fn whoever_looks_after_a_job_answers_all_that_it_asks() {
     let (id, stranger) = (job.id.as_str(), holder("key:b", "k"));
     process.over(&job).await;
     let asked = process.jobs.asked(&local(), id).await.unwrap();
-    assert_eq!(asked, r#"{"k":{"method":"roots/list"}}"#);
-    let answer = async |whose: Whose<'_>, responses: &'static str| {
-        let answered =
-            process.jobs.answer_for_client(whose, id, &Bytes::from_static(responses.as_bytes())).await;
+    assert_eq!(asked.requests, r#"{"k":{"method":"roots/list"}}"#);
+    let brings = async |whose: Whose<'_>, number, responses: &'static str| {
+        let responses = Bytes::from_static(responses.as_bytes());
+        let answered = process.jobs.answer_for_client(whose, id, number, &responses).await;
         answered.map_or_else(|refusal| refusal.to_string(), |_| "answered".to_owned())
     };
+    let answer = async |whose: Whose<'_>, responses| brings(whose, None, responses).await;
     assert!(answer(Whose::Of(&stranger), r#"{"k":{}}"#).await.starts_with("unknown job"));
     for (responses, found) in [
         ("{}", "nothing"),
@@ -93,7 +94,18 @@ async fn whoever_looks_after_a_job_answers_all_that_it_asks() {
         let refused = answer(Whose::Anyone, responses).await;
         assert!(refused.contains("/k") && refused.contains(found), "{responses}: {refused}");
     }
-    assert_eq!(answer(Whose::Anyone, r#"{"k":{"roots":[]}}"#).await, "answered");
+    // Of two who have read the same question one answers, and what was read before is no answer to what is asked now.
+    let (number, roots) = (asked.number, r#"{"k":{"roots":[]}}"#);
+    let other = brings(Whose::Anyone, Some(number - 1), roots).await;
+    assert_eq!(other, "the job is asking something else by now and cannot be answered so");
+    assert_eq!(process.jobs.get(&local(), id).await.unwrap().state, State::InputRequired);
+    let both = futures_util::future::join(
+        brings(Whose::Anyone, Some(number), roots),
+        brings(Whose::Anyone, Some(number), roots),
+    );
+    let both: [String; 2] = both.await.into();
+    assert_eq!(both.iter().filter(|said| *said == "answered").count(), 1, "{both:?}");
+    assert!(both.iter().any(|said| said.contains("cannot be answered")), "{both:?}");
     assert_eq!(process.over(&job).await.0.state, State::Succeeded);
     assert_eq!(process.jobs.asked(&local(), id).await.unwrap_err().code(), "job_state");
     assert!(answer(Whose::Anyone, r#"{"k":{}}"#).await.contains("cannot be answered"));

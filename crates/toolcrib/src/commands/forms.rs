@@ -22,15 +22,13 @@ const DECLINE: &str = "decline";
 const TRIES_MAX: usize = 3;
 
 /// Whether all that is asked are forms, which a person at a terminal fills in.
-pub(super) fn are_all(requests: &Bytes) -> bool {
-    let requests: Map<String, Value> = serde_json::from_slice(requests).unwrap_or_default();
+pub(super) fn are_all(requests: &Map<String, Value>) -> bool {
     let is_form = |it: &Value| it["method"] == "elicitation/create" && it["params"]["mode"] != "url";
     requests.values().all(is_form)
 }
 
 /// Has what a tool asks answered and gives the `inputResponses`.
-pub(super) async fn answered(requests: &Bytes) -> Result<Bytes, Trouble> {
-    let requests: Map<String, Value> = serde_json::from_slice(requests).map_err(Trouble::because)?;
+pub(super) async fn answered(requests: Map<String, Value>) -> Result<Bytes, Trouble> {
     // The connections to servers go on meanwhile.
     let asked = unless_stopped(spawn_blocking(move || {
         let mut forms = Forms::begin(&requests);
@@ -218,7 +216,8 @@ mod tests {
             (r#"{"a":{"method":"elicitation/create","params":{"mode":"url"}}}"#, false),
             (r#"{"a":{"method":"elicitation/create"},"b":{"method":"roots/list"}}"#, false),
         ] {
-            assert_eq!(are_all(&Bytes::from_static(requests.as_bytes())), expected, "{requests}");
+            let read = serde_json::from_str(requests).expect("an object");
+            assert_eq!(are_all(&read), expected, "{requests}");
         }
     }
 

@@ -113,7 +113,10 @@ async fn carry_through<'a>(
         let responses = match &requests {
             // That is asked by whoever carries the call: it takes a person, and perhaps a code.
             Some(requests) if is_question(requests) => Some(unanswered()),
-            Some(requests) => Some(forms::answered(requests).await?),
+            Some(requests) => {
+                let requests = serde_json::from_slice(requests).map_err(Trouble::because)?;
+                Some(forms::answered(requests).await?)
+            }
             // The tool only wants to be called again.
             None => {
                 tokio::time::sleep(PAUSE).await;

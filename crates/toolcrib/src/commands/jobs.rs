@@ -6,13 +6,13 @@ mod wake;
 use std::time::{Duration, Instant};
 
 use admin::jobs as operations;
-use admin::jobs::{JobsPart, fault};
+use admin::jobs::{JobQuestion, JobsPart, fault};
 use admin::{By, Operation as _};
 use bytes::Bytes;
 use daemon::administration;
 use gate::Outcome;
 use gate::jobs::{Job, State, StoredFailure, Whose};
-use serde_json::json;
+use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime};
 use units::Span;
 
@@ -22,7 +22,7 @@ use super::tools::{arguments, outcome_shown};
 use super::{forms, gated};
 use crate::cli::{Cli, Jobs};
 pub(super) use shown::taken;
-pub(super) use wake::submitted;
+pub(super) use wake::{submitted, wake};
 
 /// How long one look waits for more.
 const LOOK_MS: u64 = 10 * 1000;
@@ -56,17 +56,17 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
         Jobs::Pause { id } => one(operations::Pause { id }.perform(&part, &by)?),
         Jobs::Resume { id } => {
             let job = operations::Resume { id }.perform(&part, &by)?;
-            wake::wake(cli, &job)?;
+            wake(cli, &job)?;
             one(job)
         }
         Jobs::Answer { id, responses } => {
-            let responses = match responses {
-                Some(text) => arguments(&text)?,
+            let (number, responses) = match responses {
+                Some(text) => (None, arguments(&text)?),
                 None => asked(&part, &id)?,
             };
             let responses = serde_json::from_slice(&responses).map_err(Trouble::because)?;
-            let job = operations::Answer { id, responses }.perform(&part, &by)?;
-            wake::wake(cli, &job)?;
+            let job = operations::Answer { id, number, responses }.perform(&part, &by)?;
+            wake(cli, &job)?;
             one(job)
         }
         Jobs::Again { .. } => unreachable!("it is done above"),
@@ -82,22 +82,21 @@ fn state(word: &str) -> Result<State, Trouble> {
     })
 }
 
-/// Asks the person at the terminal what a job asks, as a tool does in the middle of a call.
-fn asked(part: &JobsPart, id: &str) -> Result<Bytes, Trouble> {
+/// Asks the person at the terminal what a job asks, as a tool does in the middle of a call; which question it was, and the answers.
+fn asked(part: &JobsPart, id: &str) -> Result<(Option<u64>, Bytes), Trouble> {
     if !ask::is_possible() {
         let how = "nobody is at a terminal to be asked; give the answers as JSON behind the id";
         return Err(Trouble::Misused(how.to_owned()));
     }
-    runtime::run(async {
-        let requests = part.jobs.asked(Whose::Anyone, id).await.map_err(|refusal| fault(&refusal))?;
-        if !forms::are_all(&requests) {
-            let what = String::from_utf8_lossy(&requests).into_owned();
-            let how =
-                format!("this is asked of a program, so give the answers as JSON behind the id: {what}");
-            return Err(Trouble::Misused(how));
-        }
-        forms::answered(&requests).await
-    })?
+    let JobQuestion { number, requests } =
+        operations::Asked { id: id.to_owned() }.perform(part, &By::owner())?;
+    if !forms::are_all(&requests) {
+        let what = Value::Object(requests);
+        let how = format!("this is asked of a program, so give the answers as JSON behind the id: {what}");
+        return Err(Trouble::Misused(how));
+    }
+    let answers = runtime::run(forms::answered(requests))??;
+    Ok((Some(number), answers))
 }
 
 /// Prints events as they come, one in a line.

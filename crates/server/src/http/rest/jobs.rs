@@ -107,7 +107,7 @@ pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body:
     let jobs = of(endpoint)?;
     let Answers { input_responses } = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
     let responses = Value::Object(input_responses).to_string().into();
-    let job = jobs.answer_for_client(acted_on_by(caller), id, &responses).await.map_err(problem)?;
+    let job = jobs.answer_for_client(acted_on_by(caller), id, None, &responses).await.map_err(problem)?;
     Ok(fresh(&told(&job, None)))
 }
 

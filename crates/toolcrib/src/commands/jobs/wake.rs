@@ -31,7 +31,7 @@ pub(in crate::commands) fn submitted<E>(
 }
 
 /// Has the process of this folder look for jobs, if the job is of this folder.
-pub(super) fn wake(cli: &Cli, job: &Job) -> Result<(), Trouble> {
+pub(in crate::commands) fn wake(cli: &Cli, job: &Job) -> Result<(), Trouble> {
     // The command has begun its log already.
     let loaded = load(cli)?;
     if *job.workspace == *loaded.settings.workspace.to_string_lossy() {
