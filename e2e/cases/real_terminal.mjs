@@ -2,12 +2,13 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { atEnd, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER, PROGRAM } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
 import { clientApart } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { startInTmux } from "../support/tmux.mjs";
+import { expectExit, runToEnd } from "../support/toolcrib.mjs";
 
 const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
@@ -16,6 +17,25 @@ for (const folder of [own, workspace]) mkdirSync(folder, { recursive: true });
 writeFileSync(path.join(own, "toolcrib.toml"), "");
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
 const client = await connect("v1", { ...clientApart(), ...options });
+atEnd(() => runToEnd(["stop"], options));
+
+/** Types a line until it is taken: one that comes too early to be meant for the question is passed over. */
+const typesUntil = (terminal, line, heard) =>
+  eventually(`${line} to be taken`, async () => {
+    terminal.types(line);
+    await terminal.settles("");
+    return terminal.screen().includes(heard);
+  });
+
+const json = async (...words) => JSON.parse((await expectExit(0, [...words, "--json"], options)).stdout);
+/** A job that asks this, once it waits for the answer. */
+const jobThatAsks = async (question, ...labels) => {
+  const options = labels.map((label) => ({ label }));
+  const questions_json = JSON.stringify([{ question, options }]);
+  const { id } = await json("tools", "call", "AskUserQuestion", JSON.stringify({ questions_json }), "--job");
+  await eventually("the job to ask", async () => (await json("jobs", "show", id)).state === "input_required");
+  return id;
+};
 
 /** The size of our terminal. */
 const SIZE = { columns: 80, rows: 24 };
@@ -69,17 +89,36 @@ await run({
     });
     await terminal.settles("2  PostgreSQL");
     checkHolds("the screen", terminal.screen(), "Asked by the agent: Which database?");
-    // A line that comes too early to be meant for the question is passed over, and the person types it again.
-    await eventually("the line to be taken", async () => {
-      terminal.types("2");
-      await terminal.settles("");
-      return terminal.screen().includes("another answer");
-    });
+    await typesUntil(terminal, "2", "another answer");
     for (const line of ["", "y", "y"]) terminal.types(line);
     terminal.types("");
     await terminal.settles("goes on");
     const { answers } = (await answer).structuredContent;
     checkSame("the answers", { "Which database?": "PostgreSQL", "What else?": ["Docs", "Tests"] }, answers);
+  },
+
+  "what jobs ask is answered in `approvals watch`, once": async () => {
+    const left = await jobThatAsks("Which port?", "80", "8080");
+    const terminals = [1, 2].map(() => startInTmux(PROGRAM, ["approvals", "watch"], options));
+    const [one, other] = terminals;
+    const all = (text) => Promise.all(terminals.map((terminal) => terminal.sees(text)));
+    await all("1  80");
+    // What came later takes its place as long as nobody has begun; each is shown once at a time.
+    const asks = await jobThatAsks("Which colour?", "Red", "Blue");
+    await all("2  Blue");
+    checkHolds("the screen", one.screen(), `job          ${asks}`, "tool         AskUserQuestion");
+    await typesUntil(one, "2", "another answer");
+    one.types("");
+    await one.sees(`answered: job ${asks} goes on`);
+    const { answers } = (await json("jobs", "wait", asks)).structuredContent;
+    checkSame("the answers", { "Which colour?": "Blue" }, answers);
+    await other.sees("nobody waits for this answer any more");
+    await other.settles("Which port?");
+    // Both are shown the older one again; one leaves it, and it goes from the other when its job ends.
+    await typesUntil(one, "later", `left: \`toolcrib jobs answer ${left}\``);
+    await json("jobs", "cancel", left);
+    const isGone = () => other.screen().trim().endsWith("nobody waits for this answer any more");
+    await eventually("it to be gone", isGone);
   },
 
   "a shell at our terminal says what it says at tmux's": async () => {

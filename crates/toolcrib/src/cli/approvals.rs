@@ -74,7 +74,7 @@ pub(crate) enum Approvals {
         #[arg(value_parser = as_kept, add = known::asked_calls())]
         id: Option<String>,
     },
-    /// Show each call that begins to wait, and what agents ask; at a terminal, ask what to answer.
+    /// Show each call that begins to wait, and what agents and jobs ask; at a terminal, ask what to answer.
     #[command(after_help = "Examples:\n  \
         toolcrib approvals watch\n  \
         toolcrib approvals watch --json")]

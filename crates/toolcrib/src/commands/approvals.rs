@@ -1,5 +1,6 @@
 //! `approvals`: the calls that wait for a person, their answers, and standing permissions.
 
+mod job_questions;
 mod pin;
 mod question;
 mod shown;
@@ -66,7 +67,7 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             let reset = operations::Reset { id }.perform(&kept, &by)?;
             print::found(cli.json, &reset, &shown::reset(&reset.approvals))
         }
-        Approvals::Watch => watch::run(cli, &here),
+        Approvals::Watch => watch::run(cli, &here, administration::jobs(&loaded.settings)),
         Approvals::Pin { remove } => {
             person::present(&loaded.settings.state, &[])?;
             pin::run(&kept, remove)

@@ -14,12 +14,10 @@ pub(super) fn head(question: &Question) -> String {
     format!("question     {id}\ncaller       {caller}\nworkspace    {workspace}\nasked        {asked}")
 }
 
-/// The same with what is asked, for whoever does not answer here.
-pub(super) fn whole(question: &Question) -> String {
-    let forms = question.requests.as_object().into_iter().flatten();
-    let messages = forms.filter_map(|(_, form)| form["params"]["message"].as_str());
-    let lines = messages.flat_map(str::lines).map(|line| format!("\n    {line}")).collect::<String>();
-    format!("{}{lines}", head(question))
+/// What the forms of an `inputRequests` object ask, in lines that stand further right than any of ours.
+pub(super) fn messages(forms: &Map<String, Value>) -> String {
+    let messages = forms.values().filter_map(|form| form["params"]["message"].as_str());
+    messages.flat_map(str::lines).map(|line| format!("\n    {line}")).collect()
 }
 
 /// Gives the person's answer to whoever waits for it.

@@ -1,287 +1,201 @@
-//! `approvals watch`: each call that begins to wait and each question of an agent, and at a terminal the question what to answer,
-//! to the newest whose client is still there.
+//! `approvals watch`: each call that begins to wait, and each question of an agent or of a job; at a terminal with the question
+//! what to answer. What waits is found by `looker`, what the person looks at is `in_front`, and what their words mean is in
+//! `answers`.
 
+mod answers;
+mod in_front;
+mod looker;
 mod typing;
 mod waiting;
 
 use std::collections::HashSet;
-use std::mem;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
+use std::{io, mem};
 
-use admin::{Operation as _, Person, approvals as operations};
+use admin::jobs::JobsPart;
 use daemon::person;
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, Scope, is_wish};
+use gate::approvals::LOOK_EVERY;
 use gate::questions::Questions;
 use terminal::{Ending, Trouble, print};
 
-use super::{Here, question, shown};
+use super::Here;
+use super::job_questions::JobQuestions;
 use crate::cli::Cli;
-use crate::commands::forms::Forms;
 use crate::commands::mcp::ask;
+pub(super) use answers::{Asked, answer};
+use in_front::{InFront, Taken};
+use looker::Looker;
 use typing::Typing;
-use waiting::{Waiting, living, tell};
-
-/// What can be typed about a call or what is acted on, or about what a run wants, whose kind is then said.
-fn question(kind: Option<&str>) -> String {
-    let always =
-        kind.filter(|kind| is_wish(kind)).map_or("these arguments".to_owned(), |kind| format!("this {kind}"));
-    format!("[y] once, [s] this session, [a] always {always}, [n] deny, [Enter] later:")
-}
-
-fn question_of(approval: &Approval) -> String {
-    match (approval.is_for_once(), approval.can_hold_for_good()) {
-        (true, _) => "[y] once, [n] deny, [Enter] later:".to_owned(),
-        (false, false) => "[y] once, [s] this session, [n] deny, [Enter] later:".to_owned(),
-        (false, true) => question(approval.target.as_ref().map(|target| &*target.kind)),
-    }
-}
-
-/// A line that comes so soon after a question was shown was typed for another one, or for none.
-const READ_MIN: Duration = Duration::from_millis(700);
+use waiting::Waiting;
 
 /// What is said where something else takes the place of a form: nobody needs its answer, or it comes again.
 const GONE: &str = "\nnobody waits for this answer any more";
 /// See [`GONE`].
 const WAITS: &str = "\nsomething newer waits for you; this question comes again";
 
-/// What a person types.
-#[derive(Debug, PartialEq, Eq)]
-enum Typed {
-    Answer(Answer),
-    /// Somebody else may, or nobody.
-    Later,
-    /// It means nothing.
-    Unclear,
-}
-
 /// How often it is said again that somebody watches here.
 const WATCH_AGAIN: Duration = Duration::from_secs(10 * 60);
 
 /// Shows what waits, and then what begins to wait, until it is interrupted or there are no more answers.
-pub(super) fn run(cli: &Cli, here: &Here<'_>) -> Result<Ending, Trouble> {
-    let asks = !cli.json && ask::is_possible();
+pub(super) fn run(cli: &Cli, here: &Here<'_>, jobs: JobsPart) -> Result<Ending, Trouble> {
     let questions = Questions::beside(here.kept);
-    let ending = watch(cli, here, &questions, asks);
-    if asks {
-        questions.leave();
+    let looker = Looker::new(here.kept, &questions, JobQuestions::new(cli, jobs));
+    if cli.json || !ask::is_possible() {
+        return tell(cli.json, here, looker);
     }
+    let ending = Watch::new(here, &questions, looker).run();
+    questions.leave();
     ending
 }
 
-fn watch(cli: &Cli, here: &Here<'_>, questions: &Questions, asks: bool) -> Result<Ending, Trouble> {
-    let (mut known, mut settled, mut said) = (HashSet::new(), HashSet::new(), None::<Instant>);
-    let (mut typing, mut asked) = (Typing::default(), None::<Shown>);
-    // Whether the next line may be meant for a form that is no longer there: what comes in its place must not get it.
-    let mut is_for_a_form = false;
+/// Tells of everything, where nobody can be asked.
+fn tell(is_json: bool, here: &Here<'_>, mut looker: Looker<'_>) -> Result<Ending, Trouble> {
     loop {
-        if asks && said.is_none_or(|said| said.elapsed() >= WATCH_AGAIN) {
-            say_so(here, questions)?;
-            said = Some(Instant::now());
-        }
-        let living = living(here.kept, questions)?;
-        for waiting in living.iter().rev().filter(|waiting| known.insert(waiting.id().clone())) {
-            tell(cli.json, asks, here.kept, waiting)?;
-        }
-        // What is over for good is not asked about again.
-        known.retain(|id| living.iter().any(|waiting| waiting.id() == id));
-        settled.retain(|id| known.contains(id));
-        if !asks {
-            thread::sleep(LOOK_EVERY);
-            continue;
-        }
-        let is_open = |shown: &Shown| living.iter().any(|waiting| waiting.id() == shown.waiting.id());
-        // A form that somebody is filling in is not put away for what came later.
-        if !asked.as_ref().is_some_and(|shown| shown.is_begun && is_open(shown)) {
-            let next = living.iter().find(|waiting| !settled.contains(waiting.id()));
-            if next.map(Waiting::id) != asked.as_ref().map(|asked| asked.waiting.id()) {
-                if let Some(form) = asked.take().filter(|shown| shown.forms.is_some()) {
-                    is_for_a_form = true;
-                    print::remark(if is_open(&form) { WAITS } else { GONE });
-                }
-                asked = next.and_then(|next| Shown::now(here, next.clone(), &mut settled));
+        let living = looker.living()?;
+        for waiting in looker.new_among(&living) {
+            let now_ms = here.kept.now_ms();
+            match is_json {
+                true => print::line(&waiting.json(now_ms).to_string())?,
+                false => print::foreign(&format!("{}\n", waiting.whole(now_ms)))?,
             }
         }
-        let Some(shown) = &mut asked else {
-            thread::sleep(LOOK_EVERY);
-            continue;
-        };
-        let Some(line) = typing.line() else { continue };
-        let Some(line) = line? else { return Ok(Ending::Good) };
-        let is_too_early = shown.since.elapsed() < READ_MIN && !shown.is_begun;
-        if is_for_a_form || is_too_early {
-            if mem::take(&mut is_for_a_form) {
+        thread::sleep(LOOK_EVERY);
+    }
+}
+
+/// Rings for a person, who sees the rest when it is its turn.
+fn announce(waiting: &Waiting) {
+    print::bell();
+    let (title, text) = waiting.sign();
+    sandbox::notify(title, &text);
+}
+
+/// A person who watches.
+struct Watch<'a> {
+    here: &'a Here<'a>,
+    /// Where it is said that somebody watches.
+    questions: &'a Questions,
+    looker: Looker<'a>,
+    typing: Typing,
+    in_front: Option<InFront>,
+    /// What the person is not to be asked about again.
+    settled: HashSet<Arc<str>>,
+    /// Whether the next line may be meant for a form that is no longer there: what comes in its place must not get it.
+    is_for_a_form: bool,
+    /// When it was last said that somebody watches.
+    said_at: Option<Instant>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(here: &'a Here<'a>, questions: &'a Questions, looker: Looker<'a>) -> Watch<'a> {
+        let (typing, settled) = (Typing::default(), HashSet::new());
+        Watch {
+            here,
+            questions,
+            looker,
+            typing,
+            in_front: None,
+            settled,
+            is_for_a_form: false,
+            said_at: None,
+        }
+    }
+
+    fn run(mut self) -> Result<Ending, Trouble> {
+        loop {
+            self.say_so()?;
+            let living = self.looker.living()?;
+            self.looker.new_among(&living).into_iter().for_each(announce);
+            // What is over for good is not asked about again.
+            self.settled.retain(|id| is_among(&living, id));
+            self.choose(&living)?;
+            if self.in_front.is_none() {
+                thread::sleep(LOOK_EVERY);
+                continue;
+            }
+            match self.typing.line().transpose()? {
+                Some(Some(line)) => self.take(&line)?,
+                Some(None) => return Ok(Ending::Good),
+                None => {}
+            }
+        }
+    }
+
+    /// Says now and then that a person watches here, unless no client's question could be answered here.
+    fn say_so(&mut self) -> Result<(), Trouble> {
+        if self.said_at.is_some_and(|at| at.elapsed() < WATCH_AGAIN) {
+            return Ok(());
+        }
+        self.said_at = Some(Instant::now());
+        match person::present(self.here.state, &[]) {
+            Ok(_) => self.questions.watch().map_err(Trouble::because),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Puts what is to be answered next in front of the person. A form that they are filling in is not put away for it.
+    fn choose(&mut self, living: &[Waiting]) -> io::Result<()> {
+        if let Some(shown) = &self.in_front
+            && shown.is_begun
+            && is_among(living, shown.waiting.id())
+        {
+            return Ok(());
+        }
+        let next = living.iter().find(|waiting| !self.settled.contains(waiting.id()));
+        if next.map(Waiting::id) == self.in_front.as_ref().map(|shown| shown.waiting.id()) {
+            return Ok(());
+        }
+        self.put_away(living);
+        match next {
+            Some(next) => self.put_in_front(next),
+            None => Ok(()),
+        }
+    }
+
+    fn put_away(&mut self, living: &[Waiting]) {
+        if let Some(shown) = self.in_front.take()
+            && shown.is_form()
+        {
+            self.is_for_a_form = true;
+            print::remark(if is_among(living, shown.waiting.id()) { WAITS } else { GONE });
+        }
+    }
+
+    /// Shows it, unless this is not the place to answer it.
+    fn put_in_front(&mut self, waiting: &Waiting) -> io::Result<()> {
+        match person::present(self.here.state, waiting.askers()) {
+            Ok(person) => {
+                self.in_front = Some(InFront::put(waiting.clone(), person, self.here.kept.now_ms())?);
+            }
+            Err(why) => {
+                print::remark(&format!("{}: {why}", waiting.sign().1));
+                self.settled.insert(waiting.id().clone());
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a line for what is in front, unless it was typed for something else.
+    fn take(&mut self, line: &str) -> Result<(), Trouble> {
+        let Some(shown) = &mut self.in_front else { return Ok(()) };
+        let was_for_a_form = mem::take(&mut self.is_for_a_form);
+        if was_for_a_form || shown.is_too_new() {
+            if was_for_a_form {
                 // More lines may come at once.
                 shown.since = Instant::now();
             }
             print::remark("this question has only just come; answer it once you have read it");
             shown.ask();
-        } else if shown.take(here, &line)? {
-            settled.insert(shown.waiting.id().clone());
-            asked = None;
-        } else if shown.forms.is_none() {
-            shown.ask();
+        } else if shown.take(self.here, &self.looker.jobs, line)? == Taken::Settled {
+            self.settled.insert(shown.waiting.id().clone());
+            self.in_front = None;
         }
+        Ok(())
     }
 }
 
-/// Says that a person watches here, unless no client's question could be answered here.
-fn say_so(here: &Here<'_>, questions: &Questions) -> Result<(), Trouble> {
-    match person::present(here.state, &[]) {
-        Ok(_) => questions.watch().map_err(Trouble::because),
-        Err(_) => Ok(()),
-    }
-}
-
-/// What a person is looking at.
-struct Shown {
-    waiting: Waiting,
-    person: Person,
-    since: Instant,
-    /// The forms of an agent's question.
-    forms: Option<Forms>,
-    /// Whether a line of them is filled in.
-    is_begun: bool,
-}
-
-impl Shown {
-    /// Asks it, unless this is not the place to answer it.
-    fn now(here: &Here<'_>, waiting: Waiting, settled: &mut HashSet<Arc<str>>) -> Option<Shown> {
-        let person = match person::present(here.state, waiting.askers()) {
-            Ok(person) => person,
-            Err(why) => {
-                print::remark(&format!("{}: {why}", waiting.sign().1));
-                settled.insert(waiting.id().clone());
-                return None;
-            }
-        };
-        let text = match &waiting {
-            Waiting::Call(approval) => shown::whole(&approval.report(here.kept.now_ms())),
-            Waiting::Agent(question) => question::head(question),
-        };
-        print::foreign(&format!("{text}\n")).ok()?;
-        let forms = match &waiting {
-            Waiting::Call(approval) => {
-                print::question(&question_of(approval));
-                None
-            }
-            Waiting::Agent(question) => Some(Forms::begin(question.requests.as_object()?)),
-        };
-        Some(Shown { waiting, person, since: Instant::now(), forms, is_begun: false })
-    }
-
-    fn ask(&self) {
-        match (&self.waiting, &self.forms) {
-            (Waiting::Call(approval), _) => print::question(&question_of(approval)),
-            (Waiting::Agent(_), Some(forms)) => forms.ask(),
-            (Waiting::Agent(_), None) => {}
-        }
-    }
-
-    /// Takes a line; true if nobody is to be asked about it again.
-    fn take(&mut self, here: &Here<'_>, line: &str) -> Result<bool, Trouble> {
-        let question = match &self.waiting {
-            Waiting::Call(approval) => return Ok(take(here, approval, &self.person, line)?.is_some()),
-            Waiting::Agent(question) => question,
-        };
-        let Some(forms) = &mut self.forms else { return Ok(true) };
-        forms.take(Some(line));
-        self.is_begun = true;
-        let Some(responses) = forms.done() else { return Ok(false) };
-        question::answer(here.kept, question, responses, &self.person);
-        Ok(true)
-    }
-}
-
-/// What came of asking.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// There is an answer, by this person or by somebody who was faster.
-    Answered,
-    /// They would rather not.
-    Later,
-    /// There are no more answers.
-    End,
-}
-
-/// Asks the person at the terminal.
-pub(super) fn answer(here: &Here<'_>, approval: &Approval, person: &Person) -> Result<Asked, Trouble> {
-    loop {
-        let Some(line) = ask::ask(&question_of(approval))? else { return Ok(Asked::End) };
-        if let Some(asked) = take(here, approval, person, &line)? {
-            return Ok(asked);
-        }
-    }
-}
-
-/// Takes what a person has typed; nothing if they are to be asked again.
-fn take(here: &Here<'_>, approval: &Approval, person: &Person, line: &str) -> Result<Option<Asked>, Trouble> {
-    let answer = match typed(line) {
-        Typed::Later => return Ok(Some(Asked::Later)),
-        Typed::Unclear => {
-            print::remark("that is none of the answers");
-            return Ok(None);
-        }
-        Typed::Answer(answer) => answer,
-    };
-    let by = here.with_code(person.clone(), &answer)?;
-    match (operations::Answer { id: approval.id.to_string(), answer }).perform(here.kept, &by) {
-        Ok(approval) => print::remark(&shown::answered(&approval)),
-        Err(fault) => {
-            print::remark(&fault.to_string());
-            // With another code it can still be answered.
-            if matches!(fault.code.as_str(), "code_required" | "wrong_code" | "too_many_codes") {
-                return Ok(None);
-            }
-        }
-    }
-    Ok(Some(Asked::Answered))
-}
-
-fn typed(line: &str) -> Typed {
-    let approve = |scope| Typed::Answer(Answer::Approve { scope, note: None });
-    match line.to_lowercase().as_str() {
-        "" => Typed::Later,
-        "y" | "yes" => approve(Scope::Once),
-        "s" | "session" => approve(Scope::Session),
-        "a" | "always" => approve(Scope::Always(Pattern::Same)),
-        "n" | "no" | "d" | "deny" => Typed::Answer(Answer::Deny { reason: None }),
-        _ => Typed::Unclear,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_always_allowed_is_named() {
-        for (kind, expected) in [
-            (None, "these arguments"),
-            (Some("resource"), "these arguments"),
-            (Some("host"), "this host"),
-            (Some("folder to write"), "this folder to write"),
-        ] {
-            let question = question(kind);
-            assert!(question.contains(&format!("[a] always {expected},")), "{question}");
-        }
-    }
-
-    #[test]
-    fn only_a_clear_word_is_an_answer() {
-        let approve = |scope| Typed::Answer(Answer::Approve { scope, note: None });
-        for (line, expected) in [
-            ("y", approve(Scope::Once)),
-            ("YES", approve(Scope::Once)),
-            ("s", approve(Scope::Session)),
-            ("a", approve(Scope::Always(Pattern::Same))),
-            ("n", Typed::Answer(Answer::Deny { reason: None })),
-            ("", Typed::Later),
-            ("yep", Typed::Unclear),
-            ("\u{1b}[A", Typed::Unclear),
-        ] {
-            assert_eq!(typed(line), expected, "{line:?}");
-        }
-    }
+fn is_among(living: &[Waiting], id: &str) -> bool {
+    living.iter().any(|waiting| **waiting.id() == *id)
 }

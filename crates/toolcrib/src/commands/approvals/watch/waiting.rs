@@ -1,18 +1,13 @@
-//! What waits for a person: calls for leave to run, and agents for answers.
+//! What waits for a person: calls for leave to run, agents and jobs for answers.
 
-use std::cmp::Reverse;
-use std::io;
 use std::sync::Arc;
 
-use gate::Approvals;
-use gate::approvals::{Approval, Asker, State, is_there};
-use gate::questions::{Question, Questions};
-use sandbox::Machine;
-use serde_json::json;
-use terminal::{Trouble, print};
+use gate::approvals::{Approval, Asker};
+use gate::questions::Question;
+use serde_json::{Map, Value, json};
 
+use crate::commands::approvals::job_questions::{self, JobQuestion};
 use crate::commands::approvals::{question, shown};
-use crate::commands::caller::caller;
 
 /// What waits for a person.
 #[derive(Clone)]
@@ -21,6 +16,8 @@ pub(super) enum Waiting {
     Call(Box<Approval>),
     /// An agent, for an answer.
     Agent(Question),
+    /// A job, for an answer.
+    Job(JobQuestion),
 }
 
 impl Waiting {
@@ -28,21 +25,29 @@ impl Waiting {
         match self {
             Waiting::Call(approval) => &approval.id,
             Waiting::Agent(question) => &question.id,
+            Waiting::Job(question) => &question.id,
         }
     }
 
+    /// The processes that it came from. A job outlives its client, and whoever looks after it may answer.
     pub(super) fn askers(&self) -> &[Asker] {
         match self {
             Waiting::Call(approval) => &approval.askers,
             Waiting::Agent(question) => &question.askers,
+            Waiting::Job(_) => &[],
         }
     }
 
-    fn asked_at_ms(&self) -> i64 {
+    pub(super) fn asked_at_ms(&self) -> i64 {
         match self {
             Waiting::Call(approval) => approval.asked_at_ms,
             Waiting::Agent(question) => question.asked_at_ms,
+            Waiting::Job(question) => question.job.updated_at_ms,
         }
+    }
+
+    pub(super) fn is_of_a_job(&self) -> bool {
+        matches!(self, Waiting::Job(_))
     }
 
     /// What it is called, and who wants it.
@@ -55,37 +60,44 @@ impl Waiting {
             Waiting::Agent(Question { caller, id, .. }) => {
                 ("An agent asks you", format!("{caller}, question {id}"))
             }
+            Waiting::Job(JobQuestion { job, .. }) => {
+                ("A job asks you", format!("{} ({}), job {}", job.tool, job.caller, job.id))
+            }
         }
     }
-}
 
-/// What waits whose client is still there, the newest first.
-pub(super) fn living(kept: &Approvals, questions: &Questions) -> Result<Vec<Waiting>, Trouble> {
-    let calls = kept.approvals(&caller()).map_err(Trouble::because)?;
-    let calls = calls.into_iter().filter(|approval| approval.status(kept.now_ms()) == State::Pending);
-    let agents = questions.open().map_err(Trouble::because)?;
-    let calls = calls.map(|approval| Waiting::Call(Box::new(approval)));
-    let all = calls.chain(agents.into_iter().map(Waiting::Agent));
-    let mut all: Vec<_> = all.filter(|waiting| is_there(&Machine, waiting.askers())).collect();
-    all.sort_by_key(|waiting| Reverse(waiting.asked_at_ms()));
-    Ok(all)
-}
-
-/// Tells of what was not seen before: whole where nobody is asked, otherwise by a sign.
-pub(super) fn tell(is_json: bool, asks: bool, kept: &Approvals, waiting: &Waiting) -> io::Result<()> {
-    if asks {
-        print::bell();
-        let (title, text) = waiting.sign();
-        sandbox::notify(title, &text);
-        return Ok(());
-    }
-    let now_ms = kept.now_ms();
-    match (waiting, is_json) {
-        (Waiting::Call(approval), true) => print::line(&json!(approval.report(now_ms)).to_string()),
-        (Waiting::Call(approval), false) => {
-            print::foreign(&format!("{}\n", shown::whole(&approval.report(now_ms))))
+    /// The forms that it has filled in: an `inputRequests` object.
+    pub(super) fn forms(&self) -> Option<&Map<String, Value>> {
+        match self {
+            Waiting::Call(_) => None,
+            Waiting::Agent(question) => question.requests.as_object(),
+            Waiting::Job(question) => Some(&question.requests),
         }
-        (Waiting::Agent(question), true) => print::line(&json!({ "question": question }).to_string()),
-        (Waiting::Agent(question), false) => print::foreign(&format!("{}\n", question::whole(question))),
+    }
+
+    /// What stands before the question what to answer; what a form asks it says itself.
+    pub(super) fn head(&self, now_ms: i64) -> String {
+        match self {
+            Waiting::Call(approval) => shown::whole(&approval.report(now_ms)),
+            Waiting::Agent(question) => question::head(question),
+            Waiting::Job(question) => job_questions::head(question),
+        }
+    }
+
+    /// The same with what is asked, for whoever does not answer here.
+    pub(super) fn whole(&self, now_ms: i64) -> String {
+        let asked = self.forms().map(question::messages).unwrap_or_default();
+        self.head(now_ms) + &asked
+    }
+
+    /// The same for programs.
+    pub(super) fn json(&self, now_ms: i64) -> Value {
+        match self {
+            Waiting::Call(approval) => json!(approval.report(now_ms)),
+            Waiting::Agent(question) => json!({ "question": question }),
+            Waiting::Job(JobQuestion { job, number, requests, .. }) => {
+                json!({ "job": job, "number": number, "requests": requests })
+            }
+        }
     }
 }
