@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::found::{Found, Place};
 use crate::names::changes_names;
@@ -14,30 +14,10 @@ use crate::word::{Word, word};
 
 /// Reads a text that stands at `place` into `found`.
 pub(crate) fn read(text: &str, place: Place, found: &mut Found) {
-    if text.len() > BYTES_MAX {
-        return found.doubt(Unclear::Long);
-    }
-    if text.contains(['\0', '\r']) || joins_words(text) {
-        return found.doubt(Unclear::Syntax);
-    }
-    let mut parser = Parser::new();
-    if parser.set_language(&tree_sitter_bash::LANGUAGE.into()).is_err() {
-        return found.doubt(Unclear::Syntax);
-    }
-    let mut has_error = false;
-    // Guessing on behind a mistake is what takes long, and what comes of it is not believed.
-    let mut goes_on = |state: &ParseState| {
-        has_error |= state.has_error();
-        if has_error || found.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    let tree = match tree(text, found) {
+        Ok(tree) => tree,
+        Err(why) => return found.doubt(why),
     };
-    let options = ParseOptions::new().progress_callback(&mut goes_on);
-    let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
-    let Some(tree) = parser.parse_with_options(&mut rest, None, Some(options)) else {
-        return found.doubt(if has_error { Unclear::Syntax } else { Unclear::Slow });
-    };
-    if tree.root_node().has_error() {
-        return found.doubt(Unclear::Syntax);
-    }
     let (mut cursor, mut above) = (tree.walk(), vec![Above::default()]);
     loop {
         let here = above.last().copied().unwrap_or_default();
@@ -54,6 +34,29 @@ pub(crate) fn read(text: &str, place: Place, found: &mut Found) {
             }
         }
     }
+}
+
+/// The tree of a text that is bash throughout.
+pub(crate) fn tree(text: &str, found: &Found) -> Result<Tree, Unclear> {
+    if text.len() > BYTES_MAX {
+        return Err(Unclear::Long);
+    }
+    if text.contains(['\0', '\r']) || joins_words(text) {
+        return Err(Unclear::Syntax);
+    }
+    let mut parser = Parser::new();
+    parser.set_language(&tree_sitter_bash::LANGUAGE.into()).map_err(|_| Unclear::Syntax)?;
+    let mut has_error = false;
+    // Guessing on behind a mistake is what takes long, and what comes of it is not believed.
+    let mut goes_on = |state: &ParseState| {
+        has_error |= state.has_error();
+        if has_error || found.is_late() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut goes_on);
+    let mut rest = |at: usize, _| text.as_bytes().get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut rest, None, Some(options));
+    let tree = tree.ok_or(if has_error { Unclear::Syntax } else { Unclear::Slow })?;
+    if tree.root_node().has_error() { Err(Unclear::Syntax) } else { Ok(tree) }
 }
 
 /// Bash takes a backslash and the end of a line away and so makes one word of two, where the grammar sees two; or two words of
