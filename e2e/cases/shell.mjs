@@ -5,9 +5,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "
 import { createServer } from "node:http";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
+import { textOf } from "../support/core.mjs";
+import { clientApart, expectAtATerminal } from "../support/person.mjs";
 import { allGone, newMark } from "../support/processes.mjs";
 import { configure, expectExit, serve } from "../support/toolcrib.mjs";
 import { speakHttp } from "../support/modern_wire.mjs";
+import { connect } from "../support/sdk_clients.mjs";
 import { openWire } from "../support/wire_stdio.mjs";
 
 const MIB = 1024 * 1024;
@@ -253,5 +256,39 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     const { file } = configure({ more: more.replace("'push'", "'--force'") });
     const { stderr } = await expectExit(2, ["config", "check", "--config", file]);
     checkHolds("an option", stderr, "passes over options");
+  },
+
+  "a person allows what begins with the same words, and nothing else runs by that": async () => {
+    const rule = `id = "look"\neffect = "ask"\ntools = ["Bash"]\nwhy = "runs commands"`;
+    const asking = configure({ more: `[approvals]\nwait = "0s"\n[[policy.rules]]\n${rule}` });
+    const client = await connect("v1", clientApart(asking));
+    const said = async (command) => textOf(await client.call("Bash", { command }));
+    const words = (...more) => ["approvals", ...more, "--config", asking.file];
+    await said("echo one");
+    const { approvals } = JSON.parse((await expectExit(0, words("list", "--json"))).stdout);
+    checkSame("the words", ["echo one"], approvals[0].beginnings);
+    const lines = await expectAtATerminal(0, words("approve", approvals[0].id, "--always", "--words"));
+    checkHolds("what is said", lines.stdout, "approved");
+    for (const [command, expected] of [
+      ["echo one", "one"],
+      ["echo one two | echo one three", "one three"],
+    ])
+      checkSame(command, expected, await said(command));
+    for (const command of [
+      "echo one; echo two",
+      "echo one > f",
+      "echo one $(touch f)",
+      "echo ones",
+      "X=1 echo one",
+      "echo one\ntouch f",
+    ])
+      checkHolds(command, await said(command), "a person");
+    check(!existsSync(path.join(asking.workspace, "f")), "nothing written", "f");
+    const { stdout } = await expectExit(0, words("grants"));
+    checkHolds("the grants", stdout, "commands that begin with `echo one`");
+    const [grant] = JSON.parse((await expectExit(0, words("grants", "--json"))).stdout).grants;
+    await expectExit(0, words("revoke", grant.id));
+    checkHolds("asked again", await said("echo one"), "a person");
+    await client.close();
   },
 });

@@ -97,9 +97,10 @@ impl From<AnswerFault> for Fault {
             AnswerFault::Unknown(_) | AnswerFault::UnknownGrant(_) | AnswerFault::NotDenied(_) => {
                 Fault::unknown(code, message)
             }
-            AnswerFault::NoMember { .. } | AnswerFault::OnceOnly(_) | AnswerFault::NotForGood(_) => {
-                Fault::misused(message)
-            }
+            AnswerFault::NoMember { .. }
+            | AnswerFault::OnceOnly(_)
+            | AnswerFault::NotForGood(_)
+            | AnswerFault::NoBeginnings(_) => Fault::misused(message),
             AnswerFault::Store(error) => Fault::because(error),
             AnswerFault::WrongRole { .. }
             | AnswerFault::OwnQuestion(_)

@@ -11,7 +11,8 @@ use super::approval_store::{AWAITED_MS, ApprovalStore, no_randomness};
 use super::call::WHOLE_KEPT_BYTES_MAX;
 use super::code::Code;
 use super::fault::AnswerFault;
-use super::record::{Acted, Answered, Approval, Bound, Grant, Member, State, Through, new_id, time};
+use super::granted::{Pattern, beginnings, members, no_member};
+use super::record::{Answered, Approval, Bound, Grant, State, Through, new_id, time};
 
 /// How long "for this session" lasts at most, in milliseconds: a working day.
 const SESSION_MS_MAX: i64 = 8 * 60 * 60 * 1000;
@@ -50,18 +51,18 @@ pub enum Scope {
     Session,
     /// And every call of this tool, as it is now, by this caller with such arguments, until it is revoked.
     Always(Pattern),
+    /// And every call of this tool, as it is now, by this caller whose commands all begin as those of this one.
+    Beginnings(Lasts),
 }
 
-/// Which arguments a standing permission is good for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// How long a standing permission is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// The very same ones.
-    Same,
-    /// Those in which these members, by JSON Pointer, are the same.
-    Members(Vec<String>),
-    /// Any.
-    Any,
+pub enum Lasts {
+    /// In this session.
+    Session,
+    /// Until it is revoked.
+    Always,
 }
 
 /// What was ended with a caller.
@@ -115,7 +116,7 @@ impl Approvals {
             }
         }
         let grant = match &answer {
-            Answer::Approve { scope: Scope::Session | Scope::Always(_), .. } => {
+            Answer::Approve { scope: Scope::Session | Scope::Always(_) | Scope::Beginnings(_), .. } => {
                 Some(new_id().ok_or_else(no_randomness)?)
             }
             Answer::Approve { scope: Scope::Once, .. } | Answer::Deny { .. } => None,
@@ -152,10 +153,17 @@ impl Approvals {
         id: Arc<str>,
         answered: &Answered,
     ) -> Result<Option<Grant>, AnswerFault> {
-        let (bound, members) = match scope {
+        let (bound, members, beginnings) = match scope {
             Scope::Once => return Ok(None),
-            Scope::Session => (self.session(approval), Vec::new()),
-            Scope::Always(pattern) => (Bound::Always, members(approval, pattern)?),
+            Scope::Session => (self.session(approval), Vec::new(), Vec::new()),
+            Scope::Always(pattern) => (Bound::Always, members(approval, pattern)?, Vec::new()),
+            Scope::Beginnings(lasts) => {
+                let bound = match lasts {
+                    Lasts::Session => self.session(approval),
+                    Lasts::Always => Bound::Always,
+                };
+                (bound, vec![no_member(approval)], beginnings(approval)?)
+            }
         };
         Ok(Some(Grant {
             id,
@@ -169,6 +177,7 @@ impl Approvals {
             beside_sha256: approval.beside.as_ref().map(|beside| beside.sha256),
             rules: approval.questions.iter().map(|asked| asked.rule.clone()).collect(),
             members,
+            beginnings,
             bound,
             approval: approval.id.clone(),
             by: answered.by.clone(),
@@ -439,26 +448,5 @@ fn answered(
             super::visible::visible(&note.chars().take(NOTE_CHARS_MAX).collect::<String>()).into()
         }),
         grant,
-    }
-}
-
-/// The members that a permission is bound to.
-fn members(approval: &Approval, pattern: &Pattern) -> Result<Vec<Member>, AnswerFault> {
-    let named = |pointer: &String| {
-        let found = approval.members.iter().find(|member| member.pointer == *pointer);
-        found.cloned().ok_or_else(|| AnswerFault::NoMember {
-            pointer: pointer.clone(),
-            members: approval.members.iter().map(|member| format!("`{}`", member.pointer)).collect(),
-        })
-    };
-    match pattern {
-        Pattern::Any => Ok(Vec::new()),
-        // What a run wanted is all that is allowed, and no arguments are looked at.
-        Pattern::Same if approval.target.as_ref().is_some_and(Acted::is_wish) => Ok(Vec::new()),
-        _ if !approval.can_hold_for_good() => Err(AnswerFault::NotForGood(approval.id.clone())),
-        Pattern::Same => named(&String::new()).map(|whole| vec![whole]),
-        // No member at all would be any arguments, which must be said.
-        Pattern::Members(pointers) if pointers.is_empty() => members(approval, &Pattern::Same),
-        Pattern::Members(pointers) => pointers.iter().map(named).collect(),
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use audit::Hash;
 use redact::Redactor;
-use tool_api::BACKGROUND;
+use tool_api::{BACKGROUND, BASH, Origin};
 
 use super::canonical::Canonical;
 use super::config::Config;
@@ -97,6 +97,7 @@ impl ExactCall {
             is_cut: whole.is_some(),
             beside,
             members: if types(candidate, &canonical) { Vec::new() } else { members(&canonical, clean) },
+            beginnings: beginnings_of(candidate, &canonical, redactor),
             would_change: None,
             questions: candidate.judgement.consents.iter().map(|consent| asked(consent, config)).collect(),
             askers: askers.to_vec(),
@@ -148,7 +149,16 @@ impl ExactCall {
                 == question.target.as_ref().map(|target| target.sha256)
             && grant.beside_sha256 == question.beside.as_ref().map(|beside| beside.sha256)
             && question.questions.iter().all(|asked| grant.rules.contains(&asked.rule))
-            && grant.members.iter().all(|member| self.has(member))
+            && self.is_among(grant)
+    }
+
+    /// Whether its arguments are among those that a standing permission is for.
+    fn is_among(&self, grant: &Grant) -> bool {
+        if grant.beginnings.is_empty() {
+            return grant.members.iter().all(|member| self.has(member));
+        }
+        let own = &self.question.beginnings;
+        !own.is_empty() && own.iter().all(|begins| grant.beginnings.contains(begins))
     }
 
     /// Whether a question, and so its answer, is about this call and all that is asked about it. A rule that was added
@@ -244,6 +254,22 @@ fn types(candidate: &Candidate, arguments: &Canonical<'_>) -> bool {
     definition.upstream().is_none()
         && definition.name.as_str() == BACKGROUND
         && arguments.members().iter().any(|(pointer, _)| pointer == "/task_id")
+}
+
+/// What the commands begin with that a shell of ours is to run. Nobody can tell what is typed to a program; and a secret is
+/// nothing to go by.
+fn beginnings_of(candidate: &Candidate, arguments: &Canonical<'_>, redactor: &Redactor) -> Vec<String> {
+    let definition = candidate.definition();
+    let is_shell = candidate.kind.is_none()
+        && definition.origin == Origin::BuiltIn
+        && [BASH, BACKGROUND].contains(&definition.name.as_str());
+    if !is_shell || types(candidate, arguments) {
+        return Vec::new();
+    }
+    let value = candidate.content.arguments.value();
+    let beginnings = value["command"].as_str().and_then(shell::beginnings);
+    let is_clean = |all: &Vec<String>| all.iter().all(|words| redactor.text(words) == *words);
+    beginnings.filter(is_clean).unwrap_or_default()
 }
 
 /// The members of the arguments with what is shown of them. One whose way a secret lies on is left out.

@@ -83,6 +83,12 @@ pub enum AnswerFault {
         "approval {0} is for what is typed to one background task, so it is not for good: allow it once, or for this session"
     )]
     NotForGood(Arc<str>),
+    /// Nothing says what such commands would be.
+    #[error(
+        "approval {0} is for no plain command line, so it is not for commands that begin with the same words; allow these \
+         arguments, or the tool"
+    )]
+    NoBeginnings(Arc<str>),
     /// There are too many standing permissions.
     #[error(
         "approval {0} is approved for this call, but there are {GRANTS_MAX} grants already, so none was added; revoke \
@@ -114,6 +120,7 @@ impl AnswerFault {
             AnswerFault::NoMember { .. } => "no_such_member",
             AnswerFault::OnceOnly(_) => "once_only",
             AnswerFault::NotForGood(_) => "not_for_good",
+            AnswerFault::NoBeginnings(_) => "no_beginnings",
             AnswerFault::TooManyGrants(_) => "too_many_grants",
             AnswerFault::Store(_) => "store_unavailable",
         }

@@ -3,37 +3,45 @@
 use bytes::Bytes;
 use serde_json::{Value, json};
 
-use super::answer::{Answer, Pattern, Scope};
+use super::answer::{Answer, Lasts, Scope};
 use super::code::{CODE_BYTES_MAX, Code};
-use super::record::{Acted, Approval, is_wish, time};
+use super::granted::Pattern;
+use super::record::{Acted, Approval, begin_with, is_wish, time};
 
 /// What the key of our question begins with among what a client is asked; the approval's id follows.
 const KEY: &str = "toolcrib_approval_";
 
-/// The answers, and their words for people, about a tool or what else is acted on.
-fn answers(what: &str) -> [(&'static str, String); 4] {
+/// The answers, and their words for people, about a tool or what else is acted on, and commands that begin so.
+fn answers(what: &str, beginnings: &[String]) -> Vec<(&'static str, String)> {
     if is_wish(what) {
-        return [
+        return vec![
             ("once", format!("Allow this {what} for this call")),
             ("session", format!("Allow this {what} for this session")),
             ("always", format!("Always allow this {what}")),
             ("deny", "Deny".to_owned()),
         ];
     }
-    [
+    let mut answers = vec![
         ("once", "Allow this call once".to_owned()),
         ("session", format!("Allow this {what} for this session")),
         ("always", format!("Always allow this {what} with exactly these arguments")),
-        ("deny", "Deny".to_owned()),
-    ]
+    ];
+    if !beginnings.is_empty() {
+        let commands = begin_with(beginnings);
+        answers.push(("session_words", format!("Allow {commands} for this session")));
+        answers.push(("always_words", format!("Always allow {commands}")));
+    }
+    answers.push(("deny", "Deny".to_owned()));
+    answers
 }
 
 /// The `inputRequests` object that asks.
 pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
-    let answers = answers(approval.target.as_ref().map_or("tool", |target| &target.kind)).into_iter();
+    let what = approval.target.as_ref().map_or("tool", |target| &target.kind);
+    let answers = answers(what, approval.offered_beginnings()).into_iter();
     // Where every yes is good for the session, nobody is offered less; where one is good for this call, nobody more.
     let fits = |(name, _): &(&str, String)| match *name {
-        "once" => !approval.covers_session(),
+        "once" | "session_words" => !approval.covers_session(),
         "session" => !approval.is_for_once(),
         "always" => !approval.is_for_once() && approval.can_hold_for_good(),
         _ => true,
@@ -123,6 +131,8 @@ pub(super) fn answer(responses: &[u8], id: &str) -> Option<(Answer, Option<Code>
         (Some("accept"), Some("once")) => approve(Scope::Once),
         (Some("accept"), Some("session")) => approve(Scope::Session),
         (Some("accept"), Some("always")) => approve(Scope::Always(Pattern::Same)),
+        (Some("accept"), Some("session_words")) => approve(Scope::Beginnings(Lasts::Session)),
+        (Some("accept"), Some("always_words")) => approve(Scope::Beginnings(Lasts::Always)),
         (Some("accept"), Some("deny")) => deny("denied in the client"),
         (Some("decline"), _) => deny("declined in the client"),
         // Dismissed, or what is no answer: a client without a person at it does that by itself, so it says nothing.
@@ -150,6 +160,14 @@ mod tests {
             (r#"{"action":"accept","content":{"answer":"once","code":""}}"#, approve(Scope::Once)),
             (r#"{"action":"accept","content":{"answer":"once","code":7}}"#, approve(Scope::Once)),
             (r#"{"action":"accept","content":{"answer":"always"}}"#, approve(Scope::Always(Pattern::Same))),
+            (
+                r#"{"action":"accept","content":{"answer":"session_words"}}"#,
+                approve(Scope::Beginnings(Lasts::Session)),
+            ),
+            (
+                r#"{"action":"accept","content":{"answer":"always_words"}}"#,
+                approve(Scope::Beginnings(Lasts::Always)),
+            ),
             (r#"{"action":"accept","content":{"answer":"deny"}}"#, deny("denied in the client")),
             (r#"{"action":"decline","content":{"answer":"once"}}"#, deny("declined in the client")),
             (r#"{"action":"cancel"}"#, None),
@@ -175,7 +193,17 @@ mod tests {
 
     #[test]
     fn an_answer_says_what_it_is_good_for() {
-        let words = |what| answers(what).map(|(_, words)| words);
+        let begun = ["git status".to_owned(), "git log".to_owned()];
+        let words = |what| answers(what, &[]).into_iter().map(|(_, words)| words).collect::<Vec<_>>();
+        let offered: Vec<_> = answers("tool", &begun).into_iter().map(|(_, words)| words).collect();
+        assert_eq!(
+            offered[3..],
+            [
+                "Allow commands that begin with `git status` or `git log` for this session",
+                "Always allow commands that begin with `git status` or `git log`",
+                "Deny",
+            ]
+        );
         assert_eq!(words("tool")[1], "Allow this tool for this session");
         assert_eq!(
             words("resource")[1..3],

@@ -55,6 +55,9 @@ pub struct Approval {
     pub beside: Option<Member>,
     /// What a standing permission can be bound to, by JSON Pointer; the whole is at the empty one.
     pub members: Vec<Member>,
+    /// What each command begins with that it runs, if it is one of a shell that a standing permission can be bound to so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<String>,
     /// What it would change, if a rule wants that shown: what the answer is good for, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_change: Option<WouldChange>,
@@ -196,6 +199,9 @@ pub struct Grant {
     pub rules: Vec<Arc<str>>,
     /// Which arguments: all of these members are the same. Without one, any arguments.
     pub members: Vec<Member>,
+    /// Which commands: each begins with one of these. Without one, the members say which.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<String>,
     /// How long it is good.
     pub bound: Bound,
     /// The question it was given with.
@@ -316,6 +322,11 @@ impl Approval {
         !self.members.is_empty() || self.target.as_ref().is_some_and(Acted::is_wish)
     }
 
+    /// What its commands begin with, as far as that can be offered: what another call would change nobody has seen.
+    pub fn offered_beginnings(&self) -> &[String] {
+        if self.is_for_once() { &[] } else { &self.beginnings }
+    }
+
     /// Whether a plain yes is good for every call of the tool in the session: all that is asked says so.
     pub fn covers_session(&self) -> bool {
         self.questions.iter().all(|asked| asked.covers == Covers::Session)
@@ -339,6 +350,9 @@ impl Grant {
     }
 
     fn arguments(&self) -> String {
+        if !self.beginnings.is_empty() {
+            return begin_with(&self.beginnings);
+        }
         let same = |member: &Member| match member.pointer.as_str() {
             "" => format!("exactly {}", member.shown),
             pointer => format!("{pointer} = {}", member.shown),
@@ -348,6 +362,12 @@ impl Grant {
             false => self.members.iter().map(same).collect::<Vec<_>>().join(", "),
         }
     }
+}
+
+/// Commands that begin so, in words.
+pub fn begin_with(beginnings: &[String]) -> String {
+    let quoted: Vec<String> = beginnings.iter().map(|words| format!("`{words}`")).collect();
+    format!("commands that begin with {}", quoted.join(" or "))
 }
 
 /// The roles of these words; words of another version mean nobody.

@@ -52,6 +52,9 @@ pub struct ApprovalReport {
     pub roles: Vec<String>,
     /// What a standing permission can be bound to, by JSON Pointer.
     pub members: Vec<String>,
+    /// What its commands begin with, if a standing permission can be bound to that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beginnings: Vec<String>,
     /// When it was asked, in milliseconds since 1970.
     pub asked_at_ms: i64,
     /// When the question ends, in milliseconds since 1970.
@@ -145,6 +148,7 @@ impl Approval {
             questions: self.questions.clone(),
             roles: self.roles(),
             members: self.members.iter().map(|member| member.pointer.clone()).collect(),
+            beginnings: self.offered_beginnings().to_vec(),
             asked_at_ms: self.asked_at_ms,
             expires_at_ms: self.expires_at_ms,
             answered,

@@ -142,6 +142,7 @@ impl Wishing {
             is_cut: arguments.whole.is_some(),
             beside: None,
             members: Vec::new(),
+            beginnings: Vec::new(),
             would_change: None,
             questions: vec![asked],
             askers: self.askers.to_vec(),

@@ -8,6 +8,7 @@ mod definition;
 mod scene;
 
 mod answers;
+mod beginnings;
 mod client;
 mod code;
 mod grants;

@@ -10,8 +10,8 @@ pub(crate) use futures_util::FutureExt;
 pub(crate) use futures_util::future::BoxFuture;
 pub(crate) use gate::approvals::State;
 pub(crate) use gate::approvals::{
-    Answer, Approval, Code, Config, Forgotten, GRANTS_MAX, PENDING_MAX, PENDING_PER_CALLER_MAX, Pattern,
-    Scope, is_question, unanswered,
+    Answer, Approval, Code, Config, Forgotten, GRANTS_MAX, Grant, Member, PENDING_MAX,
+    PENDING_PER_CALLER_MAX, Pattern, Scope, is_question, unanswered,
 };
 pub(crate) use gate::{
     Approvals, Call, Caller, CallerKind, Cancel, Catalog, Client, Definition, Effect, Failure, Features,
@@ -19,7 +19,7 @@ pub(crate) use gate::{
     ToolError, Via,
 };
 pub(crate) use store::{CellStore, Change, Content, Kind, SqliteStore};
-pub(crate) use tool_api::{About, AnyTool, Arguments, BACKGROUND, Context, Listing};
+pub(crate) use tool_api::{About, AnyTool, Arguments, BACKGROUND, BASH, Context, Listing};
 
 /// The clock of all scenes: each test runs in a process of its own, or moves it only forwards.
 pub(crate) static NOW_MS: AtomicI64 = AtomicI64::new(1_800_000_000_000);
@@ -68,9 +68,9 @@ pub(crate) fn burn(description: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> 
     burn_of(Some("u"), description, ran)
 }
 
-/// What types to background tasks: ours, and asked about.
-fn background(ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
-    let definition = crate::definition::definition(None, BACKGROUND, Effect::Destroys);
+/// A shell, or what types to background tasks: ours, and asked about.
+fn shell(name: &str, ran: &Arc<AtomicU32>) -> Arc<dyn AnyTool> {
+    let definition = crate::definition::definition(None, name, Effect::Destroys);
     Arc::new(Burn(Definition { listing: Listing::Ours(&ABOUT), ..definition }, ran.clone()))
 }
 
@@ -118,7 +118,7 @@ impl Scene {
     }
 
     pub(crate) fn process_over(&self, store: Arc<dyn store::Store>) -> Process {
-        let catalog = Catalog::new(vec![background(&self.ran)]);
+        let catalog = Catalog::new(vec![shell(BASH, &self.ran), shell(BACKGROUND, &self.ran)]);
         catalog.replace("u", vec![burn("burns", &self.ran)], Features::default());
         self.process_of(store, catalog, self.folder.path())
     }

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use gate::approvals::{Answer, AnswerFault, Code, CodeFault, Grant, NOTE_CHARS_MAX, Pattern, Scope};
+use gate::approvals::{Answer, AnswerFault, Code, CodeFault, Grant, Lasts, NOTE_CHARS_MAX, Pattern, Scope};
 use gate::{Approvals, Caller};
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
@@ -57,7 +57,7 @@ struct Posted {
     answer: Word,
     #[serde(default)]
     scope: Reach,
-    /// For `always`: which arguments. By default the very same ones.
+    /// For `always`: which arguments. By default the very same ones. For `session`: `words` or nothing.
     arguments: Option<Arguments>,
     /// For people, and with `deny` for the model, too.
     reason: Option<String>,
@@ -94,6 +94,8 @@ enum Arguments {
 enum Which {
     Same,
     Any,
+    /// Commands that begin as those of this call.
+    Words,
 }
 
 impl Posted {
@@ -103,23 +105,24 @@ impl Posted {
         if reason.as_ref().is_some_and(|reason| reason.chars().count() > NOTE_CHARS_MAX) {
             return Err(format!("`reason` may have at most {NOTE_CHARS_MAX} characters"));
         }
-        let pattern = match arguments {
-            None | Some(Arguments::Word(Which::Same)) => Pattern::Same,
-            Some(Arguments::Word(Which::Any)) => Pattern::Any,
-            Some(Arguments::Members(pointers)) => Pattern::Members(pointers),
-        };
-        let scope = match scope {
-            Reach::Always => Scope::Always(pattern),
-            _ if pattern != Pattern::Same => {
-                return Err("`arguments` goes with the scope \"always\" only".to_owned());
+        let scope = match (scope, arguments) {
+            (Reach::Always, None | Some(Arguments::Word(Which::Same))) => Scope::Always(Pattern::Same),
+            (Reach::Always, Some(Arguments::Word(Which::Any))) => Scope::Always(Pattern::Any),
+            (Reach::Always, Some(Arguments::Word(Which::Words))) => Scope::Beginnings(Lasts::Always),
+            (Reach::Always, Some(Arguments::Members(pointers))) => Scope::Always(Pattern::Members(pointers)),
+            (Reach::Session, Some(Arguments::Word(Which::Words))) => Scope::Beginnings(Lasts::Session),
+            (Reach::Session, None | Some(Arguments::Word(Which::Same))) => Scope::Session,
+            (Reach::Once, None | Some(Arguments::Word(Which::Same))) => Scope::Once,
+            (Reach::Session | Reach::Once, Some(_)) => {
+                let how =
+                    "`arguments` goes with the scope \"always\" only, but \"words\" with \"session\", too";
+                return Err(how.to_owned());
             }
-            Reach::Once => Scope::Once,
-            Reach::Session => Scope::Session,
         };
         match (answer, scope) {
             (Word::Approve, scope) => Ok((Answer::Approve { scope, note: reason }, code)),
             (Word::Deny, Scope::Once) => Ok((Answer::Deny { reason }, code)),
-            (Word::Deny, Scope::Session | Scope::Always(_)) => {
+            (Word::Deny, Scope::Session | Scope::Always(_) | Scope::Beginnings(_)) => {
                 Err("`scope` goes with \"approve\" only; a rule of the policy denies for good".to_owned())
             }
         }
@@ -235,9 +238,10 @@ fn status(fault: &AnswerFault) -> StatusCode {
         AnswerFault::Code(CodeFault::Unreadable | CodeFault::Store(_)) => StatusCode::SERVICE_UNAVAILABLE,
         AnswerFault::Answered { .. } | AnswerFault::TooManyGrants(_) => StatusCode::CONFLICT,
         AnswerFault::Expired { .. } => StatusCode::GONE,
-        AnswerFault::NoMember { .. } | AnswerFault::OnceOnly(_) | AnswerFault::NotForGood(_) => {
-            StatusCode::BAD_REQUEST
-        }
+        AnswerFault::NoMember { .. }
+        | AnswerFault::OnceOnly(_)
+        | AnswerFault::NotForGood(_)
+        | AnswerFault::NoBeginnings(_) => StatusCode::BAD_REQUEST,
         AnswerFault::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
     }
 }
@@ -290,6 +294,14 @@ mod tests {
                 approve(Scope::Always(Pattern::Members(vec!["/a".to_owned()]))),
             ),
             (
+                r#"{"answer":"approve","scope":"session","arguments":"words"}"#,
+                approve(Scope::Beginnings(Lasts::Session)),
+            ),
+            (
+                r#"{"answer":"approve","scope":"always","arguments":"words"}"#,
+                approve(Scope::Beginnings(Lasts::Always)),
+            ),
+            (
                 r#"{"answer":"deny","reason":"no"}"#,
                 Ok((Answer::Deny { reason: Some("no".to_owned()) }, None)),
             ),
@@ -299,7 +311,10 @@ mod tests {
             ),
             (r#"{"answer":"approve","code":4711}"#, Err("send an object")),
             (r#"{"answer":"deny","scope":"always"}"#, Err("`scope` goes with")),
+            (r#"{"answer":"deny","scope":"always","arguments":"words"}"#, Err("`scope` goes with")),
             (r#"{"answer":"approve","arguments":"any"}"#, Err("`arguments` goes with")),
+            (r#"{"answer":"approve","arguments":"words"}"#, Err("`arguments` goes with")),
+            (r#"{"answer":"approve","scope":"session","arguments":"any"}"#, Err("`arguments` goes with")),
             (r#"{"answer":"perhaps"}"#, Err("send an object")),
             (r#"{"answer":"approve","scpoe":"once"}"#, Err("send an object")),
             (r#"{}"#, Err("send an object")),

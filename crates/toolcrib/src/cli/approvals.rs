@@ -29,6 +29,7 @@ pub(crate) enum Approvals {
         after_help = "Examples:\n  \
         toolcrib approvals approve k3v9qx2a\n  \
         toolcrib approvals approve k3v9qx2a --session\n  \
+        toolcrib approvals approve k3v9qx2a --session --words\n  \
         toolcrib approvals approve k3v9qx2a --always --only /path"
     )]
     Approve {
@@ -36,11 +37,14 @@ pub(crate) enum Approvals {
         #[arg(value_parser = as_kept, add = known::waiting_calls())]
         id: String,
         /// And the same tool for the rest of the caller's session.
-        #[arg(long, conflicts_with = "always")]
+        #[arg(long, group = "lasting")]
         session: bool,
         /// And the same tool with exactly these arguments until that is revoked.
-        #[arg(long)]
+        #[arg(long, group = "lasting")]
         always: bool,
+        /// With --session or --always: a shell's commands that begin with the same two words as this one, whatever follows.
+        #[arg(long, requires = "lasting", conflicts_with_all = ["only", "any"])]
+        words: bool,
         /// With --always: only these arguments must be the same, by JSON Pointer, such as /path. May be repeated.
         #[arg(long, value_name = "POINTER", requires = "always")]
         only: Vec<String>,

@@ -15,7 +15,7 @@ use admin::{By, Operation as _, Person, approvals as operations};
 use daemon::control::Neighbours;
 use daemon::{administration, person};
 use gate::Approvals as Kept;
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Pattern, SIGN_EVERY, Scope, State};
+use gate::approvals::{Answer, Approval, LOOK_EVERY, Lasts, Pattern, SIGN_EVERY, Scope, State};
 use terminal::{Ending, Trouble, print};
 use tokio::time::sleep;
 
@@ -41,8 +41,10 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             let found = operations::Show { id, full }.perform(&kept, &by)?;
             print::found(cli.json, &found, &shown::whole(&found))
         }
-        Approvals::Approve { id, session, always, only, any, note } => {
+        Approvals::Approve { id, session, always, words, only, any, note } => {
             let scope = match (session, always) {
+                (true, _) if words => Scope::Beginnings(Lasts::Session),
+                (_, true) if words => Scope::Beginnings(Lasts::Always),
                 (true, _) => Scope::Session,
                 (false, true) if any => Scope::Always(Pattern::Any),
                 (false, true) if only.is_empty() => Scope::Always(Pattern::Same),

@@ -2,7 +2,7 @@
 //! hides; everything else passes `print` as all that others wrote.
 
 use admin::trust::WaitingDefinition;
-use gate::approvals::{ApprovalReport, GrantReport, Through, WouldChange, is_wish};
+use gate::approvals::{ApprovalReport, GrantReport, Through, WouldChange, begin_with, is_wish};
 use pins::visible;
 use policy::Covers;
 use terminal::print::Table;
@@ -78,6 +78,10 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
     ];
     if let Some(meta) = &approval.meta {
         lines.insert(4, format!("_meta        {meta}"));
+    }
+    if !approval.beginnings.is_empty() && approval.is_open() {
+        let begin = begin_with(&approval.beginnings);
+        lines.push(format!("words        --session --words, or --always --words, allows {begin}"));
     }
     let reasons =
         approval.questions.iter().map(|asked| format!("because      it {} (rule {})", asked.why, asked.rule));

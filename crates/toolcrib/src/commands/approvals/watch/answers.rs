@@ -1,7 +1,7 @@
 //! What a person types about a call that waits, and what comes of it.
 
 use admin::{Operation as _, Person, approvals as operations};
-use gate::approvals::{Answer, Approval, Pattern, Scope, is_wish};
+use gate::approvals::{Answer, Approval, Lasts, Pattern, Scope, begin_with, is_wish};
 use terminal::{Trouble, print};
 
 use crate::commands::approvals::{Here, shown};
@@ -15,6 +15,17 @@ fn question(kind: Option<&str>) -> String {
 }
 
 pub(super) fn question_of(approval: &Approval) -> String {
+    let question = question_without_words(approval);
+    match approval.offered_beginnings() {
+        [] => question,
+        beginnings => {
+            let words = format!("[ws] this session or [wa] always {}, [n] deny", begin_with(beginnings));
+            question.replace("[n] deny", &words)
+        }
+    }
+}
+
+fn question_without_words(approval: &Approval) -> String {
     match (approval.is_for_once(), approval.can_hold_for_good()) {
         (true, _) => "[y] once, [n] deny, [Enter] later:".to_owned(),
         (false, false) => "[y] once, [s] this session, [n] deny, [Enter] later:".to_owned(),
@@ -64,7 +75,7 @@ pub(super) fn take(
     person: &Person,
     line: &str,
 ) -> Result<Option<Asked>, Trouble> {
-    let answer = match typed(line) {
+    let answer = match typed(line, !approval.offered_beginnings().is_empty()) {
         Typed::Later => return Ok(Some(Asked::Later)),
         Typed::Unclear => {
             print::remark("that is none of the answers");
@@ -86,9 +97,11 @@ pub(super) fn take(
     Ok(Some(Asked::Answered))
 }
 
-fn typed(line: &str) -> Typed {
+fn typed(line: &str, has_words: bool) -> Typed {
     let approve = |scope| Typed::Answer(Answer::Approve { scope, note: None });
     match line.to_lowercase().as_str() {
+        "ws" if has_words => approve(Scope::Beginnings(Lasts::Session)),
+        "wa" if has_words => approve(Scope::Beginnings(Lasts::Always)),
         "" => Typed::Later,
         "y" | "yes" => approve(Scope::Once),
         "s" | "session" => approve(Scope::Session),
@@ -128,7 +141,11 @@ mod tests {
             ("yep", Typed::Unclear),
             ("\u{1b}[A", Typed::Unclear),
         ] {
-            assert_eq!(typed(line), expected, "{line:?}");
+            assert_eq!(typed(line, false), expected, "{line:?}");
+        }
+        for (line, lasts) in [("ws", Lasts::Session), ("WA", Lasts::Always)] {
+            assert_eq!(typed(line, true), approve(Scope::Beginnings(lasts)), "{line:?}");
+            assert_eq!(typed(line, false), Typed::Unclear, "{line:?}");
         }
     }
 }
