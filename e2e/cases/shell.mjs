@@ -205,6 +205,20 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     checkHolds("without", text(await bash(`curl -s http://${at} || echo refused`)), "refused");
   },
 
+  "a name that was looked up for what leads nowhere is named": async () => {
+    const named = configure({ more: `[sandbox]\nask = false\nhosts = ["time.example"]` });
+    const other = await openWire(named);
+    const sends = [
+      "import socket",
+      'at = socket.gethostbyname("time.example")',
+      'socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"?", (at, 123))',
+    ];
+    const { message } = await other.call("Bash", { command: `python3 -c '${sends.join("; ")}'` });
+    const why = "nothing came of it: UDP goes nowhere, TCP only at ports 80, 443 and those that a rule names";
+    checkSame("what is said", `[no output]\n[blocked: look up time.example (${why})]`, text(message.result));
+    await other.end();
+  },
+
   "it finds the person's tool chains, and the variables that the operator gives it": async () => {
     const home = path.join(config.workspace, "..", "home");
     const bin = path.join(home, ".cargo/bin");

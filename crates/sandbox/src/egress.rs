@@ -80,6 +80,7 @@ pub struct Doors {
 #[derive(Debug)]
 pub struct Egress {
     _tasks: Vec<Task>,
+    access: Arc<Access>,
 }
 
 impl Egress {
@@ -109,7 +110,12 @@ impl Egress {
         for door in doors.direct {
             tasks.push(Task::spawn(accept(listener(door)?, Arc::clone(&access), direct::serve)));
         }
-        Ok(Egress { _tasks: tasks })
+        Ok(Egress { _tasks: tasks, access })
+    }
+
+    /// Notes in the journal, once the program has ended, the names that it looked up and to which no connection came.
+    pub fn ended(&self) {
+        self.access.note_unmet();
     }
 }
 

@@ -98,7 +98,7 @@ pub struct Running {
     reached: Option<Limit>,
     journal: Arc<Journal>,
     /// The way out, as long as it runs.
-    _egress: Option<Egress>,
+    egress: Option<Egress>,
 }
 
 /// What was said when it began.
@@ -195,7 +195,7 @@ impl Running {
             ended: None,
             reached: None,
             journal,
-            _egress: egress,
+            egress,
         })
     }
 
@@ -239,6 +239,9 @@ impl Running {
                 Report::Reached(limit) => self.reached = Some(limit),
                 Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}
             }
+        }
+        if let Some(egress) = &self.egress {
+            egress.ended();
         }
         let exit = match self.ended {
             Some((Ending::Code(code), _)) => Exit::Code(code),

@@ -2,6 +2,7 @@
 //! name is looked up once, each of its addresses is judged, and one of those is dialled: between the judgement and the
 //! connection nothing is looked up again.
 
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -73,6 +74,12 @@ pub(super) enum NoWay {
     NoAnswer,
 }
 
+impl fmt::Debug for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Access")
+    }
+}
+
 impl Access {
     pub(super) fn new(
         way: Arc<WayOut>,
@@ -112,6 +119,13 @@ impl Access {
     pub(super) fn block(&self, to: &Destination, reason: Reason) -> NoWay {
         self.journal.block(Attempt::Connect(to.clone()), reason);
         NoWay::Blocked(reason)
+    }
+
+    /// Notes the names that were looked up and to which no connection came: of what else a program sends to an address the
+    /// kernel inside tells nobody but the program.
+    pub(super) fn note_unmet(&self) {
+        let unmet = self.names().unmet();
+        unmet.into_iter().for_each(|name| self.journal.block(Attempt::LookUp(name), Reason::NothingCame));
     }
 
     /// Where a program wants to go that has the address from our name server: to the name that it was made up for.
@@ -159,6 +173,9 @@ impl Access {
     /// Judges a destination and connects to it. What is blocked has been noted when this returns, unless the call that wanted it
     /// has ended: then it is no other's.
     pub(super) async fn open(&self, to: &Destination) -> Result<Opened, NoWay> {
+        if let Host::Name(name) = &to.host {
+            self.names().came(name);
+        }
         let turn = self.turn();
         let grant = if turn.is_some() { self.grant(to).await } else { None };
         // So does asking somebody.

@@ -43,6 +43,9 @@ pub enum Reason {
     /// A direct connection to an address that the name server gave to nobody.
     #[error("no name was looked up for this address")]
     UnknownAddress,
+    /// A name was looked up, and nothing came in for it: what the program wanted went where nothing leads out.
+    #[error("nothing came of it: UDP goes nowhere, TCP only at ports 80, 443 and those that a rule names")]
+    NothingCame,
     /// As many connections as one program may have are open.
     #[error("too many connections are open")]
     TooMany,

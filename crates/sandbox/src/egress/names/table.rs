@@ -46,6 +46,8 @@ pub(in super::super) struct Names {
 struct Given {
     name: String,
     last_use: u64,
+    /// Whether somebody has come by the address, or was told that nobody has.
+    is_settled: bool,
 }
 
 impl Names {
@@ -65,7 +67,7 @@ impl Names {
         }
         let offset = self.free_offset();
         self.offsets.insert(name.to_owned(), offset);
-        self.given.insert(offset, Given { name: name.to_owned(), last_use: 0 });
+        self.given.insert(offset, Given { name: name.to_owned(), last_use: 0, is_settled: false });
         self.touch(offset);
         self.address(offset)
     }
@@ -78,9 +80,31 @@ impl Names {
     /// The name that an address stands for.
     pub(in super::super) fn name(&mut self, address: Ipv4Addr) -> Option<String> {
         let offset = self.net.offset(address)?;
-        let name = self.given.get(&offset)?.name.clone();
+        let given = self.given.get_mut(&offset)?;
+        given.is_settled = true;
+        let name = given.name.clone();
         self.touch(offset);
         Some(name)
+    }
+
+    /// Notes that somebody has come for this name, by whatever way.
+    pub(in super::super) fn came(&mut self, name: &str) {
+        let offset = self.offsets.get(name);
+        if let Some(given) = offset.and_then(|offset| self.given.get_mut(offset)) {
+            given.is_settled = true;
+        }
+    }
+
+    /// The names by whose addresses nobody has come, in the order of their last use; each is told once.
+    pub(in super::super) fn unmet(&mut self) -> Vec<String> {
+        let mut unmet = Vec::new();
+        for offset in self.by_use.values() {
+            if let Some(given) = self.given.get_mut(offset).filter(|given| !given.is_settled) {
+                given.is_settled = true;
+                unmet.push(given.name.clone());
+            }
+        }
+        unmet
     }
 
     fn touch(&mut self, offset: u32) {

@@ -56,6 +56,30 @@ async fn a_connection_goes_where_the_looked_up_name_leads() {
 }
 
 #[tokio::test]
+async fn a_name_that_was_looked_up_for_nothing_is_told_once_the_program_has_ended() {
+    let (program, port) =
+        program(&["public.test:PORT", "private.test:443", "www.public.test:PORT", "mapped.test:22"]).await;
+    let public = look_up(&program, "public.test").await;
+    check(&program, public, port, b"EHLO", r#""220 mail\r\nEHLO" connect public.test:PORT"#).await;
+    // By the proxy, to which it may have said the name.
+    look_up(&program, "www.public.test").await;
+    program.tunnel(&format!("www.public.test:{port}")).await.expect("a tunnel");
+    let unmet = look_up(&program, "private.test").await;
+    look_up(&program, "mapped.test").await;
+    let datagram = tokio::net::UdpSocket::bind("127.0.0.1:0").await.expect("a port");
+    // What is sent so nobody sees.
+    let _ = datagram.send_to(b"time?", (std::net::IpAddr::from(unmet), 123)).await;
+    assert!(program.journal.blocked().is_empty());
+    for _ in 0..2 {
+        program.egress.as_ref().expect("it is open").ended();
+        let told: Vec<_> = program.journal.blocked().iter().map(ToString::to_string).collect();
+        let why =
+            "nothing came of it: UDP goes nowhere, TCP only at ports 80, 443 and those that a rule names";
+        assert_eq!(told, [format!("look up private.test ({why})"), format!("look up mapped.test ({why})")]);
+    }
+}
+
+#[tokio::test]
 async fn a_looked_up_address_means_the_name_at_the_proxy_too() {
     let port = host("127.1.0.1", web).await.port();
     let program = Program::new(&[&format!("public.test:{port}")]);
