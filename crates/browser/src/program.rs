@@ -32,8 +32,10 @@ const WORDS: [&str; 24] = [
     "--disable-domain-reliability",
     "--disable-extensions",
     "--disable-sync",
+    // The last two: what its address bar shows below itself is two pages of its own for each window, and nobody sees one. They
+    // cost more than the page that is read.
     "--disable-features=AutofillServerCommunication,CertificateTransparencyComponentUpdater,DialMediaRouteProvider,\
-     HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate",
+     HttpsUpgrades,MediaRouter,NetworkTimeServiceQuerying,OptimizationHints,Translate,WebUIOmniboxAimPopup,WebUIOmniboxPopup",
     "--metrics-recording-only",
     "--no-default-browser-check",
     "--no-first-run",
