@@ -29,11 +29,17 @@ const CHAIN = `<title>Chain</title><p id=p>0</p><script>
   next();
 </script>`;
 /** Works for long, and then asks for what it shows. */
-const WORKS = `<title>Works</title><link rel=icon href="data:,"><p id=p>early</p><script>
+const WORKS = `<title>Works</title><p id=p>early</p><script>
   addEventListener("load", () => setTimeout(() => {
     for (const ends = performance.now() + 700; performance.now() < ends; );
     fetch("/slow").then(() => (p.textContent = "worked"));
   }));
+</script>`;
+/** Only its icon never comes. */
+const ICON = `<title>Icon</title><link rel=icon href=/never><p>here</p>`;
+/** What it shows comes of a script that a worker runs. */
+const WORKER = `<title>Worker</title><p id=p>early</p><script>
+  new Worker("/worker.js").onmessage = ({ data }) => (p.textContent = data);
 </script>`;
 
 /** A PDF as Chromium prints it. */
@@ -84,6 +90,10 @@ const pages = {
   "/later": html(late("/slower")),
   "/chain": html(CHAIN),
   "/works": html(WORKS),
+  "/icon": html(ICON),
+  "/worker": html(WORKER),
+  "/worker.js": (response) =>
+    setTimeout(() => response.setHeader("content-type", "text/javascript").end('postMessage("from a worker")'), 600),
   "/quick": (response) => response.end("quick"),
   "/slow": (response) => setTimeout(() => response.end("late"), 600),
   "/slower": (response) => setTimeout(() => response.end("late"), 5000),
@@ -214,6 +224,8 @@ await run({
     await says("/later", { wait_ms: 0 }, "early");
     await says("/chain", {}, "asked 3");
     await says("/works", {}, "worked");
+    await says("/worker", {}, "from a worker");
+    check(!(await says("/icon", {}, "here")).includes("still loading"), "no icon to be waited for");
   },
 
   "what is no page is refused, and the next one is read": async () => {

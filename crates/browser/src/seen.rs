@@ -83,6 +83,29 @@ impl Reaction {
 struct Requested {
     request_id: String,
     r#type: Option<String>,
+    /// The document whose request it is.
+    loader_id: Option<String>,
+    initiator: Option<Initiator>,
+}
+
+/// What wants something.
+#[derive(Deserialize)]
+struct Initiator {
+    r#type: String,
+}
+
+impl Requested {
+    fn is_one_of(&self, kinds: &[&str]) -> bool {
+        self.r#type.as_deref().is_some_and(|kind| kinds.contains(&kind))
+    }
+
+    /// Whether it is the page's icon: a browser asks for it when all is loaded, and no reader sees it. Nothing else of a document
+    /// has neither a kind nor something in the page that wants it.
+    fn is_icon(&self) -> bool {
+        self.is_one_of(&["Other"])
+            && self.initiator.as_ref().is_some_and(|by| by.r#type == "other")
+            && self.loader_id.as_deref().is_some_and(|id| !id.is_empty())
+    }
 }
 
 #[derive(Deserialize)]
@@ -240,17 +263,16 @@ impl Seen {
         }
     }
 
-    fn requested(&mut self, Requested { request_id, r#type }: Requested) -> Option<Reaction> {
-        let is_one_of = |kinds: &[&str]| r#type.as_deref().is_some_and(|kind| kinds.contains(&kind));
-        if is_one_of(&LASTING) {
+    fn requested(&mut self, requested: Requested) -> Option<Reaction> {
+        if requested.is_one_of(&LASTING) || requested.is_icon() {
             return None;
         }
-        self.has_fetched |= is_one_of(&OF_SCRIPTS);
+        self.has_fetched |= requested.is_one_of(&OF_SCRIPTS);
         self.requests += 1;
-        if self.requests > REQUESTS_MAX || request_id.len() > ID_BYTES_MAX {
+        if self.requests > REQUESTS_MAX || requested.request_id.len() > ID_BYTES_MAX {
             return self.stop();
         }
-        self.in_flight.insert(request_id);
+        self.in_flight.insert(requested.request_id);
         self.changed = Instant::now();
         None
     }
@@ -341,6 +363,29 @@ mod tests {
         for (method, params, quiet) in steps {
             assert_eq!(told(take(&mut seen, method, &params)), None);
             assert_eq!(seen.quiet_at(), quiet.map(|quiet| Instant::now() + quiet), "{method} {params}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_icon_is_not_waited_for_and_all_else_is() {
+        for (kind, by, loader, is_waited_for) in [
+            ("Other", "other", "L", false),
+            // Scripts of workers, what is fetched ahead, and pictures.
+            ("Other", "other", "", true),
+            ("Script", "other", "", true),
+            ("Other", "parser", "L", true),
+            ("Other", "script", "L", true),
+            ("Image", "other", "L", true),
+        ] {
+            let mut seen = Seen::new("P".to_owned());
+            take(&mut seen, "Page.domContentEventFired", &json!({}));
+            let request =
+                json!({ "requestId": "1", "type": kind, "loaderId": loader, "initiator": { "type": by } });
+            tokio::time::advance(QUIET).await;
+            take(&mut seen, "Network.requestWillBeSent", &request);
+            assert_eq!(!seen.is_quiet(), is_waited_for, "{request}");
+            take(&mut seen, "Network.loadingFinished", &request);
+            assert_eq!(!seen.is_quiet(), is_waited_for, "{request}");
         }
     }
 
