@@ -3,10 +3,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use sandbox::confine::{
-    self, Aside, ConfineError, Confined, Confiner, Layer, MemoryKeeper, Profile, Running, Sockets,
+    self, Aside, ConfineError, Confined, Confiner, Layer, Limits, MemoryKeeper, Profile, Running, Sockets,
     Unavailable, WorkspaceAccess,
 };
 use sandbox::egress::{HostRules, Judge};
@@ -14,7 +15,7 @@ use sandbox::{Root, is_hidden};
 use serde_json::json;
 use telemetry::Telemetry;
 use tokio::task::spawn_blocking;
-use tool_api::{Command, DryRun, Ended, Given, Process, Processes, ToolError};
+use tool_api::{Command, DryRun, Ended, Given, Process, Processes, ToolError, Worker};
 
 use super::notes::Notes;
 use super::settings::ProgramSettings;
@@ -67,8 +68,13 @@ fn refused(path: &Path, why: &str) -> ToolError {
 impl Processes for Programs {
     fn start(&self, command: Command) -> BoxFuture<'_, Result<Process<'_>, ToolError>> {
         Box::pin(async move {
-            let beyond = self.beyond(&command).await?;
-            let (program, given) = self.confined(command, beyond);
+            let (program, given) = match command.worker {
+                Some(worker) => self.worker(worker, command),
+                None => {
+                    let beyond = self.beyond(&command).await?;
+                    self.confined(command, beyond)
+                }
+            };
             let program = Confined { aside: self.aside(&program).await?, ..program };
             let running =
                 self.confiner.start(&program).await.map_err(|error| not_run(&self.telemetry, error))?;
@@ -104,9 +110,6 @@ impl Programs {
 
     /// What the program sees and writes beyond what the call has, as far as a person grants it.
     async fn beyond(&self, command: &Command) -> Result<Beyond, ToolError> {
-        if command.worker.is_some() {
-            return Ok(Beyond { read: vec![self.confiner.own_program().to_owned()], write: Vec::new() });
-        }
         if command.read.len() + command.write.len() > BEYOND_MAX {
             let why =
                 format!("a program is shown at most {BEYOND_MAX} files and folders beyond its workspace");
@@ -154,35 +157,36 @@ impl Programs {
         real.starts_with(self.files.path()) || all.into_iter().any(|path| real.starts_with(path))
     }
 
+    /// Our own program, which gets nothing of what other programs do.
+    fn worker(&self, worker: Worker, mut command: Command) -> (Confined, Given) {
+        let given = command.given();
+        let words = std::iter::once(worker.word().into()).chain(command.args);
+        let worker = self.confiner.worker(words, self.limits(command.time_max));
+        (Confined { waived: self.settings.waived.clone(), ..worker }, given)
+    }
+
+    /// What a program may use, if its tool lets it take so long.
+    fn limits(&self, time_max: Option<Duration>) -> Limits {
+        let limits = self.profile.limits;
+        Limits { time: time_max.map_or(limits.time, |most| limits.time.min(most)), ..limits }
+    }
+
     fn confined(&self, mut command: Command, beyond: Beyond) -> (Confined, Given) {
         let given = command.given();
-        let Command { program, args, env, time_max, tells, streams, looks_only, worker, .. } = command;
-        let env = self.settings.env.iter().filter(|_| worker.is_none()).cloned().chain(env).collect();
-        let (program, args) = match worker {
-            None => (program, args),
-            Some(worker) => {
-                let args = std::iter::once(worker.word().into()).chain(args);
-                (self.confiner.own_program().into(), args.collect())
-            }
-        };
+        let Command { program, args, env, time_max, tells, streams, looks_only, .. } = command;
+        let env = self.settings.env.iter().cloned().chain(env).collect();
         let Beyond { mut read, mut write } = beyond;
-        let mut profile = self.profile;
+        let mut profile = Profile { limits: self.limits(time_max), ..self.profile };
         if looks_only && profile.workspace == WorkspaceAccess::Writable {
             let reads = if profile.sockets == Sockets::None { Profile::shell() } else { Profile::net() };
             profile = Profile { limits: profile.limits, ..reads };
             read.append(&mut write);
         }
-        if worker.is_some() {
-            profile = Profile { limits: profile.limits.computing(), ..Profile::worker() };
-        }
-        if let Some(time_max) = time_max {
-            profile.limits.time = profile.limits.time.min(time_max);
-        }
         let confined = Confined {
             args,
             env,
             surroundings: self.settings.surroundings.iter().cloned().collect(),
-            tool_chains: worker.is_none().then(|| self.settings.write.clone()),
+            tool_chains: Some(self.settings.write.clone()),
             protected: (*self.files.protected()).clone(),
             read,
             write,

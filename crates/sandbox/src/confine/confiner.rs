@@ -17,6 +17,7 @@ use tokio::time::timeout;
 use super::aside::Aside;
 use super::init::given::HOME;
 use super::layer::{Layer, Unavailable};
+use super::limits::Limits;
 use super::live_sockets::live_sockets;
 use super::mounts::Mounts;
 use super::order::{Order, OrderedMount};
@@ -199,6 +200,18 @@ impl Confiner {
     /// Our own program, which has this start programs.
     pub fn own_program(&self) -> &Path {
         &self.launcher.guard
+    }
+
+    /// A worker: our own program, started again with these words to compute with what it is sent, within what of these limits
+    /// that takes. It sees itself and the system.
+    pub fn worker(&self, words: impl IntoIterator<Item = OsString>, limits: Limits) -> Confined {
+        let profile = Profile { limits: limits.computing(), ..Profile::worker() };
+        let own = self.own_program();
+        Confined {
+            args: words.into_iter().collect(),
+            read: vec![own.to_owned()],
+            ..Confined::new(profile, own, "/")
+        }
     }
 
     /// The spawner's process number, once there is one.

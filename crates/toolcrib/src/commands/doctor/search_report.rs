@@ -8,7 +8,7 @@ use config::Settings;
 use daemon::own_program::{SPAWNER, confinement};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
-use sandbox::confine::{Confined, Confiner, Layer, Limits, Profile};
+use sandbox::confine::{Confined, Confiner, Layer, Limits};
 use sandbox::egress::{HostClient, Journal, WayOut};
 use sandbox::{Body, Client};
 use serde_json::{Value, json};
@@ -46,13 +46,9 @@ impl Processes for Workers {
             let not_run = |why: String| ToolError::new("program_not_run", why);
             let given = command.given();
             let worker = command.worker.ok_or_else(|| not_run("only our own workers run here".to_owned()))?;
-            let profile = Profile { limits: self.limits.computing(), ..Profile::worker() };
-            let program = Confined {
-                args: std::iter::once(worker.word().into()).chain(command.args).collect(),
-                read: vec![self.confiner.own_program().to_owned()],
-                waived: self.waived.clone(),
-                ..Confined::new(profile, self.confiner.own_program(), "/")
-            };
+            let words = std::iter::once(worker.word().into()).chain(command.args);
+            let program = self.confiner.worker(words, self.limits);
+            let program = Confined { waived: self.waived.clone(), ..program };
             let running = self.confiner.start(&program).await.map_err(|error| not_run(error.to_string()))?;
             let process = Process::new(running, given, Vec::new(), self);
             Ok(process.expect("it has just been started, and nobody has taken its streams"))
