@@ -11,7 +11,7 @@ use tool_api::HostRules;
 use units::Span;
 
 use super::service::{Endpoint, Key, Service};
-use super::services::{self, Css, Own, Selectors};
+use super::services::{self, Answers, Own, Pointers, Selectors};
 use super::settings::{Configured, Settings};
 
 /// How long one service has: most answer within one second, arXiv within three.
@@ -202,27 +202,13 @@ fn own_service<V>(
     let Some(items) = written.items.as_deref() else {
         return Err(("items", "is missing".to_owned()));
     };
-    let [title, link, attribute, snippet] =
+    let parts =
         [&written.title, &written.link, &written.link_attribute, &written.snippet].map(Option::as_deref);
-    if written.kind == Some(Kind::Css) {
-        let selectors = Selectors::read(items, [title, link, attribute, snippet])?;
-        return Ok(Box::new(Css { name, key_header, selectors }));
-    }
-    if attribute.is_some() {
-        return Err(("link_attribute", "is for services whose `kind` is \"css\"".to_owned()));
-    }
-    let pointer = |key: &'static str, said: Option<&str>, usual: &str| match said.unwrap_or(usual) {
-        pointer if pointer.is_empty() || pointer.starts_with('/') => Ok(pointer.to_owned()),
-        _ => Err((key, "is no JSON pointer, which begins with `/`".to_owned())),
+    let answers = match written.kind {
+        Some(Kind::Css) => Answers::Page(Selectors::read(items, parts)?),
+        Some(Kind::Json) | None => Answers::Json(Pointers::read(items, parts)?),
     };
-    Ok(Box::new(Own {
-        name,
-        key_header,
-        items: pointer("items", Some(items), "")?,
-        title: pointer("title", title, "/title")?,
-        link: pointer("link", link, "/url")?,
-        snippet: pointer("snippet", snippet, "/snippet")?,
-    }))
+    Ok(Box::new(Own { name, key_header, answers }))
 }
 
 /// Whether what is written of a service fits it.

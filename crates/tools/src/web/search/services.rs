@@ -7,6 +7,7 @@ mod css;
 mod exa;
 mod github;
 mod hackernews;
+mod json;
 mod kagi;
 mod marginalia;
 mod mdn;
@@ -21,8 +22,9 @@ mod tavily;
 mod wikidata;
 mod wikipedia;
 
-pub(super) use css::{Css, Selectors};
-pub(super) use own::{Own, QUERY};
+pub(super) use css::Selectors;
+pub(super) use json::Pointers;
+pub(super) use own::{Answers, Own, QUERY};
 
 use super::service::Service;
 

@@ -1,27 +1,18 @@
-//! `Css`: a service that the configuration describes and that answers in a page for people: selectors say where on it the results
-//! are. A worker reads it, since it may be anything.
+//! `Selectors`: where the results are on a page for people, for a service that the configuration describes. A worker reads the
+//! page.
 
 use selectors::{Condition, Selector, Test};
 
-use super::own::asked;
-use crate::web::search::request::Ask;
-use crate::web::search::service::{Endpoint, HITS_MAX, Hit, Key, Service, Unreadable};
+use crate::web::search::service::{HITS_MAX, Hit, Unreadable};
 
-pub(in crate::web::search) struct Css {
-    pub(in crate::web::search) name: String,
-    pub(in crate::web::search) key_header: Option<String>,
-    pub(in crate::web::search) selectors: Selectors,
-}
-
-/// Where the results are. Each of them has been read once, and has no line break in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Each of them has been read once, and has no line break in it.
 pub(in crate::web::search) struct Selectors {
-    pub(in crate::web::search) items: String,
-    pub(in crate::web::search) title: String,
-    pub(in crate::web::search) link: String,
+    items: String,
+    title: String,
+    link: String,
     /// The attribute that is the address.
-    pub(in crate::web::search) attribute: String,
-    pub(in crate::web::search) snippet: String,
+    attribute: String,
+    snippet: String,
 }
 
 /// The keys of its parts, and what they are where nothing is said.
@@ -55,42 +46,15 @@ impl Selectors {
             snippet: sound("snippet", snippet.unwrap_or(SNIPPET))?,
         })
     }
-}
 
-/// Whether this is the name of an attribute and nothing else.
-fn is_name(text: &str) -> bool {
-    let selector = Selector::parse(&format!("[{text}]"));
-    let whole = Condition { attribute: text.to_owned(), test: Test::Exists };
-    selector.is_ok_and(|read| match &read.alternatives[..] {
-        [steps] => matches!(&steps[..], [step] if step.compound.conditions == [whole]),
-        _ => false,
-    })
-}
-
-impl Service for Css {
-    fn name(&self) -> &str {
-        &self.name
+    /// What a worker is told of them.
+    pub(super) fn lines(&self) -> String {
+        let Selectors { items, title, link, attribute, snippet } = self;
+        format!("{items}\n{title}\n{link}\n{attribute}\n{snippet}\n")
     }
 
-    fn url(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn key(&self) -> Key {
-        Key::Own
-    }
-
-    fn ask(&self, at: &Endpoint, query: &str) -> Ask {
-        asked(self.key_header.as_ref(), at, query).page()
-    }
-
-    fn looks_for(&self) -> Option<String> {
-        let Selectors { items, title, link, attribute, snippet } = &self.selectors;
-        Some(format!("{items}\n{title}\n{link}\n{attribute}\n{snippet}\n"))
-    }
-
-    /// Of three lines for each result.
-    fn hits(&self, _: &Endpoint, answer: &[u8]) -> Result<Vec<Hit>, Unreadable> {
+    /// What a worker has found by them: three lines for each result.
+    pub(super) fn hits(answer: &[u8]) -> Result<Vec<Hit>, Unreadable> {
         let said = std::str::from_utf8(answer).map_err(|_| "answers with what is no text".to_owned())?;
         let lines: Vec<&str> = said.lines().collect();
         let hit = |lines: &[&str]| match lines {
@@ -103,4 +67,14 @@ impl Service for Css {
         };
         Ok(lines.chunks(3).filter_map(hit).take(HITS_MAX).collect())
     }
+}
+
+/// Whether this is the name of an attribute and nothing else.
+fn is_name(text: &str) -> bool {
+    let selector = Selector::parse(&format!("[{text}]"));
+    let whole = Condition { attribute: text.to_owned(), test: Test::Exists };
+    selector.is_ok_and(|read| match &read.alternatives[..] {
+        [steps] => matches!(&steps[..], [step] if step.compound.conditions == [whole]),
+        _ => false,
+    })
 }

@@ -1,7 +1,9 @@
-//! `Own`: a service that the configuration describes: where its JSON has what was found.
+//! `Own`: a service that the configuration describes.
 
+use super::css::Selectors;
+use super::json::Pointers;
 use crate::web::search::request::{Ask, escaped};
-use crate::web::search::service::{Endpoint, Hit, Key, Service, Unreadable, html_hit, listed};
+use crate::web::search::service::{Endpoint, Hit, Key, Service, Unreadable};
 
 /// Stands for the query in its address.
 pub(in crate::web::search) const QUERY: &str = "{query}";
@@ -9,10 +11,14 @@ pub(in crate::web::search) const QUERY: &str = "{query}";
 pub(in crate::web::search) struct Own {
     pub(in crate::web::search) name: String,
     pub(in crate::web::search) key_header: Option<String>,
-    pub(in crate::web::search) items: String,
-    pub(in crate::web::search) title: String,
-    pub(in crate::web::search) link: String,
-    pub(in crate::web::search) snippet: String,
+    pub(in crate::web::search) answers: Answers,
+}
+
+/// What it answers in, and where the results are there.
+pub(in crate::web::search) enum Answers {
+    Json(Pointers),
+    /// A page for people. A worker reads it, since it may be anything.
+    Page(Selectors),
 }
 
 impl Service for Own {
@@ -28,25 +34,30 @@ impl Service for Own {
         Key::Own
     }
 
+    /// With the query in its address, and with its key, if it takes one.
     fn ask(&self, at: &Endpoint, query: &str) -> Ask {
-        asked(self.key_header.as_ref(), at, query)
+        let ask = Ask::get(&at.url.replace(QUERY, &escaped(query)));
+        let ask = match (&self.key_header, &at.key) {
+            (Some(name), Some(key)) => ask.header(name, key),
+            (None, _) | (_, None) => ask,
+        };
+        match self.answers {
+            Answers::Json(_) => ask,
+            Answers::Page(_) => ask.page(),
+        }
+    }
+
+    fn looks_for(&self) -> Option<String> {
+        match &self.answers {
+            Answers::Json(_) => None,
+            Answers::Page(selectors) => Some(selectors.lines()),
+        }
     }
 
     fn hits(&self, at: &Endpoint, answer: &[u8]) -> Result<Vec<Hit>, Unreadable> {
-        listed(answer, &self.items, |item| {
-            let hit = html_hit(item, &self.title, &self.link, &self.snippet)?;
-            let is_path = hit.url.starts_with('/') && !hit.url.starts_with("//");
-            let url = if is_path { format!("{}{}", at.origin(), hit.url) } else { hit.url };
-            Some(Hit { url, ..hit })
-        })
-    }
-}
-
-/// A request with the query in its address, and with the key of its service, if that takes one.
-pub(super) fn asked(key_header: Option<&String>, at: &Endpoint, query: &str) -> Ask {
-    let ask = Ask::get(&at.url.replace(QUERY, &escaped(query)));
-    match (key_header, &at.key) {
-        (Some(name), Some(key)) => ask.header(name, key),
-        (None, _) | (_, None) => ask,
+        match &self.answers {
+            Answers::Json(pointers) => pointers.hits(at, answer),
+            Answers::Page(_) => Selectors::hits(answer),
+        }
     }
 }
