@@ -36,7 +36,7 @@ impl<'a> Looker<'a> {
             calls.into_iter().filter(|approval| approval.status(self.kept.now_ms()) == State::Pending);
         let calls = calls.map(|approval| Waiting::Call(Box::new(approval)));
         let agents = self.agents.open().map_err(Trouble::because)?.into_iter().map(Waiting::Agent);
-        let jobs = self.jobs.open()?.cloned().map(Waiting::Job);
+        let jobs = self.jobs.open()?.cloned().map(Box::new).map(Waiting::Job);
         let all = calls.chain(agents).chain(jobs);
         let mut all: Vec<_> = all.filter(|waiting| is_there(&Machine, waiting.askers())).collect();
         all.sort_by_key(|waiting| (waiting.is_of_a_job(), Reverse(waiting.asked_at_ms())));

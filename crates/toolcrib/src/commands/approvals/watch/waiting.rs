@@ -17,7 +17,7 @@ pub(super) enum Waiting {
     /// An agent, for an answer.
     Agent(Question),
     /// A job, for an answer.
-    Job(JobQuestion),
+    Job(Box<JobQuestion>),
 }
 
 impl Waiting {
@@ -60,7 +60,8 @@ impl Waiting {
             Waiting::Agent(Question { caller, id, .. }) => {
                 ("An agent asks you", format!("{caller}, question {id}"))
             }
-            Waiting::Job(JobQuestion { job, .. }) => {
+            Waiting::Job(question) => {
+                let job = &question.job;
                 ("A job asks you", format!("{} ({}), job {}", job.tool, job.caller, job.id))
             }
         }
@@ -95,7 +96,8 @@ impl Waiting {
         match self {
             Waiting::Call(approval) => json!(approval.report(now_ms)),
             Waiting::Agent(question) => json!({ "question": question }),
-            Waiting::Job(JobQuestion { job, number, requests, .. }) => {
+            Waiting::Job(question) => {
+                let JobQuestion { job, number, requests, .. } = &**question;
                 json!({ "job": job, "number": number, "requests": requests })
             }
         }
