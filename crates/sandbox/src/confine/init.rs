@@ -32,7 +32,7 @@ use super::report::Report;
 use given::{Empty, Init, Step};
 
 /// What needs nothing of the program, in this order. In the pool a sandbox waits behind it.
-const FIRST_STEPS: [(Layer, Step<Empty>); 11] = [
+const FIRST_STEPS: [(Layer, Step<Empty>); 12] = [
     (Layer::PidNamespace, watch::follow_spawner),
     (Layer::Memory, memory::join_group),
     (Layer::UserNamespace, user::take),
@@ -44,6 +44,7 @@ const FIRST_STEPS: [(Layer, Step<Empty>); 11] = [
     (Layer::NestedNamespaces, privileges::forbid_namespaces),
     (Layer::Capabilities, privileges::bound),
     (Layer::NoNewPrivileges, privileges::forbid_new),
+    (Layer::Root, root::enter),
 ];
 
 /// What the program's order decides about, in this order, for init and program alike.
@@ -52,7 +53,7 @@ const STEPS: [(Layer, Step<Init>); 7] = [
     (Layer::Root, root::add_mounts),
     (Layer::Root, root::add_links),
     (Layer::ProtectedPaths, protect::protect),
-    (Layer::Root, root::enter),
+    (Layer::Root, root::close),
     (Layer::Proxy, network::open_doors),
     // Nothing needs one any more.
     (Layer::Capabilities, privileges::drop_capabilities),
@@ -82,7 +83,7 @@ const PROOFS: [(Layer, Step<Init>); 17] = [
 /// The whole life of an init that knows its program; returns its exit code.
 pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
     match set_up(&mut sandbox, Some(&order)) {
-        Ok(()) => live(Init::new(sandbox, order, packet, false), &STEPS),
+        Ok(()) => live(Init::new(sandbox, order, packet), &STEPS),
         Err(why) => {
             why.write(&packet.report);
             1
@@ -93,12 +94,19 @@ pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
 /// The whole life of an init that waits in the pool. At the end of its socket it ends. Where a layer is missing it says
 /// nothing: the next program starts in the ordinary way and hears of it.
 pub(super) fn wait(mut sandbox: Empty) -> i32 {
-    if set_up(&mut sandbox, None).is_err() || send_files(&sandbox.socket, READY, []).is_err() {
+    if set_up(&mut sandbox, None).is_err() {
+        return 1;
+    }
+    let fence = landlock::begin();
+    if send_files(&sandbox.socket, READY, []).is_err() {
         return 1;
     }
     let Ok(Some(packet)) = Packet::receive(&sandbox.socket) else { return 0 };
     match Order::read(&packet.order) {
-        Ok(order) => live(Init::new(sandbox, order, packet, true), &STEPS),
+        Ok(order) => {
+            let init = Init::new(sandbox, order, packet);
+            live(Init { fence, is_from_pool: true, ..init }, &STEPS)
+        }
         Err(error) => {
             Report::missing(Layer::Spawner, error).write(&packet.report);
             1

@@ -64,6 +64,8 @@ pub(super) fn given(mut words: impl Iterator<Item = OsString>) -> io::Result<Ini
         lifeline,
         report,
         filters,
+        fence: None,
+        has_old_root: false,
         without,
         is_from_pool,
         plan: Some(plan),

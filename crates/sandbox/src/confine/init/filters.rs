@@ -230,6 +230,16 @@ mod tests {
     }
 
     #[test]
+    fn a_list_may_be_longer_than_a_branch_leads() {
+        let even = (0..1200).filter(|call| call % 2 == 0);
+        let filter = program::assemble(even.map(|call| Rule::always(call, libc::EPERM)).collect());
+        for call in 0..1300 {
+            let expected = if call < 1200 && call % 2 == 0 { NOT_PERMITTED } else { ALLOWED };
+            assert_eq!(run(&filter, program::PROCESSOR, call, [0; 6]), expected, "{call}");
+        }
+    }
+
+    #[test]
     fn foreign_calls_end_a_program() {
         let filters = Filters::new();
         let filters = filters.of(Sockets::Network).expect("there");

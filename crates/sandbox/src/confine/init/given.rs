@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::filters::Filters;
+use super::landlock::Begun;
 use super::system::System;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
@@ -28,6 +29,8 @@ pub(crate) struct Empty {
     pub(crate) outside: (u32, u32),
     pub(crate) filters: Arc<Filters>,
     pub(crate) system: Arc<System>,
+    /// Whether an order's mounts are given as open files. Otherwise they are taken from the old root.
+    pub(crate) is_given_mounts: bool,
     /// Layers that are missing and waived.
     pub(crate) without: Vec<Layer>,
 }
@@ -46,6 +49,10 @@ pub(crate) struct Init {
     pub(crate) lifeline: OwnedFd,
     pub(crate) report: OwnedFd,
     pub(crate) filters: Arc<Filters>,
+    /// What was made ahead of the second fence around files.
+    pub(crate) fence: Option<Begun>,
+    /// Whether the old root still lies on the new one.
+    pub(crate) has_old_root: bool,
     /// Layers that are missing and waived.
     pub(crate) without: Vec<Layer>,
     /// Whether the sandbox was there before its program was asked for.
@@ -56,9 +63,9 @@ pub(crate) struct Init {
 
 impl Init {
     /// With the order that came in the packet.
-    pub(super) fn new(sandbox: Empty, order: Order, packet: Packet, is_from_pool: bool) -> Init {
+    pub(super) fn new(sandbox: Empty, order: Order, packet: Packet) -> Init {
         let Packet { order: _, streams, lifeline, report, doors, mounts } = packet;
-        let Empty { group, socket, outside: _, filters, system: _, without } = sandbox;
+        let Empty { group, socket, outside: _, filters, system: _, is_given_mounts, without } = sandbox;
         let memory = MemoryKeeper::of(group.as_ref());
         Init {
             order,
@@ -70,8 +77,10 @@ impl Init {
             lifeline,
             report,
             filters,
+            fence: None,
+            has_old_root: !is_given_mounts,
             without,
-            is_from_pool,
+            is_from_pool: false,
             plan: None,
         }
     }

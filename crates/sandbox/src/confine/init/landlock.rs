@@ -22,8 +22,24 @@ const ABIS: [ABI; 4] = [ABI::V6, ABI::V5, ABI::V4, ABI_MIN];
 /// Folders that may be written besides what the order shows.
 const SCRATCH: [&str; 2] = ["/tmp", HOME];
 
+/// The fence of programs without a network as far as it is the same for all of them.
+pub(crate) struct Begun {
+    abi: ABI,
+    rules: RulesetCreated,
+}
+
+/// To be called in the new root. Nothing if it cannot be had: whoever restricts itself then tries again and says why.
+pub(super) fn begin() -> Option<Begun> {
+    begun(Sockets::None).ok()
+}
+
 pub(super) fn restrict(init: &Init) -> io::Result<()> {
-    let (abi, rules) = newest(init.order.sockets).map_err(io::Error::other)?;
+    let Begun { abi, rules } = match &init.fence {
+        Some(Begun { abi, rules }) if !init.order.sockets.has_network() => {
+            Begun { abi: *abi, rules: rules.try_clone()? }
+        }
+        _ => begun(init.order.sockets)?,
+    };
     enforce(init, abi, rules)
 }
 
@@ -59,18 +75,23 @@ fn handled(abi: ABI, sockets: Sockets) -> Result<Ruleset, RulesetError> {
     Ok(rules)
 }
 
-fn enforce(init: &Init, abi: ABI, rules: RulesetCreated) -> io::Result<()> {
-    let all = AccessFs::from_all(abi);
+fn begun(sockets: Sockets) -> io::Result<Begun> {
+    let (abi, rules) = newest(sockets).map_err(io::Error::other)?;
     let mut rules = allow(rules, Path::new("/"), AccessFs::from_read(abi))?;
     for folder in SCRATCH {
-        rules = allow(rules, Path::new(folder), all)?;
+        rules = allow(rules, Path::new(folder), AccessFs::from_all(abi))?;
     }
+    rules = allow(rules, Path::new(DEVICES_FOLDER), AccessFs::from_file(abi) & !AccessFs::Execute)?;
+    Ok(Begun { abi, rules })
+}
+
+fn enforce(init: &Init, abi: ABI, mut rules: RulesetCreated) -> io::Result<()> {
+    let all = AccessFs::from_all(abi);
     for mount in init.order.mounts.iter().filter(|mount| mount.is_writable) {
         let path = Path::new(&mount.at);
         let access = if path.is_dir() { all } else { AccessFs::from_file(abi) };
         rules = allow(rules, path, access)?;
     }
-    rules = allow(rules, Path::new(DEVICES_FOLDER), AccessFs::from_file(abi) & !AccessFs::Execute)?;
     if init.order.has_terminal {
         // It lies where no folder that is shown does, and is opened again as `/dev/stderr`.
         let [terminal, ..] = &init.streams;

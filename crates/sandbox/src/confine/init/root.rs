@@ -43,6 +43,9 @@ const SCRATCH: [&str; 2] = ["/tmp", HOME];
 /// Where the new root is put together: `/usr` is there wherever programs are, and its own handle is taken before.
 const SITE: &str = "/usr";
 
+/// What lies on the root: nothing is above that, but from there mounts are followed.
+const OLD: &str = "/..";
+
 /// Nothing that is mounted from here on shows outside, nor the other way round.
 pub(super) fn part_from_host(_: &Empty) -> io::Result<()> {
     part_from_others()
@@ -109,6 +112,18 @@ pub(super) fn add_proc(_: &Empty) -> io::Result<()> {
     mount::make("proc", "proc", c"").map_err(about("proc"))
 }
 
+/// Makes the new root the root, and stays in it. The old one lies on it then, where no path leads but [`OLD`], and goes if
+/// nothing is taken from it any more.
+pub(super) fn enter(sandbox: &Empty) -> io::Result<()> {
+    pivot_root(".", ".")?;
+    if sandbox.is_given_mounts { leave_old() } else { Ok(()) }
+}
+
+fn leave_old() -> io::Result<()> {
+    // What lies on it, since a mount is meant.
+    Ok(unmount(".", UnmountFlags::DETACH)?)
+}
+
 /// Puts what the order shows of the machine's files in its place.
 pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
     for (nth, ordered) in init.order.mounts.iter().enumerate() {
@@ -116,9 +131,10 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
         let taken;
         let mounted = match init.mounts.get(nth) {
             Some(mounted) => mounted,
-            // The old root is still in its place.
             None => {
-                taken = mount::copy(mount::place(None, path).map_err(about(path))?)?;
+                let old = mount::place(None, Path::new(OLD))?;
+                let place = mount::place(Some(old.as_fd()), inside_path(path)).map_err(about(path))?;
+                taken = mount::copy(place)?;
                 &taken
             }
         };
@@ -146,7 +162,7 @@ pub(super) fn add_links(init: &Init) -> io::Result<()> {
     Ok(())
 }
 
-/// Something to mount on, below the working folder. It goes through no link: an absolute one leads to the old root still.
+/// Something to mount on, below the working folder. It goes through no link: what an order shows lies where it says.
 fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
     let mut above: Vec<&Path> = here.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
     above.reverse();
@@ -161,13 +177,12 @@ fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the new root the root, and lets go of the old one.
-pub(super) fn enter(init: &Init) -> io::Result<()> {
+/// Nothing can be added to the root any more, and nothing of the old one is left.
+pub(super) fn close(init: &Init) -> io::Result<()> {
     mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
-    pivot_root(".", ".")?;
-    // The old root lies on the new one now.
-    unmount(".", UnmountFlags::DETACH)?;
-    std::env::set_current_dir("/")?;
+    if init.has_old_root {
+        leave_old()?;
+    }
     go_to_work(init)
 }
 

@@ -13,6 +13,7 @@ use crate::confine::fork::exit;
 use crate::confine::init as inside;
 use crate::confine::init::given::Empty;
 use crate::confine::layer::Layer;
+use crate::confine::limits::Limits;
 use crate::confine::packet::connection;
 
 impl Spawner {
@@ -39,6 +40,13 @@ impl Spawner {
         let (made, system) = (Instant::now(), self.system.identities());
         let (socket, theirs) = connection().ok()?;
         let (belongings, way_in) = Belongings::take(&mut self.owned).ok()?;
+        // Most programs are kept to that.
+        let is_kept =
+            belongings.group.as_ref().is_none_or(|group| group.limit(Limits::default().memory_bytes).is_ok());
+        if !is_kept {
+            belongings.give_back(&mut self.owned);
+            return None;
+        }
         match clone_init(&mut self.lacking, &belongings, None) {
             Ok((Side::Parent { child, handle }, _)) => {
                 let sandbox = Sandbox { init: child, handle, socket, belongings };
@@ -69,7 +77,8 @@ impl Spawner {
             let outside = belongings.user.map_or(self.user, |user| (user, user));
             self.let_go();
             let (filters, system) = (self.filters.clone(), self.system.clone());
-            life(Empty { group, socket, outside, filters, system, without })
+            let is_given_mounts = belongings.user.is_some();
+            life(Empty { group, socket, outside, filters, system, is_given_mounts, without })
         }));
         exit(ended.unwrap_or(1))
     }

@@ -58,7 +58,8 @@ pub(super) const PROCESSOR: u32 = libc::EM_AARCH64 as u32 | 0xC000_0000;
 /// On x86-64 the numbers from here on are those of x32, a second set of names for the same calls.
 const X32: u32 = 0x4000_0000;
 
-/// A list this short is gone through one by one.
+/// A list this short is gone through one by one. At a start the kernel runs the filter once for each call there is, and
+/// translates each instruction: shorter lists make the former faster and the latter slower.
 const LEAF: usize = 4;
 
 const LOAD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
@@ -91,10 +92,8 @@ fn search(rules: &[Rule]) -> Vec<Instruction> {
         found.push(plain(RETURN, libc::SECCOMP_RET_ALLOW));
         return found;
     };
-    let below = search(below);
-    let mut all = vec![branch(IF_AT_LEAST, middle.number(), 0, 1), skip(&below)];
-    all.extend(below);
-    all.extend(search(from));
+    let mut all = only_if(IF_AT_LEAST, middle.number(), search(from));
+    all.extend(search(below));
     all
 }
 
@@ -102,8 +101,17 @@ fn search(rules: &[Rule]) -> Vec<Instruction> {
 fn look_at(rule: &Rule) -> Vec<Instruction> {
     let mut answer: Vec<Instruction> = rule.allowed.iter().flat_map(|tests| allow_if(tests)).collect();
     answer.push(plain(RETURN, libc::SECCOMP_RET_ERRNO | rule.errno.unsigned_abs()));
-    let mut all = vec![branch(IF_EQUAL, rule.number(), 1, 0), skip(&answer)];
-    all.extend(answer);
+    only_if(IF_EQUAL, rule.number(), answer)
+}
+
+/// Goes on with `then` if it is so, and behind that otherwise.
+fn only_if(code: u32, k: u32, then: Vec<Instruction>) -> Vec<Instruction> {
+    let mut all = match u8::try_from(then.len()) {
+        Ok(over) => vec![branch(code, k, 0, over)],
+        // Farther than a branch leads.
+        Err(_) => vec![branch(code, k, 1, 0), skip(&then)],
+    };
+    all.extend(then);
     all
 }
 
