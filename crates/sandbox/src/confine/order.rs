@@ -1,6 +1,8 @@
 //! `Order`: all that the spawner is told of one program. It goes through memory without a name, because arguments and
 //! environment may be longer than a packet.
 
+mod text;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -24,10 +26,14 @@ const ORDER_BYTES_MAX: u64 = 64 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Order {
     /// A name to look up in the PATH of `env`, or a path; as the program's root shows it.
+    #[serde(with = "text")]
     pub(super) command: OsString,
+    #[serde(with = "text")]
     pub(super) args: Vec<OsString>,
+    #[serde(with = "text")]
     pub(super) env: Vec<(OsString, OsString)>,
     /// Where it starts, as its root shows it.
+    #[serde(with = "text")]
     pub(super) cwd: OsString,
     /// What it sees of the machine's files, beside the system's. Each before what lies in it.
     pub(super) mounts: Vec<OrderedMount>,
@@ -51,8 +57,10 @@ pub(super) struct Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OrderedMount {
     /// Absolute and without links.
+    #[serde(with = "text")]
     pub(super) path: OsString,
     /// Where it is inside: at the same path, but for the home folder.
+    #[serde(with = "text")]
     pub(super) at: OsString,
     pub(super) is_writable: bool,
     /// As root: the program counts as its owner. Otherwise it shows what everybody may read.
@@ -60,13 +68,16 @@ pub(super) struct OrderedMount {
     /// Nothing of it is written: what the program writes lies in [`ASIDE`], and shows over it.
     pub(super) is_covered: bool,
     /// Below `path`; each folder before what is in it.
+    #[serde(with = "text")]
     pub(super) rules: Vec<(OsString, Rule)>,
 }
 
 /// A symbolic link, with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct OrderedLink {
+    #[serde(with = "text")]
     pub(super) at: OsString,
+    #[serde(with = "text")]
     pub(super) to: OsString,
 }
 
