@@ -83,6 +83,8 @@ async fn after_a_start_the_pool_is_filled() {
     check(&confiner, &program, false).await;
     let waiting = || inits(confiner.spawner().expect("it runs"));
     until(|| waiting().len() == 2);
+    // They are there; now they are ready, too.
+    confiner.fill().await.expect("a spawner");
     check(&confiner, &program, true).await;
     until(|| waiting().len() == 2);
 }
