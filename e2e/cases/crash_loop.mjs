@@ -16,6 +16,8 @@ const CALLERS = 20;
 const LIFE_MS = [1_000, 3_000];
 /** Jobs that one caller has under way before it looks at what came of them. */
 const UNDER_WAY = 3;
+/** Of one caller the newest thousand jobs are kept; what is older was looked at as it ended. */
+const LOOKED_AT_AGAIN = 500;
 /** What is still under way when nobody is killed any more has this long to end. */
 const END_MS_MAX = 60_000;
 const ENDS = ["succeeded", "failed", "timed_out", "cancelled", "interrupted"];
@@ -88,24 +90,29 @@ const ask = async (headers, route, body) => {
 const taken = [];
 const called = [];
 
+/** Answers that nothing was done, and that it may be tried again. */
+let turnedAway = 0;
+
+/** Invokes it, again with the same id as long as the answer is to come back. */
+const invoke = async (headers, word, more) => {
+  for (;;) {
+    const answer = await ask(headers, "invoke", { request_id: word, arguments: { word }, ...more });
+    const code = answer.said.error?.code ?? answer.said.code;
+    if (code !== "in_progress" && code !== "unavailable") return answer;
+    if (code === "unavailable") turnedAway += 1;
+    await sleep(20);
+  }
+};
+
 const take = async (headers, word, tool) => {
-  const { status, said } = await ask(headers, "invoke", {
-    request_id: word,
-    tool_id: tool,
-    arguments: { word },
-    mode: "async",
-  });
+  const { status, said } = await invoke(headers, word, { tool_id: tool, mode: "async" });
   if (status === 202) taken.push({ headers, word, tool, job: said.job_id });
   // Killed before it could say so; whoever asks again is told that nobody knows.
   else checkSame(`the answer for ${word}`, "interrupted", said.error?.code ?? said.code ?? said);
 };
 
 const call = async (headers, word) => {
-  let answer;
-  do {
-    answer = await ask(headers, "invoke", { request_id: word, tool_id: "once", arguments: { word } });
-  } while (answer.said.error?.code === "in_progress");
-  const { said } = answer;
+  const { said } = await invoke(headers, word, { tool_id: "once" });
   called.push({ word, end: said.error?.code ?? said.status });
 };
 
@@ -172,9 +179,11 @@ await run({
       },
       END_MS_MAX,
     );
-    for (const one of taken) await look(one);
+    for (const mine of Object.values(Object.groupBy(taken, ({ headers }) => headers.authorization)))
+      for (const one of mine.slice(-LOOKED_AT_AGAIN)) await look(one);
     console.log(
-      `        ${taken.length} jobs: ${count(taken).join(" ")}; ${called.length} calls: ${count(called).join(" ")}`,
+      `        ${taken.length} jobs: ${count(taken).join(" ")}; ${called.length} calls: ${count(called).join(" ")}; ` +
+        `${turnedAway} times turned away`,
     );
     check(
       taken.every(({ end }) => ["succeeded", "interrupted"].includes(end)),
