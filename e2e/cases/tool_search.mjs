@@ -82,7 +82,11 @@ await run({
     check(!found.includes("plain_cut("), "what the caller may not call not to be found", found);
     const shown = await client.call("tools_describe", { names: ["plain_echo", "workspace_read"] });
     checkHolds("described", text(shown), "# plain_echo\n", '"message"', "# workspace_read\n");
-    checkSame("unknown", "unknown_tool", code(await client.call("tools_describe", { names: ["plain_ehco"] })));
+    const missing = await client.call("tools_describe", { names: ["plain_ehco"] });
+    checkSame("unknown", "unknown_tool", code(missing));
+    checkHolds("what may be meant", text(missing), "there is no tool `plain_ehco` for you; the nearest are plain_echo");
+    const some = text(await client.call("tools_describe", { names: ["Bsh", "Bash"] }));
+    checkHolds("one of two", some, "# Bash\n", "[there is no tool `Bsh` for you; the nearest are Bash");
   },
 
   "a call is one of the tool that it names": async () => {
@@ -101,8 +105,8 @@ await run({
     checkSame("recorded as itself", "toast", decisions.at(-1).rule);
     const { approvals } = JSON.parse((await expectExit(0, ["approvals", "list", "--json"], options)).stdout);
     checkSame("asked about as itself", "plain_burn_toast", approvals[0].tool);
-    for (const name of ["plain_cut", "nothing", "tools_call"]) {
-      const refused = await call(name, {}).catch((error) => error);
+    for (const name of ["plain_cut", "nothing", "tools_call", "plain_ehco; the nearest are plain_echo"]) {
+      const refused = await call(name.split(";")[0], {}).catch((error) => error);
       checkHolds(name, String(refused.message), `Unknown tool: ${name}`);
     }
     // What finds tools may be called by its name, too.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use sandbox::{Access, Inside, Kind, Root, text_file};
 use serde_json::Map;
-use tool_api::{SKILL_FILE, Skill, SkillSummary, Skills, ToolError};
+use tool_api::{SKILL_FILE, Skill, SkillSummary, Skills, ToolError, near_names};
 
 use crate::front_matter::{NAME_RULE, is_name};
 use crate::skill_folder;
@@ -113,13 +113,15 @@ impl Library {
     fn unknown(&self, name: &str) -> ToolError {
         let shown =
             if is_name(name) { format!("no skill `{name}`") } else { "no skill of this name".to_owned() };
-        let mut known: Vec<&str> = self.list.iter().map(|skill| &*skill.name).collect();
-        let far = |known: &&str| strsim::damerau_levenshtein(name, known);
-        known.sort_by_cached_key(far);
-        known.truncate(NAMED_MAX);
-        let hint = match known.is_empty() {
-            true => "there are no skills here".to_owned(),
-            false => format!("the nearest are {}", known.join(", ")),
+        // One that is for people alone is no answer to a model.
+        let known = self.list.iter().filter(|skill| skill.is_for_models).map(|skill| &*skill.name);
+        let known: Vec<&str> = known.collect();
+        let named = known.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
+        let hint = match &near_names(name, known.iter().copied())[..] {
+            _ if known.is_empty() => "there are no skills here".to_owned(),
+            [] if known.len() <= NAMED_MAX => format!("there are {named}"),
+            [] => format!("there are {named} and {} more", known.len() - NAMED_MAX),
+            near => format!("the nearest are {}", near.join(", ")),
         };
         ToolError::new("unknown_skill", format!("there is {shown}; {hint}"))
     }

@@ -17,6 +17,7 @@ mod failure;
 mod features;
 mod hold;
 mod job;
+mod near_names;
 mod net;
 mod outcome;
 mod path_rules;
@@ -53,6 +54,7 @@ pub use features::{
 };
 pub use hold::Hold;
 pub use job::{JOB_RESULT, JOB_WAIT, JobAsks, JobSeen, Jobs};
+pub use near_names::near_names;
 pub use net::Net;
 pub use outcome::{Block, Document, Outcome, Output, Payload, Structured};
 pub use path_rules::PathRules;

@@ -172,8 +172,13 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     assert_eq!(why(&none, "x"), "there is no skill `x`; there are no skills here");
     ["notes", "deploy"].iter().for_each(|name| folders.skill("a", name));
     let library = Library::read(&[folders.own("a")]);
-    assert_eq!(why(&library, "note"), "there is no skill `note`; the nearest are notes, deploy");
-    assert_eq!(why(&library, "../x"), "there is no skill of this name; the nearest are notes, deploy");
+    assert_eq!(why(&library, "note"), "there is no skill `note`; the nearest are notes");
+    assert_eq!(why(&library, "zzz"), "there is no skill `zzz`; there are deploy, notes");
+    assert_eq!(why(&library, "../x"), "there is no skill of this name; there are deploy, notes");
+    let hidden = "---\nname: note-all\ndescription: all\ndisable-model-invocation: true\n---\nBody\n";
+    folders.write("a/note-all/SKILL.md", hidden);
+    let library = Library::read(&[folders.own("a")]);
+    assert_eq!(why(&library, "note-al"), "there is no skill `note-al`; there are deploy, notes");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use tool_api::{
     About, ArgumentRoles, Block, Context, Definition, Document, Effect, Example, Need, TOOLS_DESCRIBE, Tool,
-    ToolError,
+    ToolError, near_names,
 };
 
 use crate::plain_schema::plain;
@@ -48,16 +48,29 @@ impl Tool for Describe {
 
     async fn run(&self, Input { names }: Input, cx: &Context) -> Result<Document, ToolError> {
         let tools = cx.catalogue()?;
-        let described = |name: String| {
-            let tool = tools.iter().find(|tool| tool.name.as_str() == name);
-            tool.map(described).ok_or_else(|| {
-                let why = format!("there is no tool `{name}` for you; `tools_search` says which there are");
-                ToolError::new("unknown_tool", why)
-            })
-        };
-        let all: Vec<String> = names.into_iter().map(described).collect::<Result<_, _>>()?;
-        Ok(Document(vec![Block::Text(all.join("\n\n"))]))
+        let (mut shown, mut missing) = (Vec::new(), Vec::new());
+        for name in &names {
+            match tools.iter().find(|tool| tool.name.as_str() == name) {
+                Some(tool) => shown.push(described(tool)),
+                None => missing.push(no_such_tool(name, tools)),
+            }
+        }
+        if shown.is_empty() {
+            return Err(ToolError::new("unknown_tool", missing.join("; ")));
+        }
+        // One that is not there keeps the others from nobody.
+        shown.extend(missing.into_iter().map(|why| format!("[{why}]")));
+        Ok(Document(vec![Block::Text(shown.join("\n\n"))]))
     }
+}
+
+fn no_such_tool(name: &str, tools: &[Definition]) -> String {
+    let near = near_names(name, tools.iter().map(|tool| tool.name.as_str()));
+    let hint = match near.is_empty() {
+        true => "`tools_search` says which there are".to_owned(),
+        false => format!("the nearest are {}", near.join(", ")),
+    };
+    format!("there is no tool `{name}` for you; {hint}")
 }
 
 fn described(tool: &Definition) -> String {
