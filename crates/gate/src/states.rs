@@ -1,7 +1,8 @@
 //! What tools keep for their callers over the end of the process, and which callers are in plan mode.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use audit::Hash;
@@ -9,7 +10,7 @@ use futures_util::future::BoxFuture;
 use policy::Caller;
 use redact::Redactor;
 use store::{Change, Content, Kind, Query, Store, StoreError, replace};
-use tool_api::{Event, Noted, PLAN_MODE, PlanMode, STATE_SCHEME, State, ToolError};
+use tool_api::{Event, Noted, PLAN_MODE, PlanMode, STATE_SCHEME, State, ToolError, Turn};
 
 use crate::catalog::Catalog;
 use crate::clock::Clock;
@@ -34,6 +35,8 @@ pub(crate) struct States {
     /// Where changes are told.
     catalog: Arc<Catalog>,
     reminders: Reminders,
+    /// Of what is being changed: whose turn it is.
+    turns: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
 
 /// What is known of plan mode, of whichever caller.
@@ -50,8 +53,8 @@ struct Looked {
 impl States {
     /// Kept in `store`, by `clock`; what changes is told in `catalog`.
     pub(crate) fn new(store: Arc<dyn Store>, clock: Clock, catalog: Arc<Catalog>) -> States {
-        let (looked, reminders) = (Mutex::default(), Reminders::default());
-        States { store, clock, swept_at_ms: AtomicI64::new(0), looked, catalog, reminders }
+        let (looked, reminders, turns) = (Mutex::default(), Reminders::default(), Mutex::default());
+        States { store, clock, swept_at_ms: AtomicI64::new(0), looked, catalog, reminders, turns }
     }
 
     /// False if nobody is in plan mode, as far as this process has heard. Of what another one does it hears in passing: no
@@ -106,6 +109,15 @@ impl States {
     fn looked(&self) -> MutexGuard<'_, Looked> {
         // What it guards is sound between any two statements.
         self.looked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What whoever changes this cell locks meanwhile; forgotten once nobody does.
+    fn turn(&self, key: String) -> Arc<tokio::sync::Mutex<()>> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.retain(|_, turn| turn.strong_count() > 0);
+        let turn = turns.get(&key).and_then(Weak::upgrade).unwrap_or_default();
+        turns.insert(key, Arc::downgrade(&turn));
+        turn
     }
 
     async fn sweep(&self) -> Result<(), StoreError> {
@@ -165,6 +177,11 @@ impl State for OfCaller {
             }
             Ok(put)
         })
+    }
+
+    fn turn<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Turn> {
+        let turn = self.states.turn(key(&self.caller, &self.workspace, name));
+        Box::pin(async move { Turn::of(turn.lock_owned().await) })
     }
 
     fn now_ms(&self) -> i64 {

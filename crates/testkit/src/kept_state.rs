@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
-use tool_api::{Noted, State, ToolError};
+use tool_api::{Noted, State, ToolError, Turn};
 
 /// Midday of 14 November 2023, in UTC.
 const BEGAN_MS: i64 = 1_699_963_200_000;
 
 /// What the tools of one caller keep. A clone has the same. Time passes by waiting alone.
 #[derive(Clone, Default)]
-pub struct KeptState(Arc<Mutex<Kept>>);
+pub struct KeptState(Arc<Mutex<Kept>>, Arc<tokio::sync::Mutex<()>>);
 
 #[derive(Default)]
 struct Kept {
@@ -40,6 +40,10 @@ impl State for KeptState {
             };
         }
         Box::pin(std::future::ready(Ok(is_seen)))
+    }
+
+    fn turn<'a>(&'a self, _: &'static str) -> BoxFuture<'a, Turn> {
+        Box::pin(async move { Turn::of(self.1.clone().lock_owned().await) })
     }
 
     fn now_ms(&self) -> i64 {

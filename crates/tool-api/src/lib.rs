@@ -71,7 +71,7 @@ pub use skills::{
     DIRECTORY_READ, INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, SKILLS_EXTENSION, Skill, SkillFile,
     SkillSummary, Skills,
 };
-pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, amend, noted};
+pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, Turn, amend, noted};
 pub use stdin::Stdin;
 pub use tasks::{
     BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use crate::failure::ToolError;
 
-/// How often a change is tried again that another call came before.
+/// How often a change is tried again that another process came before.
 const RACES_MAX: usize = 16;
 
 /// How the URI of what is kept under a name begins, where it is a resource: the name follows.
@@ -24,6 +24,18 @@ pub struct Noted {
     pub value: Vec<u8>,
 }
 
+/// Whose turn it is to change what is kept.
+pub struct Turn {
+    _guard: Box<dyn Send>,
+}
+
+impl Turn {
+    /// Lasts as long as this guard.
+    pub fn of(guard: impl Send + 'static) -> Turn {
+        Turn { _guard: Box::new(guard) }
+    }
+}
+
 /// What tools keep for one caller in one workspace. No other caller, and no other workspace, finds it.
 pub trait State: Send + Sync {
     /// What is kept under this name, if anything is.
@@ -37,6 +49,9 @@ pub trait State: Send + Sync {
         seen: Option<u64>,
         value: Option<Vec<u8>>,
     ) -> BoxFuture<'a, Result<bool, ToolError>>;
+
+    /// Comes when nobody else of this process is changing what is kept under this name, and holds that until it is dropped.
+    fn turn<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Turn>;
 
     /// The time, in milliseconds since 1970.
     fn now_ms(&self) -> i64;
@@ -70,6 +85,7 @@ pub async fn amend<T: DeserializeOwned + Default + Serialize, R>(
     name: &'static str,
     mut change: impl FnMut(&mut T) -> Result<R, ToolError>,
 ) -> Result<R, ToolError> {
+    let _turn = state.turn(name).await;
     for _ in 0..RACES_MAX {
         let (seen, mut value) = read(state, name).await?;
         let said = change(&mut value)?;

@@ -46,9 +46,12 @@ struct Step {
     is_done: bool,
 }
 
+/// The task that something was done to, and what to say of it.
+type Done = (u32, String);
+
 impl TaskList {
     /// Begins a task, which is the current one from then on.
-    pub(super) fn create(&mut self, name: &str) -> Result<String, ToolError> {
+    pub(super) fn create(&mut self, name: &str) -> Result<Done, ToolError> {
         let name = text(name)?;
         if self.tasks.len() >= TASKS_MAX {
             let done = self.tasks.iter().position(|task| task.is_done);
@@ -59,11 +62,11 @@ impl TaskList {
         let said = format!("Task {id} is created, and the current one: {name}");
         self.tasks.push(Task { id, name, is_done: false, steps: Vec::new() });
         self.current = Some(id);
-        Ok(said)
+        Ok((id, said))
     }
 
     /// Adds a step to a task.
-    pub(super) fn add(&mut self, task: Option<u32>, step: &str) -> Result<String, ToolError> {
+    pub(super) fn add(&mut self, task: Option<u32>, step: &str) -> Result<Done, ToolError> {
         let step = text(step)?;
         let task = self.task(task)?;
         if task.steps.len() >= STEPS_MAX {
@@ -76,17 +79,17 @@ impl TaskList {
         task.steps.push(Step { id, text: step, is_done: false });
         // There is something left to do.
         task.is_done = false;
-        Ok(said)
+        Ok((task.id, said))
     }
 
     /// Completes a step, or a whole task.
-    pub(super) fn complete(&mut self, task: Option<u32>, step: Option<u32>) -> Result<String, ToolError> {
+    pub(super) fn complete(&mut self, task: Option<u32>, step: Option<u32>) -> Result<Done, ToolError> {
         let Some(step) = step else {
             let why =
                 "say what is completed: `step_id` for a step of the current task, `task_id` for a whole task";
             let task = self.task(Some(task.ok_or_else(|| ToolError::new("invalid_arguments", why))?))?;
             task.is_done = true;
-            return Ok(format!("Task {} is done: {}", task.id, task.name));
+            return Ok((task.id, format!("Task {} is done: {}", task.id, task.name)));
         };
         let task = self.task(task)?;
         let id = task.id;
@@ -96,20 +99,27 @@ impl TaskList {
         let found = found.ok_or_else(gone)?;
         found.is_done = true;
         let left = task.steps.iter().filter(|step| !step.is_done).count();
-        Ok(match left {
+        let said = match left {
             0 => format!(
                 "Step {step} of task {id} is done, the last one; complete the task with `task_id` {id}."
             ),
             left => format!("Step {step} of task {id} is done; {left} to go."),
-        })
+        };
+        Ok((id, said))
     }
 
     /// Makes another task the current one.
-    pub(super) fn switch(&mut self, task: u32) -> Result<String, ToolError> {
+    pub(super) fn switch(&mut self, task: u32) -> Result<Done, ToolError> {
         let task = self.task(Some(task))?;
         let (id, said) = (task.id, format!("Task {} is the current one: {}", task.id, task.name));
         self.current = Some(id);
-        Ok(said)
+        Ok((id, said))
+    }
+
+    /// One task of them.
+    pub(super) fn only(&self, id: u32) -> TaskList {
+        let task = self.tasks.iter().filter(|task| task.id == id);
+        TaskList { current: self.current, tasks: task.cloned().collect() }
     }
 
     /// The open steps of a task, or of the current one; the open tasks if there is neither.

@@ -51,7 +51,7 @@ enum Action {
     Switch,
 }
 
-/// What was done, and what there is to do.
+/// What was done; and the task that it was done to, or the tasks that were asked for.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = plain)]
 pub(crate) struct Told {
@@ -107,6 +107,7 @@ impl Tool for TaskManager {
             }
             Action::Create | Action::Add | Action::Complete | Action::Switch => {
                 let change = |list: &mut TaskList| {
+                    // The whole list would be told again with each step.
                     let done = match action {
                         Action::Create => list.create(text),
                         Action::Add => list.add(task_id, text),
@@ -115,7 +116,8 @@ impl Tool for TaskManager {
                             ToolError::new("invalid_arguments", "say which task in `task_id`")
                         })?),
                     };
-                    Ok(Told { done: Some(done?), list: list.clone() })
+                    let (id, done) = done?;
+                    Ok(Told { done: Some(done), list: list.only(id) })
                 };
                 amend(state, NAME, change).await?
             }

@@ -1,8 +1,9 @@
 //! Tasks and their steps, call after call.
 
 use expect_test::{Expect, expect};
+use futures_util::future::{BoxFuture, join_all};
 use testkit::{KeptState, Workspace, call_noting};
-use tool_api::builtin;
+use tool_api::{Noted, State, Turn, builtin};
 
 use super::*;
 
@@ -62,6 +63,66 @@ fn tasks_have_steps() {
             - [ ] 2. Release¶
         "#]],
     );
+}
+
+#[test]
+fn what_was_done_is_told_with_its_task_alone() {
+    let (tool, workspace, state) = (builtin(TaskManager), Workspace::new(""), KeptState::default());
+    let call = |arguments: &str| call_noting(&*tool, &workspace, &state, arguments);
+    (0..30).for_each(|nth| drop(call(&format!(r#"{{"action": "create", "text": "Task {nth}"}}"#))));
+    let shown = call(r#"{"action": "add", "task_id": 2, "text": "A step"}"#);
+    expect![[r#"
+        text: Step 1 is added to task 2: A step¶
+        structured: {"done":"Step 1 is added to task 2: A step","current":30,"tasks":[{"id":2,"name":"Task 1","is_done":false,"steps":[{"id":1,"text":"A step","is_done":false}]}]}
+    "#]].assert_eq(&shown);
+    assert!(call(r#"{"action": "list"}"#).contains(r#""name":"Task 29""#));
+}
+
+/// Lets others go first between reading and changing.
+struct SlowState(KeptState);
+
+impl State for SlowState {
+    fn read<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Result<Option<Noted>, ToolError>> {
+        Box::pin(async move {
+            let noted = self.0.read(name).await;
+            tokio::task::yield_now().await;
+            noted
+        })
+    }
+
+    fn replace<'a>(
+        &'a self,
+        name: &'static str,
+        seen: Option<u64>,
+        value: Option<Vec<u8>>,
+    ) -> BoxFuture<'a, Result<bool, ToolError>> {
+        self.0.replace(name, seen, value)
+    }
+
+    fn turn<'a>(&'a self, name: &'static str) -> BoxFuture<'a, Turn> {
+        self.0.turn(name)
+    }
+
+    fn now_ms(&self) -> i64 {
+        self.0.now_ms()
+    }
+
+    fn remind(&self, _: &'static str, _: Vec<i64>) {}
+
+    fn later(&self, ms: i64) -> BoxFuture<'_, ()> {
+        self.0.later(ms)
+    }
+}
+
+#[tokio::test]
+async fn callers_take_turns() {
+    let state = SlowState(KeptState::default());
+    let texts: Vec<String> = (0..40).map(|nth| format!("Task {nth}")).collect();
+    let calls = texts.iter().map(|text| amend(&state, NAME, move |list: &mut TaskList| list.create(text)));
+    let done = join_all(calls).await;
+    assert!(done.iter().all(Result::is_ok), "{done:?}");
+    let list: TaskList = noted(&state, NAME).await.expect("it is kept");
+    assert_eq!(list.to_string().lines().count(), texts.len());
 }
 
 #[test]
