@@ -103,7 +103,6 @@ fn no_path_leads_out() {
         "/etc/no-such-file",
         "/workspace/../etc/passwd",
         "/workspace-evil/secret",
-        "notes.md\0",
         &real("outside/secret"),
         &real("outside/nothing"),
         &real("root-evil/secret"),
@@ -166,7 +165,7 @@ fn other_refusals_name_the_path_and_nothing_of_the_host() {
         ("none/x", "none/x does not exist"),
         ("/workspace/sub/none", "sub/none does not exist"),
         ("sub", "sub is not a file but a folder"),
-        ("", ". is not a file but a folder"),
+        ("", "this is the workspace itself, which is a folder; name a file in it"),
         ("fifo", "fifo is not a file but a named pipe"),
         ("notes.md/x", "notes.md/x is not a folder, or leads through something that is not one"),
     ] {
@@ -176,7 +175,7 @@ fn other_refusals_name_the_path_and_nothing_of_the_host() {
     for (path, expected) in [
         ("sub", "sub is not a file but a folder"),
         ("good-folder", "good-folder is not a file but a folder"),
-        (".", ". is not a file but a folder"),
+        (".", "this is the workspace itself, which is a folder; name a file in it"),
         ("fifo", "fifo is not a file but a named pipe"),
         ("notes.md/x", "notes.md/x is not a folder, or leads through something that is not one"),
         ("dangling-folder/x", "dangling-folder/x does not exist"),
@@ -678,4 +677,32 @@ fn what_holds_secrets_is_not_read() {
     let before = root.folder(&root.locate("state").unwrap()).unwrap();
     root.protect(&ProtectedPaths { unread: vec![path.join("state")], ..ProtectedPaths::default() });
     assert!(matches!(before.read("secret.key", 100), Err(FileError::Secret { .. })));
+}
+
+#[test]
+fn a_folder_that_was_exchanged_is_told_and_used() {
+    let (folder, root) = playground();
+    let path = folder.path().join("root");
+    assert!(root.check_present().is_ok());
+    let before = root.narrowed(Access::Read);
+    fs::remove_dir_all(&path).expect("ours");
+    assert!(matches!(root.check_present(), Err(FileError::Gone)));
+
+    // No link is followed to what others may have put there.
+    symlink(folder.path().join("outside"), &path).expect("a link");
+    assert!(matches!(root.check_present(), Err(FileError::Gone)));
+    assert_eq!(read(&root, "secret"), "secret does not exist");
+    fs::remove_file(&path).expect("ours");
+
+    fs::create_dir(&path).expect("a folder");
+    fs::write(path.join("new.md"), "new").expect("a file");
+    assert_eq!(read(&root, "new.md"), "new.md does not exist");
+    assert!(matches!(root.check_present(), Err(FileError::Exchanged)));
+    assert!(root.check_present().is_ok());
+    for root in [&root, &before] {
+        assert_eq!((read(root, "new.md").as_str(), root.path()), ("new", &*path));
+        assert_eq!(read(root, "../outside/secret"), FileError::Outside.to_string());
+    }
+    root.protect(&ProtectedPaths { unread: vec![path.join("new.md")], ..ProtectedPaths::default() });
+    assert!(read(&before, "new.md").contains("no tool may read it"));
 }

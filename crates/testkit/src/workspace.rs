@@ -83,6 +83,16 @@ impl Workspace {
         self.folder.path()
     }
 
+    /// Deletes the folder with all that is in it.
+    pub fn delete(&self) {
+        fs::remove_dir_all(self.folder.path()).expect("the folder is ours");
+    }
+
+    /// Makes another folder in its place, with nothing in it.
+    pub fn make_anew(&self) {
+        fs::create_dir(self.folder.path()).expect("the folder is gone");
+    }
+
     /// A handle on the folder with at most `access`.
     pub fn root(&self, access: Access) -> Root {
         self.root.narrowed(access)

@@ -39,6 +39,9 @@ impl ToolError {
     /// The code of a call that was not sent, and may be made again.
     pub const GONE: &'static str = "gone";
 
+    /// The code of a call whose workspace has lost its folder.
+    pub const WORKSPACE_GONE: &'static str = "workspace_gone";
+
     /// An error with a stable code (`snake_case`) and a sentence.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> ToolError {
         ToolError {

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use sandbox::FileError;
 use sandbox::egress::HostRules;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_path_to_error::Segment;
 
 use crate::about::About;
 use crate::arguments::Arguments;
@@ -16,6 +19,9 @@ use crate::definition::{Definition, Listing, Origin, ResultBudget, ToolName, Val
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
 use crate::sandboxed::Sandboxed;
+
+/// Up to here a floating-point number says which whole number is meant.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
 /// What the author of a built-in tool writes.
 pub trait Tool: Send + Sync + 'static {
@@ -94,15 +100,67 @@ impl<T: Tool> AnyTool for Builtin<T> {
 
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
-            let input = serde_json::from_value(arguments.into_value()).map_err(schema_too_loose)?;
-            self.tool.run(input, cx).await.map(Output::into_outcome)
+            let text = arguments.bytes();
+            let input = serde_json::from_value(whole_numbers(arguments.into_value()))
+                .map_err(|_| schema_too_loose::<T::Input>(&text))?;
+            match self.tool.run(input, cx).await {
+                Ok(output) => Ok(output.into_outcome()),
+                Err(error) if T::ABOUT.arguments.paths.is_empty() => Err(error),
+                Err(error) => Err(folder_fault(cx).await.unwrap_or(error)),
+            }
         })
     }
 }
 
-/// The schema let something through that the type refuses, such as a number out of the type's range.
-fn schema_too_loose(error: serde_json::Error) -> ToolError {
-    ToolError::new("invalid_arguments", format!("the arguments do not fit: {error}"))
+/// Why nothing is found in the workspace, if its folder is not there any more. Asked of calls that have failed alone.
+async fn folder_fault(cx: &Context) -> Option<ToolError> {
+    let files = cx.files.clone();
+    let fault = cx.blocking(move || Ok(files.check_present().err())).await.ok().flatten()?;
+    let is_about_folder = matches!(fault, FileError::Gone | FileError::Exchanged);
+    is_about_folder.then(|| ToolError::new(ToolError::WORKSPACE_GONE, fault.to_string()))
+}
+
+/// The same with `2` in place of `2.0`: to JSON Schema both are integers, to a type of Rust only one is.
+fn whole_numbers(value: Value) -> Value {
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|_| number.is_f64());
+            let whole = whole.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT_MAX);
+            Value::Number(whole.map_or(number, |float| (float as i64).into()))
+        }
+        Value::Array(all) => all.into_iter().map(whole_numbers).collect(),
+        Value::Object(all) => all.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
+        other @ (Value::Null | Value::Bool(_) | Value::String(_)) => other,
+    }
+}
+
+/// The schema let something through that the type refuses, such as a number out of the type's range: which member it is.
+fn schema_too_loose<T: DeserializeOwned>(text: &[u8]) -> ToolError {
+    let value = whole_numbers(serde_json::from_slice(text).unwrap_or_default());
+    let why = match serde_path_to_error::deserialize::<_, T>(&value) {
+        Ok(_) => "the arguments do not fit".to_owned(),
+        Err(error) => {
+            let pointer: String = error.path().iter().map(pointed).collect();
+            match value.pointer(&pointer) {
+                Some(Value::Number(number)) => {
+                    format!(
+                        "`{}` takes no number like {number}: too large, too small or no whole one",
+                        error.path()
+                    )
+                }
+                _ => format!("`{}` does not fit: {}", error.path(), error.inner()),
+            }
+        }
+    };
+    ToolError::new("invalid_arguments", why)
+}
+
+/// A step of a JSON pointer.
+fn pointed(segment: &Segment) -> String {
+    match segment {
+        Segment::Seq { index } => format!("/{index}"),
+        named => format!("/{named}"),
+    }
 }
 
 fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<Bytes>) -> Definition {
@@ -130,4 +188,40 @@ fn schema_text(mut schema: Schema) -> Bytes {
     schema.remove("$schema");
     schema.remove("title");
     serde_json::to_vec(&schema).expect("a schema is plain JSON").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde::Deserialize;
+
+    use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Input {
+        count: Option<u32>,
+        all: Option<Vec<u8>>,
+    }
+
+    /// What the arguments are read as, or what is said of them.
+    fn read(text: &str) -> Result<(Option<u32>, Option<Vec<u8>>), String> {
+        let value = whole_numbers(serde_json::from_str(text).expect("JSON"));
+        let read = serde_json::from_value::<Input>(value);
+        read.map(|input| (input.count, input.all))
+            .map_err(|_| schema_too_loose::<Input>(text.as_bytes()).to_string())
+    }
+
+    #[test]
+    fn a_whole_number_is_one_however_it_is_written() {
+        assert_eq!(read(r#"{"count": 2.0, "all": [1.0, 2, 3e1]}"#), Ok((Some(2), Some(vec![1, 2, 30]))));
+        assert_eq!(read(r#"{"count": -0.0}"#), Ok((Some(0), None)));
+        let outside = |name: &str, number: &str| {
+            Err(format!("`{name}` takes no number like {number}: too large, too small or no whole one"))
+        };
+        assert_eq!(read(r#"{"count": 1e20}"#), outside("count", "1e+20"));
+        assert_eq!(read(r#"{"count": 2.5}"#), outside("count", "2.5"));
+        assert_eq!(read(r#"{"count": -1}"#), outside("count", "-1"));
+        assert_eq!(read(r#"{"all": [1, 256.0]}"#), outside("all[1]", "256"));
+        let text = read(r#"{"count": "2"}"#).expect_err("no number");
+        assert!(text.starts_with("`count` does not fit: "), "{text}");
+    }
 }

@@ -6,6 +6,8 @@ pub(crate) mod edit;
 mod edits;
 pub(crate) mod file_error;
 pub(crate) mod find;
+#[cfg(test)]
+mod gone_tests;
 mod ignore_rules;
 mod lines_told;
 pub(crate) mod list;

@@ -15,6 +15,18 @@ pub enum FileError {
     /// Nothing is there.
     #[error("{0} does not exist")]
     NotFound(Inside),
+    /// The root's own folder is not there any more.
+    #[error(
+        "the folder of the workspace is gone: it was deleted or moved away; nothing can be read or written until a folder \
+         stands at its path again, which a person or a program outside can make"
+    )]
+    Gone,
+    /// Another folder stands where the root's own was.
+    #[error(
+        "the folder of the workspace was deleted or moved away, and another one stands in its place now, which is used \
+         from here on; look at what is in it and call again"
+    )]
+    Exchanged,
     /// The path leads out of the folder. The text is the same whether or not something lies there,
     /// so that it cannot be used to look around.
     #[error(
@@ -22,7 +34,7 @@ pub enum FileError {
     )]
     Outside,
     /// Something other than a regular file is there.
-    #[error("{path} is not a file but a {kind}")]
+    #[error("{}", not_a_file_in_words(.path, .kind))]
     NotAFile {
         /// The path asked for.
         path: Inside,
@@ -46,6 +58,12 @@ pub enum FileError {
         /// What the program has to do with it.
         claim: &'static str,
     },
+    /// What no path can hold.
+    #[error("the path has a NUL in it, which no path can have; give it without")]
+    Nul,
+    /// It is the workspace itself.
+    #[error("this is the workspace itself, which is neither moved nor deleted; name what is in it")]
+    Itself,
     /// Others obey this file, which may be another than was asked for, and nobody has agreed to this write.
     #[error("{0}, so a person must agree before it is written")]
     Obeyed(ObeyedFile),
@@ -107,6 +125,13 @@ pub enum FileError {
     /// The file system said no for another reason.
     #[error("the file system answered: {}", .0.kind())]
     Io(#[source] io::Error),
+}
+
+fn not_a_file_in_words(path: &Inside, kind: &str) -> String {
+    match path.is_root() {
+        true => "this is the workspace itself, which is a folder; name a file in it".to_owned(),
+        false => format!("{path} is not a file but a {kind}"),
+    }
 }
 
 fn found_in_words(found: Option<&str>) -> String {

@@ -73,6 +73,9 @@ impl Inside {
         if given.len() > PATH_BYTES_MAX {
             return Err(FileError::TooLarge { what: "the path", max: PATH_BYTES_MAX, unit: "bytes" });
         }
+        if given.contains('\0') {
+            return Err(FileError::Nul);
+        }
         let path = Path::new(given);
         let relative = if path.is_absolute() { below(path, spellings)? } else { path };
         let mut parts: Vec<&str> = Vec::new();
@@ -106,7 +109,7 @@ fn below<'a>(path: &'a Path, spellings: &[PathBuf]) -> Result<&'a Path, FileErro
 }
 
 fn plain(name: Option<&str>) -> Result<&str, FileError> {
-    let name = name.filter(|name| !name.contains('\0')).ok_or(FileError::Outside)?;
+    let name = name.ok_or(FileError::Outside)?;
     if name.len() > NAME_BYTES_MAX { Err(FileError::name_too_long()) } else { Ok(name) }
 }
 
@@ -125,6 +128,7 @@ mod tests {
         let found = match Inside::parse(given, &spellings) {
             Ok(inside) => inside.to_string(),
             Err(FileError::Outside) => "outside".to_owned(),
+            Err(FileError::Nul) => "NUL".to_owned(),
             Err(FileError::TooLarge { what, .. }) => format!("too large: {what}"),
             Err(other) => panic!("{given:?}: {other}"),
         };
@@ -179,11 +183,11 @@ mod tests {
             "/home/me",
             "/home/me/other/../project/x",
             "//etc/passwd",
-            "notes.md\0",
-            "\0",
-            "/workspace/a\0b",
         ] {
             check(given, "outside");
+        }
+        for given in ["notes.md\0", "\0", "/workspace/a\0b", "../\0"] {
+            check(given, "NUL");
         }
     }
 

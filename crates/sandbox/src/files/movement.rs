@@ -8,7 +8,7 @@ use std::fs::File;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, RenameFlags};
+use rustix::fs::{Mode, RenameFlags};
 use rustix::io::Errno;
 
 use super::error::FileError;
@@ -217,7 +217,7 @@ impl Spot {
 fn parted(path: &Inside) -> Result<(&Path, &Path), FileError> {
     let whole = path.as_path();
     let name = whole.file_name().filter(|_| !path.is_root());
-    let name = name.ok_or_else(|| FileError::not_a_file(path, FileType::Directory))?;
+    let name = name.ok_or(FileError::Itself)?;
     let parent = whole.parent().filter(|parent| *parent != Path::new("")).unwrap_or(Path::new("."));
     Ok((parent, Path::new(name)))
 }

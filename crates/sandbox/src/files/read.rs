@@ -65,7 +65,7 @@ impl Root {
     fn open_without_links(&self, path: &Inside) -> Option<File> {
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
         let flags = READ_FLAGS | OFlags::RDONLY;
-        let opened = openat2(&self.opened.dir, path.as_path(), flags, Mode::empty(), resolve);
+        let opened = openat2(&*self.opened.dir(), path.as_path(), flags, Mode::empty(), resolve);
         opened.ok().map(File::from)
     }
 }

@@ -9,10 +9,11 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, Stat, fstat, openat2};
+use rustix::io::Errno;
 
 use super::error::FileError;
 use super::file_ops::{FileOps, SystemFiles};
@@ -46,11 +47,19 @@ pub struct Root {
 
 #[derive(Debug)]
 pub(super) struct Opened {
-    pub(super) dir: Dir,
+    /// Another one once the folder was exchanged for another.
+    dir: RwLock<Arc<Dir>>,
     pub(super) canonical: PathBuf,
     pub(super) ops: Box<dyn FileOps>,
     /// Every absolute spelling of the folder: the common prefix, the real path, the path as given.
     spellings: Vec<PathBuf>,
+}
+
+impl Opened {
+    /// The folder's handle.
+    pub(super) fn dir(&self) -> Arc<Dir> {
+        self.dir.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Root {
@@ -64,6 +73,7 @@ impl Root {
         let canonical = path.canonicalize()?;
         let dir = Dir::open_ambient_dir(&canonical, cap_std::ambient_authority())?;
         let spellings = inside::spellings(path);
+        let dir = RwLock::new(Arc::new(dir));
         let opened = Arc::new(Opened { dir, canonical, ops, spellings });
         Ok(Root { opened, access, protection: Arc::default(), agreed: Arc::default(), trash: None })
     }
@@ -71,6 +81,32 @@ impl Root {
     /// Where it really is.
     pub fn path(&self) -> &Path {
         &self.opened.canonical
+    }
+
+    /// Looks whether the folder that was opened still stands at its path: for calls that have found nothing, since every
+    /// path below a folder that was deleted is one at which nothing is. If another folder stands there by now, this handle
+    /// and all that were made from the same [`Root::open`] use that one from then on, and it is an error all the same:
+    /// what was looked for was looked for in the old one. No link is followed on the way to it.
+    ///
+    /// # Errors
+    /// `FileError::Gone` if no folder stands there, `FileError::Exchanged` if another one does.
+    pub fn check_present(&self) -> Result<(), FileError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let failed = |errno: Errno| FileError::Io(errno.into());
+        let found = match openat2(CWD, self.opened.canonical.as_path(), flags, Mode::empty(), resolve) {
+            Ok(found) => File::from(found),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Err(FileError::Gone),
+            Err(errno) => return Err(failed(errno)),
+        };
+        let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
+        let ours = fstat(&*self.opened.dir()).map_err(failed)?;
+        if identity(ours) == identity(fstat(&found).map_err(failed)?) {
+            return Ok(());
+        }
+        *self.opened.dir.write().unwrap_or_else(PoisonError::into_inner) =
+            Arc::new(Dir::from_std_file(found));
+        Err(FileError::Exchanged)
     }
 
     /// From now on these files, and all below these folders, are left alone too: the program's own state, its
@@ -116,6 +152,6 @@ impl Root {
     pub(super) fn open_beneath(&self, path: &Path, flags: OFlags) -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.read(true).custom_flags(flags.bits().cast_signed());
-        self.opened.dir.open_with(path, &options).map(cap_std::fs::File::into_std)
+        self.opened.dir().open_with(path, &options).map(cap_std::fs::File::into_std)
     }
 }

@@ -180,7 +180,7 @@ impl Root {
     pub(super) fn folder_for_writing(&self, parent: &Path) -> io::Result<File> {
         match self.open_beneath(parent, FOLDER_FLAGS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                match self.opened.ops.make_folders(&self.opened.dir, parent) {
+                match self.opened.ops.make_folders(&self.opened.dir(), parent) {
                     // Made by someone else meanwhile, or a link to nowhere: opening it tells.
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
                     _ => {}

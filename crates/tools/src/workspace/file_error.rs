@@ -8,6 +8,7 @@ use tool_api::{FileError, ToolError};
 pub(crate) fn refused(error: FileError) -> ToolError {
     let code = match &error {
         FileError::NotFound { .. } => "not_found",
+        FileError::Gone | FileError::Exchanged => ToolError::WORKSPACE_GONE,
         FileError::Outside => "outside_workspace",
         FileError::NotAFile { .. } => "not_a_file",
         FileError::NotAFolder { .. } => "not_a_folder",
@@ -16,6 +17,8 @@ pub(crate) fn refused(error: FileError) -> ToolError {
         FileError::ReadOnly => "read_only",
         FileError::Changed(_) | FileError::ChangedSince { .. } => "changed",
         FileError::Kept => "kept",
+        FileError::Nul => "invalid_path",
+        FileError::Itself => "is_workspace",
         FileError::Exists(_) => "exists",
         FileError::IntoItself(_) => "into_itself",
         FileError::NotEmpty(_) => "not_empty",

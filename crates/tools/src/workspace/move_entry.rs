@@ -186,10 +186,10 @@ mod tests {
             ".",
             "b",
             expect![[r#"
-            error not_a_file: . is not a file but a folder
-            --
-            a: x
-        "#]],
+                error is_workspace: this is the workspace itself, which is neither moved nor deleted; name what is in it
+                --
+                a: x
+            "#]],
         );
         check(
             "a: x",

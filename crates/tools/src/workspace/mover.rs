@@ -52,6 +52,14 @@ impl Mover {
             |is_held| self.files.preview_restore(trashed, is_held),
             |is_held| self.files.restore(trashed, is_held),
         )
+        .map_err(|error| {
+            if error.code() != "exists" {
+                return error;
+            }
+            // It goes to no other path.
+            let why = "already; move it away or delete it first, and then restore";
+            ToolError::new("exists", format!("something is at {} {why}", trashed.path))
+        })
     }
 
     fn change(

@@ -101,8 +101,10 @@ impl Tool for Read {
         }
         let names: Vec<&String> = std::iter::once(&input.path).chain(&input.paths).collect();
         let (mut blocks, mut media_bytes, each) = (Vec::new(), 0, self.text_bytes_max / names.len());
+        let mut is_any_there = false;
         for name in names {
             let shown = self.one(name, &input, each, cx).await;
+            is_any_there |= shown.is_ok();
             // One that cannot be read keeps the others from nobody.
             let shown = shown.map_or_else(|error| vec![Block::Text(format!("[{error}]"))], |shown| shown.0);
             let is_text = |block: &Block| matches!(block, Block::Text(_));
@@ -112,6 +114,9 @@ impl Tool for Read {
                 true => blocks.push(Block::Text("[Too much that is no text; read it by itself.]".to_owned())),
                 false => blocks.extend(shown),
             }
+        }
+        if !is_any_there {
+            cx.files.check_present().map_err(refused)?;
         }
         Ok(Document(blocks))
     }

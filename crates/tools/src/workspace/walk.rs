@@ -61,6 +61,10 @@ pub(super) fn walk(
         Walk { wanted, start_bytes, rules, levels: Vec::new(), listing, looked_at: 0, paths_bytes: 0 };
     walk.enter(folder).map_err(refused)?;
     walk.go(cancel)?;
+    if walk.listing.entries.is_empty() {
+        // A folder that was deleted looks like an empty one.
+        files.check_present().map_err(refused)?;
+    }
     Ok(walk.listing)
 }
 

@@ -79,7 +79,7 @@ fn what_is_deleted_is_put_back() {
             text: Deleted f/a; workspace_restore puts it back
             text: Deleted f; workspace_restore puts it back
             text: Restored f/a¶
-            error exists: something is at f already; give another path, or move it away first
+            error exists: something is at f already; move it away or delete it first, and then restore
             --
             f/
             f/a: 1
@@ -97,7 +97,11 @@ fn what_cannot_be_deleted_stays() {
             "not_empty: full is a folder with something in it; say `recursive` to delete all of it",
         ),
         ("gone", false, "not_found: gone does not exist"),
-        (".", true, "not_a_file: . is not a file but a folder"),
+        (
+            ".",
+            true,
+            "is_workspace: this is the workspace itself, which is neither moved nor deleted; name what is in it",
+        ),
         ("..", true, OUTSIDE),
         (".git", true, "protected: .git decides what may be done or run here, so only a person may write it"),
         ("a", true, "protected: a/.git decides what may be done or run here, so only a person may write it"),

@@ -104,7 +104,6 @@ fn whatever_is_outside_is_refused_alike() {
         "gone",
         "up/etc/passwd",
         "up/surely-not-there",
-        "notes.md\0",
     ] {
         let arguments = serde_json::json!({ "path": path }).to_string();
         assert_eq!(call(&*builtin(READ), &workspace, &arguments), outside, "{path:?}");
@@ -136,8 +135,8 @@ fn what_is_no_file_is_named() {
         files,
         r#"{"path": ""}"#,
         expect![[r#"
-        error not_a_file: . is not a file but a folder
-    "#]],
+            error not_a_file: this is the workspace itself, which is a folder; name a file in it
+        "#]],
     );
     check(
         files,
