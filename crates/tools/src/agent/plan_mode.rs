@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, Need, Noted, PLAN_MODE, Structured, Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, FileError, Inside, Need, Noted, PLAN_MODE, Structured,
+    Tool, ToolError,
 };
 
 use crate::plain_schema::plain;
@@ -137,6 +138,9 @@ impl Tool for PlanMode {
 
 async fn enter(Input { goal, plan_file, .. }: Input, cx: &Context) -> Result<Standing, ToolError> {
     let located = plan_file.map(|file| cx.files.locate(&file).map_err(refused)).transpose()?;
+    if let Some(file) = located.clone() {
+        check_plan_file(file, cx).await?;
+    }
     let state = cx.state()?;
     let plan = tool_api::PlanMode {
         goal,
@@ -153,6 +157,20 @@ async fn enter(Input { goal, plan_file, .. }: Input, cx: &Context) -> Result<Sta
     };
     let said = format!("In plan mode: you can look and change nothing until `exit`. {file}");
     Ok(Standing { said: Some(said), ..Standing::from(plan) })
+}
+
+/// Refuses a file that no tool may write: the plan could not be written there.
+async fn check_plan_file(file: Inside, cx: &Context) -> Result<(), ToolError> {
+    if file.is_root() {
+        return Err(ToolError::new("not_a_file", "`plan_file` is the workspace itself; name a file in it"));
+    }
+    let files = cx.files.clone();
+    cx.blocking(move || match files.check_writable(&file) {
+        // A person is asked when it is written.
+        Ok(()) | Err(FileError::Obeyed(_)) => Ok(()),
+        Err(error) => Err(refused(error)),
+    })
+    .await
 }
 
 async fn exit(input: Input, noted: Noted, cx: &Context) -> Result<Standing, ToolError> {

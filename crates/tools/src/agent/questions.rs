@@ -24,7 +24,11 @@ const KEY: &str = "questions";
 
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(
+    rename_all = "camelCase",
+    deny_unknown_fields,
+    expecting = "a question with `question` and `options`"
+)]
 pub(super) struct Question {
     pub(super) question: String,
     /// A word or two for it.
@@ -37,7 +41,7 @@ pub(super) struct Question {
 
 /// One of its choices.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an option with a `label`, as an object")]
 struct Choice {
     label: String,
     description: Option<String>,
@@ -46,7 +50,7 @@ struct Choice {
 /// Reads the questions of a call: a list, or an object that has one.
 pub(super) fn read(text: &str) -> Result<Vec<Question>, ToolError> {
     #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
+    #[serde(deny_unknown_fields, expecting = "an object with `questions`")]
     struct Wrapped {
         questions: Vec<Question>,
     }

@@ -69,6 +69,8 @@ fn no_plan_is_none() {
         &[
             r#"{"action": "exit"}"#,
             r#"{"action": "enter", "plan_file": "../plan.md"}"#,
+            r#"{"action": "enter", "plan_file": "toolcrib.toml"}"#,
+            r#"{"action": "enter", "plan_file": "."}"#,
             r#"{"action": "enter", "goal": "x"}"#,
             r#"{"action": "enter"}"#,
             r#"{"action": "exit"}"#,
@@ -80,13 +82,15 @@ fn no_plan_is_none() {
         expect![[r#"
             error not_planning: not in plan mode, so there is no plan to leave with
             error outside_workspace: the path leads outside the workspace; give a path inside it, such as notes.md or /workspace/notes.md
+            error protected: toolcrib.toml decides what may be done or run here, so only a person may write it
+            error not_a_file: `plan_file` is the workspace itself; name a file in it
             text: In plan mode: you can look and change nothing until `exit`. No file can be written; `enter` takes a `plan_file` that can.¶
             structured: {"active":true,"goal":"x","started_at":"2023-11-14T12:00:00Z"}
             error already_planning: In plan mode since 2023-11-14T12:00:00Z for: x; leave it with `exit`, or with `reset` to begin anew
             error no_plan: say in `plan_file` where the plan is, or leave without one by `reset`
             error not_found: none.md does not exist
             error no_plan: empty.md is empty; write the plan there first
-            error not_a_file: . is not a file but a folder
+            error not_a_file: this is the workspace itself, which is a folder; name a file in it
             refused /action: "leave" is not one of "enter", "exit" or 3 other candidates
         "#]],
     );

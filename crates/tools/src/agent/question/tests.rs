@@ -175,7 +175,7 @@ fn what_cannot_be_asked_is_said() {
     check_refused(
         r#"[{"question": "x", "options": ["a", "b"]}]"#,
         expect![[r#"
-        error invalid_questions: `questions_json` is not of the form [{"question": "…", "options": [{"label": "…"}, {"label": "…"}]}]: invalid type: string "a", expected struct Choice at line 1 column 34
+        error invalid_questions: `questions_json` is not of the form [{"question": "…", "options": [{"label": "…"}, {"label": "…"}]}]: invalid type: string "a", expected an option with a `label`, as an object at line 1 column 34
     "#]],
     );
     let one = r#"{"question": "x", "options": [{"label": "a"}, {"label": "b"}]}"#;
