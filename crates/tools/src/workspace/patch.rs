@@ -1,6 +1,7 @@
-//! `workspace_patch`: a unified diff over several files, applied whole or not at all. What it wants is read by `plan`, where a
-//! hunk fits is found by `hunks`, and `steps` does it and undoes it.
+//! `workspace_patch`: a unified diff over several files, applied whole or not at all. What it wants is read by `plan`, with the
+//! counts that `hunk_counts` puts right; where a hunk fits is found by `hunks`, and `steps` does it and undoes it.
 
+mod hunk_counts;
 mod hunks;
 mod looking;
 mod plan;
@@ -79,8 +80,9 @@ impl Tool for ApplyPatch {
         name: "workspace_patch",
         title: "Apply a patch",
         summary: "Apply a unified diff to several files, all or none: changes, new and deleted files, renames and \
-                  modes of git's form, and plain `diff -u`. A hunk may stand on other lines than it says; its context \
-                  must be exact unless `fuzz` says otherwise. What does not fit is told hunk by hunk.",
+                  modes of git's form, and plain `diff -u`. A hunk may stand on other lines than it says, and its \
+                  counts may be wrong; its context must be exact unless `fuzz` says otherwise. What does not fit is told \
+                  hunk by hunk.",
         effect: Effect::Writes,
         arguments: ArgumentRoles { paths: &["paths"], writes: &["paths"] },
         scopes: &["read_workspace", "write_workspace"],

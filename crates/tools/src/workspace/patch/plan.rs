@@ -9,6 +9,7 @@ use tool_api::{Expect, FileError, Inside, Root, ToolError};
 
 use super::super::whole_text::{WholeText, has_crlf_alone};
 use super::super::writer::CONTENT_BYTES_MAX;
+use super::hunk_counts::{counted, in_words};
 use super::hunks::{Fitted, fit};
 use super::looking::Looking;
 use super::steps::Step;
@@ -58,10 +59,8 @@ impl Plan {
         let seen = HashSet::new();
         let mut planning = Planning { paths, files, fuzz, looking, is_git, has_cr, seen, bytes: 0, plan };
         let mut faults = Vec::new();
-        for one in PatchSet::parse(patch, options) {
-            let one = one.map_err(|error| {
-                ToolError::new("invalid_patch", format!("the patch cannot be read: {error}"))
-            })?;
+        for one in PatchSet::parse(&counted(patch)?, options) {
+            let one = one.map_err(|error| in_words(&error))?;
             faults.extend(planning.file(&one).err().into_iter().flatten());
             looking.check_cancel()?;
             if looking.is_over() {

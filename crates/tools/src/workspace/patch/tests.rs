@@ -6,6 +6,7 @@ use expect_test::{Expect, expect};
 use testkit::{Workspace, call, keep_secret};
 use tool_api::{Access, Cancel, Secrets, Striking, builtin};
 
+use super::hunk_counts::FORM;
 use super::*;
 
 const FILES: &str = "
@@ -51,10 +52,9 @@ fn plain_diffs_fit_where_their_context_stands() {
         &["crlf"],
         0,
         expect![[r#"
-        error patch_failed: the patch does not fit; nothing was changed:
-        crlf: hunk 1: at line 2 stands `2`, and the patch has `1`
-        -- 0 gone
-    "#]],
+            text: crlf: changed; hunk 1 fitted 1 lines further up¶
+            -- 1 gone
+            crlf: 1\r\ntwo\r\n3\r\n"#]],
     );
     check(
         "--- a/crlf\n+++ b/crlf\n@@ -1,3 +1,3 @@\n 1\n-2\n+two\n 3\n",
@@ -218,19 +218,97 @@ fn what_is_no_patch_of_these_files_is_refused() {
         &["a.txt"],
         0,
         expect![[r#"
-        error invalid_patch: the patch cannot be read: error parsing patches at byte 0: no valid patches found
-        -- 0 gone
-    "#]],
+            error invalid_patch: the patch cannot be read: no line names a file; a unified diff is wanted: `--- FILE`, `+++ FILE`, then hunks of `@@ -12,3 +12,4 @@`, which is line and count before and after, and of lines that begin with a space, `-` or `+`
+            -- 0 gone
+        "#]],
     );
-    check(
-        "--- a.txt\n+++ a.txt\n@@ -1,9 +1 @@\n-1\n",
-        &["a.txt"],
-        0,
-        expect![[r#"
-        error invalid_patch: the patch cannot be read: error parsing patches: error parsing patch at byte 20: hunk header does not match hunk
-        -- 0 gone
-    "#]],
-    );
+}
+
+#[test]
+fn what_cannot_be_read_is_told_with_its_line() {
+    let workspace = Workspace::new(FILES);
+    let heads = "--- a.txt\n+++ a.txt\n";
+    let hunk_of = |hunks: &str| format!("{heads}{hunks}");
+    let begin = "*** Begin Patch\n*** Update File: a.txt\n@@\n-1\n+one\n*** End Patch\n".to_owned();
+    let twice = "@@ -5,2 +5,2 @@\n-5\n+five\n 6\n@@ -1,2 +1,2 @@\n-1\n+one\n 2\n";
+    let at = |line: usize| format!("line {line} of it (of a.txt): ");
+    for (patch, why) in [
+        (String::new(), format!("no line names a file; {FORM}")),
+        (begin, format!("`*** Begin Patch` begins another form; {FORM}")),
+        (hunk_of("@@\n-1\n+one\n"), format!("{}`@@` is no head of a hunk; {FORM}", at(3))),
+        (
+            hunk_of("@@ -1,x +1 @@\n-1\n+one\n"),
+            format!("{}`@@ -1,x +1 @@` is no head of a hunk; {FORM}", at(3)),
+        ),
+        (
+            hunk_of("@@ -1,2 +1,2 @@\n-1\n+one\n2\n"),
+            format!("{}`2` stands in a hunk, where every line begins with a space, `-` or `+`", at(6)),
+        ),
+        (
+            hunk_of(twice),
+            format!(
+                "{}this hunk is of line 1, and the one above it goes to line 6; give hunks in order, none over another",
+                at(7)
+            ),
+        ),
+        (hunk_of("@@ -1,2 +1,2 @@\n"), format!("{}the hunk has no lines", at(3))),
+        (
+            hunk_of("so:\n@@ -1 +1 @@\n-1\n+one\n"),
+            format!("{}a hunk stands here without its file above it; {FORM}", at(4)),
+        ),
+    ] {
+        let arguments = serde_json::json!({ "patch": patch, "paths": ["a.txt"] }).to_string();
+        let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+        assert_eq!(shown, format!("error invalid_patch: the patch cannot be read: {why}\n"));
+    }
+}
+
+/// What is told and what became of `a.txt`, for hunks that change its first line and its fifth.
+#[track_caller]
+fn check_counts(hunks: &str) {
+    let workspace = Workspace::new(FILES);
+    let patch = format!("--- a.txt\n+++ a.txt\n{hunks}");
+    let arguments = serde_json::json!({ "patch": patch, "paths": ["a.txt", "b.txt"] }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    let now = String::from_utf8(workspace.bytes("a.txt")).expect("text");
+    assert_eq!(now, "one\n1.5\n2\n3\n4\nfive\n6\n7\n8\n9\n", "{patch}: {shown}");
+}
+
+#[test]
+fn counts_that_are_wrong_are_put_right() {
+    let (first, fifth) = ("-1\n+one\n+1.5\n 2\n", "-5\n+five\n 6\n");
+    for (one, other) in [
+        ("-1,2 +1,3", "-5,2 +6,2"),
+        // Too few, with which the parser would leave out the rest of the file.
+        ("-1 +1", "-5 +5"),
+        ("-1,2 +1,2", "-5,2 +5,1"),
+        ("-1,7 +1,9", "-5,2 +5,7"),
+        ("-1,2 +1,3", "-5,99 +5,99"),
+        ("-1,0 +1,0", "-5,0 +5,0"),
+    ] {
+        check_counts(&format!("@@ {one} @@\n{first}@@ {other} @@ fn five()\n{fifth}"));
+        // Lines between them, and a file behind them.
+        let behind = "--- b.txt\n+++ b.txt\n@@ -1,9 +1,9 @@\n-b\n+c\n";
+        check_counts(&format!("@@ {one} @@\n{first}\n@@ {other} @@\n{fifth}{behind}\n\n"));
+    }
+}
+
+#[test]
+fn a_patch_without_its_last_line_end_keeps_that_of_the_file() {
+    let check = |patch: &str, expected: &str| {
+        let workspace = Workspace::new("a: yy\\n");
+        let arguments = serde_json::json!({ "patch": patch, "paths": ["a"] }).to_string();
+        let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+        assert_eq!(String::from_utf8_lossy(&workspace.bytes("a")), expected, "{patch}: {shown}");
+    };
+    check("--- a\n+++ a\n@@ -1 +1 @@\n-yy\n+xx", "xx\n");
+    check("--- a\n+++ a\n@@ -1,9 +1 @@\n-yy\n+xx", "xx\n");
+    for end in ["", "\n"] {
+        let patch = format!("--- a\n+++ a\n@@ -1 +1 @@\n-yy\n+xx\n\\ No newline at end of file{end}");
+        check(&patch, "xx");
+    }
+    check("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-yy\n+xx\n-- \n2.47.3\n\n", "xx\n");
+    check("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-yy\n+xx\n-- \n2.47.3\n\n", "xx\n");
 }
 
 /// Cancels a call when it begins to write.
