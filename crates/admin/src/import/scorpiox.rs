@@ -113,6 +113,15 @@ impl Taken {
         for (key, setting) in &settings.users {
             taken.take(key, setting, home);
         }
+        for settings in [&settings.users, &settings.projects] {
+            let names_some = |key: &str| settings.get(key).filter(|setting| !setting.value.is_empty());
+            if let (Some(file), Some(line)) = (names_some("MCP_CONFIG"), names_some("MCP_SERVER")) {
+                let (line, file) = (line.place.path.display(), file.place.path.display());
+                taken
+                    .told
+                    .push(format!("MCP_SERVER in {line}: left out, since MCP_CONFIG in {file} wins over it"));
+            }
+        }
         // Ours are for all folders, and whoever wrote a project's is somebody else.
         for (key, setting) in settings.projects.iter().filter(|(key, _)| !SERVERS.contains(&key.as_str())) {
             let path = setting.place.path.display();
@@ -382,6 +391,7 @@ mod tests {
             [mcp.files] # MCP is off in home/.claude/scorpiox-env.txt; `toolcrib mcp enable` switches it on
             command = "mcp-files"
             enabled = false
+            MCP_SERVER in home/.claude/scorpiox-env.txt: left out, since MCP_CONFIG in home/.claude/scorpiox-env.txt wins over it
         "#]],
         );
         check(
