@@ -51,7 +51,8 @@ enum Action {
     Switch,
 }
 
-/// What was done; and the task that it was done to, or the tasks that were asked for.
+/// What was done, and what there is to do.
+// With what was done stands the task that it was done to, else the tasks that were asked for.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(transform = plain)]
 pub(crate) struct Told {
