@@ -58,6 +58,19 @@ impl Program {
         Ok(Self { path, home })
     }
 
+    /// The same program with another home.
+    pub fn beside(&self) -> anyhow::Result<Self> {
+        Self::at(self.path.clone())
+    }
+
+    /// Writes a file in its home.
+    pub fn put(&self, path: &str, text: &str) -> anyhow::Result<()> {
+        let path = self.home.path().join(path);
+        let folder = path.parent().context("a file has a folder")?;
+        std::fs::create_dir_all(folder).context("no folder for the program's file")?;
+        std::fs::write(&path, text).with_context(|| format!("{} cannot be written", path.display()))
+    }
+
     /// What it prints when called with these words.
     pub fn says(&self, words: &[&str]) -> anyhow::Result<String> {
         step::capture(&mut self.command(words))

@@ -12,8 +12,11 @@ const HEAD: &str = "# Built-in tools
 
 <!-- Made by `cargo xtask docs` from `toolcrib tools list --json`. -->
 
-What the program offers before any upstream is added, in the words an agent sees. Beside upstreams and declared
-tools there are also `artifact_read` and `artifact_search`, for [results that are too large](artifacts.md).
+What the program offers before any upstream is added, in the words an agent sees. Four kinds are there only where they are of
+use: `InvokeSkill` where there are [skills](skills.md); `artifact_read` and `artifact_search`, for [results that are too
+large](artifacts.md), where something can be that large; `job_wait` and `job_result` where `tools.offer` names `jobs`
+([jobs](jobs.md)); `tools_search`, `tools_describe` and `tools_call` where `tools.exposure` is `search`
+([exposure](configuration.md)).
 
 The examples are made one after the other by a test, in a workspace with `posts.sh`, `check.sh` and `fence.png`; `…` stands for what is
 another each time.
@@ -31,7 +34,19 @@ struct Example {
     answer: String,
 }
 
+/// What is to be configured so that every tool is there: a skill beside it, too.
+const CONFIGURATION: &str = r#"[tools]
+offer = ["workspace", "shell", "web", "agent", "skills", "artifacts", "jobs"]
+exposure = "search"
+"#;
+const SKILL: &str =
+    "---\nname: fixing\ndescription: Use this when a defect is to be mended.\n---\nMend it.\n";
+
 pub(super) fn page(program: &Program) -> anyhow::Result<String> {
+    // A home of its own: the other pages tell of one without configuration.
+    let program = program.beside()?;
+    program.put(".config/toolcrib/toolcrib.toml", CONFIGURATION)?;
+    program.put(".config/toolcrib/skills/fixing/SKILL.md", SKILL)?;
     let printed = program.says(&["tools", "list", "--json"])?;
     let list = serde_json::from_str(&printed).context("`tools list --json` did not print JSON")?;
     let examples: Vec<Example> =
