@@ -4,3 +4,4 @@ pub(crate) mod call;
 pub(crate) mod describe;
 mod ranking;
 pub(crate) mod search;
+mod search_words;

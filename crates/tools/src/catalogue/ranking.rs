@@ -1,13 +1,17 @@
-//! Which tools a few words mean: BM25 over what a tool says of itself, where a word of its name counts more than one of its
+//! Which tools a few words mean: BM25 over what a tool says of itself, and people of ours, where a word of its name counts more than one of its
 //! description. A library for this would bring a language's stop words and stems; names and arguments of tools have none.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
-use tool_api::Definition;
+use tool_api::{Definition, Origin};
+
+use super::search_words::search_words;
 
 /// How much a word counts that stands in the name, in the description, or as an argument: most tools take a path or a file.
 const NAME: f64 = 3.0;
+/// One by which people look for a tool of ours.
+const SEARCHED_BY: f64 = 2.0;
 const DESCRIPTION: f64 = 1.0;
 const ARGUMENT: f64 = 0.5;
 
@@ -20,20 +24,19 @@ const READ_BYTES_MAX: usize = 4 * 1024;
 
 /// The tools that have to do with the words, the best first; those that are as good in the order given.
 pub(super) fn ranked<'d>(tools: &'d [Definition], query: &str) -> Vec<&'d Definition> {
-    let documents: Vec<HashMap<String, f64>> = tools.iter().map(weights).collect();
-    let length = |document: &HashMap<String, f64>| document.values().sum::<f64>();
-    let mean = documents.iter().map(length).sum::<f64>() / tools.len().max(1) as f64;
+    let documents: Vec<Document> = tools.iter().map(Document::of).collect();
+    let mean = documents.iter().map(|document| document.length).sum::<f64>() / tools.len().max(1) as f64;
     let words: Vec<(String, f64)> = words(query)
         .map(|word| {
-            let has = documents.iter().filter(|document| document.contains_key(&word)).count() as f64;
+            let has = documents.iter().filter(|document| document.weights.contains_key(&word)).count() as f64;
             let rarity = (1.0 + (tools.len() as f64 - has + 0.5) / (has + 0.5)).ln();
             (word, rarity)
         })
         .collect();
-    let score = |document: &HashMap<String, f64>| {
-        let damping = K1 * (1.0 - B + B * length(document) / mean);
+    let score = |document: &Document| {
+        let damping = K1 * (1.0 - B + B * document.length / mean);
         let of_word = |(word, rarity): &(String, f64)| {
-            let count = document.get(word).copied().unwrap_or(0.0);
+            let count = document.weights.get(word).copied().unwrap_or(0.0);
             rarity * count * (K1 + 1.0) / (count + damping)
         };
         words.iter().map(of_word).sum::<f64>()
@@ -44,16 +47,30 @@ pub(super) fn ranked<'d>(tools: &'d [Definition], query: &str) -> Vec<&'d Defini
     scored.into_iter().map(|(tool, _)| tool).collect()
 }
 
-/// The words of a tool, and how much each counts.
-fn weights(tool: &Definition) -> HashMap<String, f64> {
-    let mut weights = HashMap::new();
-    let mut add = |text: &str, weight| {
-        words(text).for_each(|word| *weights.entry(word).or_insert(0.0) += weight);
-    };
-    add(tool.name.as_str(), NAME);
-    add(beginning(&tool.description), DESCRIPTION);
-    arguments(tool).iter().for_each(|(name, _)| add(name, ARGUMENT));
-    weights
+/// The words of a tool.
+struct Document {
+    /// How much each counts.
+    weights: HashMap<String, f64>,
+    /// All that it says of itself. What it is searched by besides counts against no tool.
+    length: f64,
+}
+
+impl Document {
+    fn of(tool: &Definition) -> Document {
+        let mut weights: HashMap<String, f64> = HashMap::new();
+        let mut add = |text: &str, weight| {
+            words(text).for_each(|word| *weights.entry(word).or_insert(0.0) += weight);
+        };
+        add(tool.name.as_str(), NAME);
+        add(beginning(&tool.description), DESCRIPTION);
+        arguments(tool).iter().for_each(|(name, _)| add(name, ARGUMENT));
+        let length = weights.values().sum::<f64>();
+        if tool.origin == Origin::BuiltIn {
+            let by = words(search_words(tool.name.as_str()));
+            by.for_each(|word| *weights.entry(word).or_insert(0.0) += SEARCHED_BY);
+        }
+        Document { weights, length }
+    }
 }
 
 /// The names of its arguments, and whether each must be given.

@@ -28,6 +28,26 @@ fn the_best_comes_first() {
     check("WORKSPACE folders, LISTED", "workspace_list");
     check("reading files", "workspace_read");
     check("kill a background task", "KillBgTask");
+    for (query, expected) in [
+        ("shell", "Bash"),
+        ("terminal", "Bash"),
+        ("execute", "Bash"),
+        ("run tests", "Bash"),
+        ("grep", "workspace_search"),
+        ("regex", "workspace_search"),
+        ("ls", "workspace_list"),
+        ("cat", "workspace_read"),
+        ("todo", "TaskManager"),
+        ("todo list", "TaskManager"),
+        ("undo", "workspace_restore"),
+        ("http", "ReadDocs"),
+        ("timer", "SetCallback"),
+        ("screenshot", "ReadImage"),
+        ("rename", "workspace_move"),
+        ("rename a file", "workspace_move"),
+    ] {
+        check(query, expected);
+    }
     check(" ", "AskUserQuestion");
     let none = found(&all(), "blockchain", 5);
     assert!(none.ends_with("tools has to do with these words; try others, or fewer."), "{none}");
