@@ -238,7 +238,7 @@ impl Confiner {
             move || program.prepared(pools)
         };
         let (order, folders) = tokio::task::spawn_blocking(prepare).await.map_err(io::Error::other)??;
-        let (pipes, packet) = Pipes::new(&order, program.streams)?;
+        let (pipes, packet) = Pipes::new(order, program.streams)?;
         self.send(|spawner| packet.send(spawner))?;
         // Their ends of the pipes are not ours to hold.
         drop(packet);

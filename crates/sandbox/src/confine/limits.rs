@@ -86,7 +86,7 @@ pub enum Limit {
 
 impl Limit {
     /// As records and errors name it.
-    pub fn name(self) -> &'static str {
+    pub const fn name(self) -> &'static str {
         match self {
             Limit::Time => "time",
             Limit::Cpu => "cpu",

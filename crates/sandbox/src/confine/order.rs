@@ -67,6 +67,8 @@ pub(super) struct OrderedMount {
     pub(super) is_owned: bool,
     /// Nothing of it is written: what the program writes lies in [`ASIDE`], and shows over it.
     pub(super) is_covered: bool,
+    /// A device, which works: what else is shown has none that do.
+    pub(super) is_device: bool,
     /// Below `path`; each folder before what is in it.
     #[serde(with = "text")]
     pub(super) rules: Vec<(OsString, Rule)>,
@@ -136,8 +138,14 @@ impl OrderedMount {
             is_writable: false,
             is_owned: false,
             is_covered: false,
+            is_device: false,
             rules: Vec::new(),
         }
+    }
+
+    /// A device at its own place.
+    pub(super) fn device(path: OsString) -> OrderedMount {
+        OrderedMount { is_writable: true, is_device: true, ..OrderedMount::read(path) }
     }
 
     /// The same without these files, as far as they lie in it. One that is named itself is meant.
@@ -178,6 +186,7 @@ mod tests {
                 is_writable: true,
                 is_owned: true,
                 is_covered: true,
+                is_device: true,
                 rules,
             }],
             links: vec![OrderedLink { at: "/l".into(), to: "m".into() }],

@@ -40,11 +40,12 @@ pub(super) struct Pipes {
 }
 
 impl Pipes {
-    /// And the spawner's.
-    pub(super) fn new(order: &Order, streams: Streams) -> io::Result<(Pipes, Packet)> {
+    /// And the spawner's, with the order: a terminal is added to what it shows.
+    pub(super) fn new(mut order: Order, streams: Streams) -> io::Result<(Pipes, Packet)> {
         let ((stdin, stdout), [stdin_theirs, stdout_theirs]) = match streams {
             Streams::Terminal => {
                 let (ours, theirs) = streams::terminal()?;
+                order.mounts.extend(streams::names(&theirs));
                 ((ours.try_clone()?, ours), [theirs.try_clone()?, theirs])
             }
             Streams::Apart | Streams::Merged => {

@@ -26,7 +26,13 @@ async fn a_terminal_is_the_programs_own_and_leads_nowhere() {
         ("test -t 0 && test -t 1 && test -t 2 && stty size", "24 80\r\n"),
         ("echo out; echo err >&2; echo again", "out\r\nerr\r\nagain\r\n"),
         ("cut -d' ' -f7 /proc/self/stat | grep -vx 0 | wc -l", "1\r\n"),
-        ("ls /dev/ptmx /dev/pts /dev/tty 2>/dev/null | wc -l", "0\r\n"),
+        // It has a name, and the one for prompts; the other end has none, nor has any other terminal.
+        (
+            "test $(tty) = /dev/pts/$(ls /dev/pts) && echo there >$(tty) && echo too >/dev/tty",
+            "there\r\ntoo\r\n",
+        ),
+        ("ls /dev/ptmx /dev/pts/ptmx 2>/dev/null | wc -l", "0\r\n"),
+        ("setsid sh -c 'echo up >/dev/tty' 2>/dev/null || echo none", "none\r\n"),
         ("ls /proc/self/fd | tr '\\n' ' '", "0 1 2 3 "),
         (ASK, &refused),
         ("exit 7", ""),
@@ -57,6 +63,7 @@ async fn what_is_typed_is_read_and_keys_that_control_do() {
         ("echo up; read x; echo \"<$x>\"", "hello\n", "up\r\nhello\r\n<hello>\r\n", Exit::Code(0)),
         ("echo up; exec sleep 1000", "\u{3}", "up\r\n^C", Exit::Signal(libc::SIGINT)),
         ("echo up; exec cat", "\u{4}", "up\r\n", Exit::Code(0)),
+        ("echo up; read x </dev/tty; echo \"<$x>\"", "hello\n", "up\r\nhello\r\n<hello>\r\n", Exit::Code(0)),
     ] {
         let program = Confined { streams: Streams::Terminal, ..shell(Profile::shell(), &work, script) };
         let mut running = confiner.start(&program).await.expect("it starts");

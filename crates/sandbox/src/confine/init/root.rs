@@ -14,7 +14,7 @@ use rustix::process::{fchdir, pivot_root};
 use super::given::{Empty, HOME, Init, USER};
 use super::overlay;
 use crate::confine::limits::Limits;
-use crate::confine::mount::{self, NO_DEVICES, NO_SUID, READ_ONLY, about};
+use crate::confine::mount::{self, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY, about};
 use crate::confine::order::Order;
 
 /// Files of our own in its place.
@@ -139,7 +139,8 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
             }
         };
         let read_only = if ordered.is_writable && !ordered.is_covered { 0 } else { READ_ONLY };
-        mount::set(mounted, NO_SUID | NO_DEVICES | read_only)?;
+        let devices = if ordered.is_device { NO_EXEC } else { NO_DEVICES };
+        mount::set(mounted, NO_SUID | devices | read_only)?;
         let is_folder = FileType::from_raw_mode(fstat(mounted)?.st_mode) == FileType::Directory;
         stand(inside_path(at), is_folder).map_err(about(at))?;
         match ordered.is_covered {

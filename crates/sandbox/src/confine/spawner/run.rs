@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::chown;
 use std::path::Path;
 use std::time::Instant;
 
@@ -237,12 +238,14 @@ impl Prepared {
             // Init is not root any more, and may not look into root's folders.
             let mut take = |ordered: &OrderedMount| {
                 let path = Path::new(&ordered.path);
-                match ordered.is_owned {
-                    true => spawner.maps.mount(path, user),
-                    false => mount::place(None, path)
-                        .and_then(mount::copy)
-                        .map_err(|error| (Layer::Root, mount::about(path)(error))),
+                let copy = || mount::place(None, path).and_then(mount::copy);
+                match (ordered.is_owned, ordered.is_device) {
+                    (true, false) => return spawner.maps.mount(path, user),
+                    // Its file system maps no owners, and it is this program's alone.
+                    (true, true) => chown(path, Some(user), None).and_then(|()| copy()),
+                    (false, _) => copy(),
                 }
+                .map_err(|error| (Layer::Root, mount::about(path)(error)))
             };
             self.mounts = order.mounts.iter().map(&mut take).collect::<Result<_, _>>()?;
         }

@@ -96,7 +96,11 @@ fn shown(
     is_writable: bool,
     place: &OwnedFd,
 ) -> io::Result<Entry> {
-    let access = if is_writable { Access::Write } else { Access::Read };
+    let access = match () {
+        () if mount.is_device => Access::Device,
+        () if is_writable => Access::Write,
+        () => Access::Read,
+    };
     let from = below(&mount.path, path).into();
     let what = What::Shown { from, access, identity: identity(place)? };
     Ok(entry(layer, below(&mount.at, path), what))
