@@ -12,6 +12,7 @@ import { homely } from "../support/other_client.mjs";
 import { atATerminal } from "../support/person.mjs";
 import { connect } from "../support/sdk_clients.mjs";
 import { ALONE, expectExit } from "../support/toolcrib.mjs";
+import { openWire } from "../support/wire_stdio.mjs";
 
 /** Public, so that a person may allow it; nobody dials it, since the only way out is the proxy. */
 const HOST = "25.0.0.1";
@@ -111,6 +112,19 @@ await run({
     checkHolds("who said so", JSON.stringify(host.approval), '"by":"local"', "denied");
   },
 
+  "a command asks in the form of its client, where it may become a job, too": async () => {
+    const wire = await openWire({ file: path.join(own, "toolcrib.toml") }, { ...options, revision: null });
+    const [clientInfo, capabilities] = [{ name: "wire", version: "1" }, { elicitation: {} }];
+    await wire.request("initialize", { protocolVersion: "2025-11-25", capabilities, clientInfo });
+    wire.send({ jsonrpc: "2.0", method: "notifications/initialized" });
+    const called = wire.call("Bash", { command: `curl -s ${url(8004)}` });
+    const { message } = await wire.next("a form", ({ method }) => method === "elicitation/create");
+    checkHolds("what is asked", message.params.message, `${HOST}:8004`);
+    wire.send({ jsonrpc: "2.0", id: message.id, result: { action: "accept", content: { answer: "once" } } });
+    checkSame("what came", "hello", textOf((await called).message.result));
+    await wire.end();
+  },
+
   "a call from a terminal asks there": async () => {
     const call = ["tools", "call", "fetch", `url=${url(8003)}`];
     const yes = await atATerminal(call, [["[a] always this host", "y"]], options);
@@ -119,6 +133,6 @@ await run({
     checkHolds("who said so", JSON.stringify((await recorded(8003)).approval), '"by":"local"', "approved");
     const no = await atATerminal(call, [["[a] always this host", "n"]], options);
     checkHolds("the screen", no.stdout, "denied", "refused:");
-    checkSame("where it was reached", [`${HOST}:8001`, `${HOST}:8003`], tunnelled);
+    checkSame("where it was reached", [8001, 8004, 8003].map((port) => `${HOST}:${port}`), tunnelled);
   },
 });

@@ -21,6 +21,7 @@ mod notify;
 mod notify_check;
 mod of_process;
 mod recorder;
+mod relay;
 mod ring;
 mod run;
 mod said;

@@ -2,7 +2,7 @@
 //! call, and answered in the same ways; but it ends with the call, and whoever answers later is told so.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use audit::Approved;
@@ -42,6 +42,8 @@ pub(crate) struct InRun<'a> {
     pub(crate) wishing: Wishing,
     /// How often somebody was asked.
     pub(crate) asked: AtomicUsize,
+    /// Whether a question ended without an answer: who is not at the client is waited for once in a call.
+    pub(crate) is_alone: AtomicBool,
 }
 
 /// What came of a wish.
@@ -84,7 +86,7 @@ impl InRun<'_> {
             Some(form) if waiting.is_persons_client(&self.wishing.askers).await? => Some(form),
             Some(_) | None => None,
         };
-        let is_heard = form.is_some() || !self.config.wait.is_zero();
+        let is_heard = form.is_some() || !self.wait().is_zero();
         if !is_heard || self.asked.fetch_add(1, Ordering::Relaxed) >= RUN_QUESTIONS_MAX {
             return Ok(Settled::refused());
         }
@@ -104,7 +106,7 @@ impl InRun<'_> {
         changes: watch::Receiver<u64>,
     ) -> Result<Standing, Failure> {
         let waiting = self.waiting();
-        let elsewhere_max = self.config.wait.min(RUN_WAIT_MAX);
+        let elsewhere_max = self.wait();
         let asked = approval.clone();
         let until = async {
             let answered_elsewhere = async {
@@ -118,11 +120,21 @@ impl InRun<'_> {
         };
         let standing = waiting.wait(approval, exact, changes, until).await?;
         let Standing::Pending(approval) = standing else { return Ok(standing) };
+        self.is_alone.store(true, Ordering::Relaxed);
         let id = approval.id.clone();
         let ended = waiting.on_disk(move |approvals| approvals.withdraw(&id)).await?;
         ended.map_err(|fault| Refusal::NoApprovals(fault.to_string()))?;
         // Somebody may have answered at the last moment, and been told that it counts.
         waiting.stand(exact, Some(approval.id.to_string())).await
+    }
+
+    /// How long somebody is waited for who is not at the client.
+    fn wait(&self) -> Duration {
+        if self.is_alone.load(Ordering::Relaxed) {
+            Duration::ZERO
+        } else {
+            self.config.wait.min(RUN_WAIT_MAX)
+        }
     }
 
     /// Has the client ask its user, and puts its answer where the wait finds it.

@@ -1,7 +1,7 @@
 //! How a person is asked about what a call wants while it runs.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 
 use tool_api::Cancel;
 
@@ -48,6 +48,7 @@ impl Gate {
                 approvers: approvers.unwrap_or_default(),
             },
             asked: AtomicUsize::new(0),
+            is_alone: AtomicBool::new(false),
         };
         if !run.is_possible() {
             return (None, None);

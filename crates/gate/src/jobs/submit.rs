@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use ::jobs::{Event, Job, JobId, KEEP_MAX, POLL_EVERY, PRIORITY_MAX, RETRIES_MAX, State, TASKS_MAX, Waiting};
 use futures_util::FutureExt as _;
+use futures_util::future::OptionFuture;
 use policy::Caller;
 use store::{Enqueued, NewJob};
 use tokio::sync::oneshot;
-use tokio::time::timeout;
+use tokio::time::sleep;
 use tool_api::{CallId, Cancel, Effect, Listener, Listing, Outcome};
 
 use super::change::number;
@@ -17,9 +18,11 @@ use super::live::Live;
 use super::look::unavailable;
 use super::of_process::Jobs;
 use super::recorder::Recorder;
+use super::relay::{Asked, relay};
 use super::ring::Ring;
 use super::serving::{Keep, Serving};
 use super::vault::Sealed;
+use crate::approvals::Forms;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::offer::Offered;
 use crate::request::{Call, OfJob};
@@ -188,7 +191,7 @@ impl Jobs {
     }
 
     /// Makes a call of a tool that may outlive its request: what has not ended within `patience` goes on as a job, and is
-    /// interrupted if the process ends before it. The client is not asked while it runs ([`Call::forms`]).
+    /// interrupted if the process ends before it. Until then its client is asked what it asks ([`Call::forms`]).
     ///
     /// # Errors
     /// None of its own: what came of the call is in what it gives.
@@ -204,6 +207,8 @@ impl Jobs {
             return Answered::Done(gate.call(caller, call).await);
         };
         let kept = KeptCall::of(caller, tool, &call, self.ttl_ms(wants));
+        let began_ms = self.now_ms();
+        let (relay, asked) = call.forms.map(relay).unzip();
         let mark = Arc::new(OnceLock::new());
         let (cancel, listener) = (call.cancel.clone(), call.listener.clone());
         let recorder = Arc::new(Recorder::of_call(listener));
@@ -219,6 +224,7 @@ impl Jobs {
                 listener: Some(heard),
                 client,
                 header_check,
+                forms: relay.as_ref().map(|relay| relay as &dyn Forms),
                 job: Some(OfJob { id: marked, was_judged: false, is_approved: false }),
                 ..running.call()
             };
@@ -228,8 +234,14 @@ impl Jobs {
         });
         // A caller that goes away before that takes the call with it.
         let mut giving_up = GiveUp(cancel.clone(), true);
-        let waited = timeout(patience, &mut is_done).await;
-        if let Ok(result) = waited {
+        let shown = OptionFuture::from(asked.map(Asked::show));
+        let waited = tokio::select! {
+            biased;
+            result = &mut is_done => Some(result),
+            Some(never) = shown => match never {},
+            () = sleep(patience) => None,
+        };
+        if let Some(result) = waited {
             giving_up.1 = false;
             return Answered::Done(result.unwrap_or_else(|_| Err(Internal { call: CallId::next() }.into())));
         }
@@ -237,7 +249,7 @@ impl Jobs {
         let (jobs, gate, caller) = (self.clone(), gate.clone(), caller.clone());
         // By itself: a caller that goes away in between cancels the call, and then the job is to end.
         self.spawn(async move {
-            match jobs.adopt(&gate, &caller, kept, wants, ring, (mark, cancel)).await {
+            match jobs.adopt(&gate, &caller, kept, wants, ring, (mark, cancel, began_ms)).await {
                 Ok(live) => {
                     // Who is gone hears of nothing.
                     let _ = told.send(Ok(live.job().await));
@@ -265,15 +277,15 @@ impl Jobs {
         mut kept: KeptCall,
         wants: Wants,
         ring: Option<Arc<Ring>>,
-        (mark, cancel): (Arc<OnceLock<Arc<str>>>, Cancel),
+        (mark, cancel, began_ms): (Arc<OnceLock<Arc<str>>>, Cancel, i64),
     ) -> Result<Arc<Live>, Refusal> {
         let offered = gate.find(caller, &kept.tool).await?;
         kept.definition = offered.hash().to_string();
         let id = JobId::new().map_err(|error| Refusal::NoJobs(error.to_string()))?;
         let ttl_ms = kept.ttl_ms;
         let job = self.new_job(&**gate, caller, (id, ttl_ms), &offered, wants);
-        let now_ms = job.created_at_ms;
-        let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(now_ms), ..job };
+        // It ran before it was a job.
+        let job = Job { state: State::Running, attempt: 1, retries: 0, started_at_ms: Some(began_ms), ..job };
         let live = match ring {
             Some(ring) => {
                 let too_many = Refusal::TooManyJobs { max: TASKS_MAX, is_own_share: true };

@@ -196,6 +196,9 @@ async fn a_call_that_takes_too_long_goes_on_as_a_job() {
         panic!("it waits")
     };
     assert_eq!(job.state, State::Running);
+    // It is as old as the call.
+    let ran_ms = job.created_at_ms - job.started_at_ms.unwrap();
+    assert!(ran_ms >= 20, "{ran_ms} ms");
     assert_eq!(process.cancel(&caller, job.id.as_str()).await.unwrap().state, State::Cancelled);
     let events = process.events(&job).await;
     assert_eq!(

@@ -342,6 +342,19 @@ async fn without_an_answer_in_time_it_is_as_if_nobody_had_been_asked() {
 }
 
 #[tokio::test]
+async fn who_did_not_answer_in_time_is_waited_for_no_more_in_that_call() {
+    let sample = waiting(Duration::from_millis(300));
+    let scripts = ["1.1.1.1:80", "1.0.0.1:80"].map(|host| script(&[host], 1));
+    let arguments = json!({ "script": scripts.join("\n") }).to_string();
+    let call = Call::tool("sh_fetch", Some(arguments.into()));
+    assert_eq!(outcome(sample.gate.call(&owner(), call).await), "refused\nrefused");
+    assert_eq!(questions(&sample).len(), 1);
+    // The next call asks again.
+    assert_eq!(fetch(&sample, &owner(), "sh_fetch", HOST, 1).await, "refused");
+    assert_eq!(questions(&sample).len(), 2);
+}
+
+#[tokio::test]
 async fn a_question_ends_with_its_call() {
     // It is cancelled.
     let (sample, cancel, caller) = (waiting(LONG), Cancel::new(), owner());
