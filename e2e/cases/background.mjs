@@ -89,9 +89,16 @@ await run({
     );
     const running = await start("seq 20000; sleep 1000");
     await read(running, { until: "19999" });
-    const some = await says("ReadBgOutput", { task_id: running, all: true });
-    checkHolds("of one that runs", some, "once the task has ended by itself, this names what shows them");
     await call("KillBgTask", { task_id: running });
+    const some = await says("ReadBgOutput", { task_id: running, all: true });
+    checkHolds("of one that was killed", some, "from: 0 shows those that are kept");
+    let [all, from] = ["", 0];
+    while (from !== undefined) {
+      const page = await read(running, { from });
+      all += page.output;
+      from = page.left_out_from;
+    }
+    checkSame("all of it", Array.from({ length: 20_000 }, (_, nth) => `${nth + 1}\n`).join(""), all);
   },
 
   "32 run at once whatever turns other jobs wait for, and no more": async () => {
@@ -103,6 +110,14 @@ await run({
     checkHolds("why", text(refused), "32 background tasks run already", "KillBgTask");
     for (const number of numbers) await call("KillBgTask", { task_id: number });
     await allGone(mark, 5_000);
+  },
+
+  "what was waited for in vain is said, and nothing is no text": async () => {
+    const number = await start("echo up; sleep 1000");
+    await read(number, { until: "up" });
+    checkHolds("in vain", await says("ReadBgOutput", { task_id: number, until: "down", wait_ms: 1 }), "[no line with");
+    checkHolds("nothing", await says("ReadBgOutput", { task_id: number, until: "" }), "`until` is empty");
+    await call("KillBgTask", { task_id: number });
   },
 
   "a command that takes too long to wait for goes on as one": async () => {
@@ -159,16 +174,15 @@ await run({
     const shell = await start(marked("exec bash -i"), { stdin: "tty" });
     await types(
       shell,
-      "sleep 1000 &\n jobs; ls /dev/pts /dev/ptmx /dev/tty; script -c true /dev/null; echo so=$((1-1))\n",
+      "sleep 1000 &\n jobs; tty; ls /dev/ptmx; script -c true /dev/null; read x </dev/tty\nasked\necho so=$x >/dev/tty\n",
     );
-    const said = (await read(shell, { until: "so=0" })).output;
+    const said = (await read(shell, { until: "so=asked" })).output;
     checkHolds(
-      "jobs, and no other terminal",
+      "jobs, its name, and no other terminal",
       said,
       /Running +sleep 1000 &/,
-      /pts.*No such/,
+      /^\/dev\/pts\/\d+$/m,
       /ptmx.*No such/,
-      /tty.*No such/,
       "failed to create pseudo-terminal",
     );
     checkHolds(
@@ -270,7 +284,7 @@ await run({
     await allGone(mark, 5_000);
     const later = await over();
     const seen = await later.read(number);
-    checkHolds("its status", seen.status, "interrupted");
+    checkSame("its status", "interrupted", seen.status);
     checkSame("its output", "kept\n", seen.output);
     checkSame("the next number", number + 1, await later.start("true"));
     await later.wire.end();

@@ -74,8 +74,8 @@ pub use skills::{
 pub use state::{CALLBACK_WAIT, Noted, STATE_SCHEME, State, Turn, amend, noted};
 pub use stdin::Stdin;
 pub use tasks::{
-    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, TaskOutput, TaskSeen,
-    Tasks, Typed,
+    BACKGROUND, BACKGROUND_KILL, BACKGROUND_LIST, BACKGROUND_READ, BASH, OutputAsked, OutputPart, TaskOutput,
+    TaskSeen, Tasks, Typed,
 };
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;

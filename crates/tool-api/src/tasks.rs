@@ -43,17 +43,30 @@ pub struct TaskSeen {
 pub struct TaskOutput {
     /// In order; what is new, or all that is kept.
     pub text: String,
+    /// Where in the whole output it begins, in bytes.
+    pub start: u64,
     /// Bytes before it that are not kept here.
     pub missed: u64,
     /// The artifact with the whole, if there is one: once the task is over.
     pub artifact: Option<String>,
 }
 
+/// Which part of a task's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OutputPart {
+    /// What is new since the last look.
+    New,
+    /// All that is kept.
+    All,
+    /// What is kept from this byte of the whole on. It is no look: what was new stays so.
+    From(u64),
+}
+
 /// What is asked of a task's output.
 #[derive(Debug, Clone, Copy)]
 pub struct OutputAsked<'a> {
-    /// All that is kept, and not only what is new since the last look.
-    pub all: bool,
+    /// What of it.
+    pub part: OutputPart,
     /// Wait for a line with these words, or for the end; without words for the end alone.
     pub until: Option<&'a str>,
     /// But no longer than this.

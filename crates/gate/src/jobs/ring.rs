@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ::jobs::JobId;
 use bytes::Bytes;
-use tool_api::{Artifact, Listener, OutputAsked, Progress, TaskOutput};
+use tool_api::{Artifact, Listener, OutputAsked, OutputPart, Progress, TaskOutput};
 
 use super::said::said;
 
@@ -91,7 +91,7 @@ impl Ring {
         // No line has the end of one in it.
         let Some(words) = asked.until.filter(|words| !words.contains('\n')) else { return false };
         self.with(|kept| {
-            let text = kept.from(if asked.all { 0 } else { kept.seen }.max(*looked));
+            let text = kept.from(kept.place(asked.part).max(*looked));
             // The words may have begun.
             let begun = text.ceil_char_boundary((text.len() + 1).saturating_sub(words.len()));
             *looked = kept.end() - (text.len() - begun) as u64;
@@ -99,13 +99,16 @@ impl Ring {
         })
     }
 
-    /// What is asked for. From then on it is seen.
-    pub(super) fn take(&self, all: bool) -> TaskOutput {
+    /// What is asked for. From then on it is seen, unless it was asked for by its place.
+    pub(super) fn take(&self, part: OutputPart) -> TaskOutput {
         self.with(|kept| {
-            let text = kept.from(if all { 0 } else { kept.seen }).to_owned();
-            let missed = if all { kept.start } else { kept.start.saturating_sub(kept.seen) };
-            kept.seen = kept.end();
-            TaskOutput { text, missed, artifact: None }
+            let place = kept.place(part);
+            let text = kept.from(place).to_owned();
+            let start = kept.end() - text.len() as u64;
+            if !matches!(part, OutputPart::From(_)) {
+                kept.seen = kept.end();
+            }
+            TaskOutput { text, start, missed: kept.start.saturating_sub(place), artifact: None }
         })
     }
 
@@ -128,12 +131,19 @@ impl Kept {
         self.start + self.text.len() as u64
     }
 
-    /// What is kept from this place of the whole output on.
+    /// Where in the whole output this part begins.
+    fn place(&self, part: OutputPart) -> u64 {
+        match part {
+            OutputPart::New => self.seen,
+            OutputPart::All => 0,
+            OutputPart::From(place) => place,
+        }
+    }
+
+    /// What is kept from this place of the whole output on. Within a character, from the next one on.
     fn from(&self, place: u64) -> &str {
-        usize::try_from(place.saturating_sub(self.start))
-            .ok()
-            .and_then(|from| self.text.get(from..))
-            .unwrap_or_default()
+        let from = usize::try_from(place.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        &self.text[self.text.ceil_char_boundary(from.min(self.text.len()))..]
     }
 }
 
@@ -158,26 +168,33 @@ impl Listener for Ring {
 mod tests {
     use std::time::Duration;
 
+    use super::OutputPart::{All, From, New};
     use super::*;
 
     fn waits(until: &'static str, all: bool) -> OutputAsked<'static> {
-        OutputAsked { all, until: Some(until), within: Duration::ZERO }
+        let part = if all { OutputPart::All } else { OutputPart::New };
+        OutputAsked { part, until: Some(until), within: Duration::ZERO }
     }
 
     #[test]
     fn what_is_new_is_given_once_and_all_that_is_kept_as_often_as_one_likes() {
         let ring = Ring::of("one\n");
-        let output = |text: &str, missed| TaskOutput { text: text.to_owned(), missed, artifact: None };
+        let output =
+            |text: &str, start| TaskOutput { text: text.to_owned(), start, missed: 0, artifact: None };
         let has = |words, all| ring.has_what_is_waited_for(&waits(words, all), &mut 0);
-        assert_eq!(ring.take(false), output("one\n", 0));
-        assert_eq!(ring.take(false), output("", 0));
+        assert_eq!(ring.take(New), output("one\n", 0));
+        assert_eq!(ring.take(New), output("", 4));
         ring.with(|kept| kept.push("two\nready on 80\n"));
         assert!(has("ready", false));
         assert!(!has("one", false), "it was seen before");
         assert!(has("one", true));
         assert!(!has("two ready", true) && !has("two\nready", true), "these are two lines");
-        assert_eq!(ring.take(true), output("one\ntwo\nready on 80\n", 0));
-        assert_eq!(ring.take(false), output("", 0));
+        assert_eq!(ring.take(From(4)), output("two\nready on 80\n", 4), "it is no look");
+        assert_eq!(ring.take(New), output("two\nready on 80\n", 4));
+        assert_eq!(ring.take(All), output("one\ntwo\nready on 80\n", 0));
+        assert_eq!(ring.take(New), output("", 20));
+        assert_eq!(ring.take(From(99)), output("", 20), "there is no more");
+        assert_eq!(Ring::of("éa").take(From(1)), output("a", 2), "no half of a character");
     }
 
     #[test]
@@ -211,7 +228,7 @@ mod tests {
     #[test]
     fn what_was_looked_at_is_not_looked_at_again_but_for_words_that_have_begun() {
         let (ring, mut looked) = (Ring::of("seen\n"), 0);
-        ring.take(false);
+        ring.take(New);
         let mut has = |more: &str| {
             ring.with(|kept| kept.push(more));
             (ring.has_what_is_waited_for(&waits("é ready", false), &mut looked), looked)
@@ -230,11 +247,11 @@ mod tests {
     #[test]
     fn the_oldest_goes_between_two_characters_and_it_is_said_how_much() {
         let ring = Ring::of("é");
-        assert_eq!(ring.take(false).text, "é");
+        assert_eq!(ring.take(New).text, "é");
         for _ in 0..SLACK_BYTES / 2 + KEPT_BYTES_MAX {
             ring.with(|kept| kept.push("é"));
         }
-        let (new, all) = (ring.take(false), ring.take(true));
+        let (new, all) = (ring.take(New), ring.take(All));
         assert!(
             (KEPT_BYTES_MAX..=KEPT_BYTES_MAX + SLACK_BYTES).contains(&new.text.len()),
             "{}",

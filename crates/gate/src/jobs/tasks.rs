@@ -118,7 +118,7 @@ impl OfTasks {
             if is_time {
                 let artifact = if job.state.is_final() { self.whole(&job).await? } else { None };
                 let seen = self.seen(job).await?;
-                return Ok(Some((seen, TaskOutput { artifact, ..ring.take(asked.all) })));
+                return Ok(Some((seen, TaskOutput { artifact, ..ring.take(asked.part) })));
             }
             changed.or(until).await;
         }
@@ -309,6 +309,8 @@ fn status(job: &Job) -> String {
     match (job.state, told, &job.message) {
         (State::Succeeded | State::Failed, Some(told), None) => told,
         (State::Cancelled, ..) => "killed".to_owned(),
+        // Why is the same for all of them.
+        (State::Interrupted, ..) => State::Interrupted.to_string(),
         (state, _, Some(why)) if state.is_final() => format!("{state}: {why}"),
         (state, ..) => state.to_string(),
     }
