@@ -45,7 +45,16 @@ await run({
   },
 
   "what draws on terminals is left out, and what is no text is told": async () => {
-    await says("red\n10%\n20%\n\ufffdx", "printf '\\033[31mred\\033[0m\\n10%%\\r20%%\\n\\377x\\033]0;title\\007'");
+    await says("red\n20%\n\ufffdx", "printf '\\033[31mred\\033[0m\\n10%%\\r20%%\\n\\377x\\033]0;title\\007'");
+  },
+
+  "of a line that is written over its last state is shown": async () => {
+    await says("100%\nready", "for n in $(seq 2000) 100; do printf '\\r%d%%' $n; done; printf '\\nready\\r\\n'");
+  },
+
+  "what is protected is told apart from a broken disk": async () => {
+    const git = text(await bash("git init . && git remote add origin https://example.org/x.git"));
+    checkHolds("why", git, "[exit code", "protected files, such as .git/config");
   },
 
   "too long is cut to head and tail, and kept whole": async () => {
@@ -77,7 +86,7 @@ await run({
     const grown = peak(wire.child.pid) - before;
     check(grown < 32 * MIB, "less than 32 MiB more", `${(grown / MIB).toFixed(1)} MiB`);
     const endless = text(await bash("yes", { timeout: 60_000 }));
-    checkHolds("one that never ends", endless, "[ended by its limit of output_bytes]");
+    checkHolds("one that never ends", endless, "[ended by its limit of output_bytes, which is `sandbox.output`");
   },
 
   "more than is kept costs no more memory, what it left behind is gone, and the limit is said": async () => {

@@ -13,6 +13,8 @@ pub struct PlainText {
     at: At,
     /// Characters of the present escape sequence.
     sequence: usize,
+    /// Whether carriage returns stay, for whoever shows what they write over.
+    keeps_returns: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +33,11 @@ enum At {
 }
 
 impl PlainText {
+    /// One in which carriage returns stay as they are, those before the end of a line among them.
+    pub fn with_returns() -> PlainText {
+        PlainText { keeps_returns: true, ..PlainText::default() }
+    }
+
     /// All of a text.
     pub fn of(bytes: &[u8]) -> String {
         let (mut stream, mut text) = (PlainText::default(), String::new());
@@ -123,6 +130,7 @@ impl PlainText {
 
     fn shown(&self, character: char, text: &mut String) -> At {
         match character {
+            '\r' if self.keeps_returns => text.push('\r'),
             // What a program writes over is read line by line.
             '\r' => {
                 text.push('\n');
@@ -169,6 +177,14 @@ mod tests {
             stream.finish(&mut text);
             assert_eq!(text, expected, "{printed:?} byte by byte");
         }
+    }
+
+    #[test]
+    fn carriage_returns_stay_for_those_who_want_them() {
+        let (mut stream, mut text) = (PlainText::with_returns(), String::new());
+        stream.push(b"10%\r\x1b[K20%\r", &mut text);
+        stream.push(b"\nnext\r\n", &mut text);
+        assert_eq!(text, "10%\r20%\r\nnext\r\n");
     }
 
     #[test]

@@ -91,8 +91,36 @@ impl Ran {
                 };
                 Some(format!("timed out after {} ms{whose}", self.duration_ms.min(given_ms)))
             }
-            (_, None) => Some(self.how()),
+            (Some(limit), None) => Some(format!("{}{}", self.how(), to_try(limit))),
+            (None, None) => Some(self.how()),
         }
+    }
+
+    /// What a program that failed did not know of its sandbox, if it says what that makes it say.
+    fn unwritable(&self) -> Option<&'static str> {
+        let is_said = UNWRITABLE.iter().any(|words| self.output.contains(words));
+        (is_said && self.exit_code != Some(0)).then_some(
+            "[protected files, such as .git/config and .git/hooks, and what lies outside the workspace are not written here: only \
+             a person does that]",
+        )
+    }
+}
+
+/// What programs say of a file that the sandbox does not let them write, or replace.
+const UNWRITABLE: [&str; 2] = ["Read-only file system", "Device or resource busy"];
+
+/// Which setting a limit is, and what to do about it.
+fn to_try(limit: &str) -> &'static str {
+    const OUTPUT: &str = Limit::OutputBytes.name();
+    const MEMORY: &str = Limit::MemoryBytes.name();
+    const CPU: &str = Limit::Cpu.name();
+    const FILE: &str = Limit::FileBytes.name();
+    match limit {
+        OUTPUT => ", which is `sandbox.output`: write it to a file, or have less of it printed",
+        MEMORY => ", which is `sandbox.memory`: have less done at once, such as fewer jobs of a build",
+        CPU => ", which is `sandbox.cpu`: do it in parts",
+        FILE => ", which is `sandbox.file_size`: write smaller files",
+        _ => "",
     }
 }
 
@@ -109,7 +137,9 @@ impl fmt::Display for Ran {
         });
         let output = (!output.is_empty()).then(|| output.to_owned());
         let footer = self.footer().map(|footer| format!("[{footer}]"));
-        let parts: Vec<String> = [output, nothing, footer, changed, blocked].into_iter().flatten().collect();
+        let unwritable = self.unwritable().map(str::to_owned);
+        let parts = [output, nothing, footer, changed, unwritable, blocked];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&parts.join("\n"))
     }
 }
@@ -156,6 +186,21 @@ mod tests {
     }
 
     #[test]
+    fn a_program_that_could_not_write_is_told_apart_from_a_broken_disk() {
+        let says = |output: &str, code| {
+            let shown = Shown { text: output.to_owned(), artifact: None };
+            let ended = Ended::plain(Exit::Code(code), None);
+            Ran::of(shown, &ended, Duration::from_millis(5), None)
+                .to_string()
+                .contains("protected files, such as .git/config")
+        };
+        assert!(says("fatal: cannot copy 'description': Read-only file system\n", 128));
+        assert!(says("error: could not write config file .git/config: Device or resource busy\n", 4));
+        assert!(!says("warning: Read-only file system\n", 0), "it went on without");
+        assert!(!says("oops\n", 1));
+    }
+
+    #[test]
     fn how_it_ended_is_said_below_what_it_printed() {
         check(("a\nb\n", Exit::Code(0), None), 5, "a\nb", "exited 0");
         check(("", Exit::Code(0), None), 5, "[no output]", "exited 0");
@@ -167,8 +212,16 @@ mod tests {
         check(time.0, 1003, "a\n[timed out after 1000 ms]", time.1);
         let by_operator = "a\n[timed out after 500 ms, the most that `sandbox.timeout` or a rule leaves it]";
         check(time.0, 500, by_operator, time.1);
-        let memory = "ended by its limit of memory_bytes";
-        check(("a", Exit::Signal(9), Some(Limit::MemoryBytes)), 5, &format!("a\n[{memory}]"), memory);
+        for (limit, setting) in [
+            (Limit::MemoryBytes, "`sandbox.memory`"),
+            (Limit::OutputBytes, "`sandbox.output`"),
+            (Limit::Cpu, "`sandbox.cpu`"),
+            (Limit::FileBytes, "`sandbox.file_size`"),
+        ] {
+            let (how, what) = (format!("ended by its limit of {}", limit.name()), to_try(limit.name()));
+            assert!(what.contains(setting), "{what}");
+            check(("a", Exit::Signal(9), Some(limit)), 5, &format!("a\n[{how}{what}]"), &how);
+        }
         // A program that met one and went on has ended by itself.
         check(("a", Exit::Code(2), Some(Limit::Processes)), 5, "a\n[exit code 2]", "exited 2");
     }

@@ -7,6 +7,7 @@ use tool_api::{Chunk, Command, Context, PlainText, ToolError};
 
 use super::command::{self, Open};
 use super::output::Output;
+use super::overwritten::{EachALine, Overwritten};
 use super::ran::Ran;
 use super::teller::Teller;
 
@@ -42,7 +43,9 @@ impl Run<'_> {
             tasks.reads(process.take_stdin());
         }
         let mut output = Output::new(cx, self.shown_bytes_max);
-        let (mut plain, mut text) = (PlainText::default(), String::new());
+        let (mut plain, mut text) = (PlainText::with_returns(), String::new());
+        let (mut heard, mut overwritten, mut shown) =
+            (EachALine::default(), Overwritten::default(), String::new());
         let mut ticks = interval(TELL_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first is at once.
@@ -56,9 +59,11 @@ impl Run<'_> {
                 chunk = process.next() => match chunk {
                     Ok(Some(Chunk::Stdout(bytes) | Chunk::Stderr(bytes) | Chunk::Told(bytes))) => {
                         plain.push(&bytes, &mut text);
-                        teller.take(&text);
-                        output.take(&text).await;
+                        teller.take(&heard.of(&text));
+                        overwritten.push(&text, &mut shown);
+                        output.take(&shown).await;
                         text.clear();
+                        shown.clear();
                     }
                     Ok(None) | Err(_) => break,
                 },
@@ -66,8 +71,10 @@ impl Run<'_> {
             }
         }
         plain.finish(&mut text);
-        teller.take(&text);
-        output.take(&text).await;
+        teller.take(&heard.of(&text));
+        overwritten.push(&text, &mut shown);
+        overwritten.finish(&mut shown);
+        output.take(&shown).await;
         let (ended, duration) = (process.wait().await, teller.elapsed());
         let ran = Ran::of(output.end().await, &ended, duration, self.time_max);
         teller.end(&ran.how());
