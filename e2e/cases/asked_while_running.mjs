@@ -133,6 +133,10 @@ await run({
     checkHolds("who said so", JSON.stringify((await recorded(8003)).approval), '"by":"local"', "approved");
     const no = await atATerminal(call, [["[a] always this host", "n"]], options);
     checkHolds("the screen", no.stdout, "denied", "refused:");
-    checkSame("where it was reached", [8001, 8004, 8003].map((port) => `${HOST}:${port}`), tunnelled);
+    checkSame(
+      "where it was reached",
+      [8001, 8004, 8003].map((port) => `${HOST}:${port}`),
+      tunnelled,
+    );
   },
 });
