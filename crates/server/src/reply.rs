@@ -235,6 +235,16 @@ mod tests {
         };
         let resource = || About::Resource(gate::Action::ReadResource, "our:x".into());
         let theirs = Some(r#"{"uri":"their:x"}"#);
+        for code in ["artifact_not_found", "not_found"] {
+            check_error(
+                resource(),
+                &ToolError::new(code, "it is over").into(),
+                expect![[r#"
+                -32002 it is over {"uri":"our:x"}
+                -32602 it is over {"uri":"our:x"}
+            "#]],
+            );
+        }
         check_error(
             resource(),
             &failure(-32002, None),

@@ -15,6 +15,8 @@ const ERROR_KEY: &str = "toolcrib/error";
 const RESOURCE_NOT_FOUND: i64 = -32002;
 /// The same in the modern revision, and other faults of parameters.
 const INVALID_PARAMS: i64 = -32602;
+/// What our own sources of resources say of one that they do not have.
+const NOT_THERE: [&str; 2] = ["artifact_not_found", "not_found"];
 /// The client lacks what the tool needs.
 const MISSING_CAPABILITY: i64 = -32021;
 /// Faults between an upstream and us, which are none of our client's: headers and versions of the modern
@@ -124,6 +126,9 @@ pub(crate) fn protocol_error(facts: &RequestFacts, failure: &Failure) -> WireErr
         Failure::Refused(refusal) => refused(facts, refusal),
         Failure::Tool(error) => match error.protocol() {
             Some(protocol) => relayed(facts, protocol),
+            None if let Some(uri) = missing(facts, error) => {
+                not_found(facts.revision, &error.to_string(), uri)
+            }
             None => {
                 let mut data = json!({ "code": error.code() });
                 if let Some(details) = error.details() {
@@ -157,6 +162,12 @@ fn refused(facts: &RequestFacts, refusal: &Refusal) -> WireError {
         Some(details) => error.with_data(details.to_string()),
         None => error,
     }
+}
+
+/// The resource of ours that is not there, if that is what failed.
+fn missing<'f>(facts: &'f RequestFacts, error: &ToolError) -> Option<&'f str> {
+    let About::Resource(_, uri) = &facts.about else { return None };
+    NOT_THERE.contains(&&**error.code()).then_some(&**uri)
 }
 
 fn not_found(revision: Revision, message: &str, uri: &str) -> WireError {
