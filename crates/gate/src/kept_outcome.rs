@@ -1,5 +1,5 @@
-//! What a tool gave, and an error of the protocol, as text that outlives the process. What is private to operators, and how
-//! programs ran, is let go.
+//! What a tool gave, and an error of the protocol, as text that outlives the process: whoever asks again is answered as whoever
+//! waited. What is private to operators is let go.
 
 use std::sync::Arc;
 
@@ -8,11 +8,16 @@ use serde::{Deserialize, Serialize};
 use tool_api::{Outcome, Payload, Protocol};
 
 use crate::kept_block::KeptBlock;
+use crate::kept_facts::{KeptPlan, KeptSandbox};
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct KeptOutcome {
     payload: KeptPayload,
     is_error: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    planned: Option<KeptPlan>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sandboxed: Option<KeptSandbox>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -40,7 +45,12 @@ impl KeptOutcome {
             },
             Payload::Task { result, id } => KeptPayload::Task { result: text(result), id: id.clone() },
         };
-        KeptOutcome { payload, is_error: outcome.is_error }
+        KeptOutcome {
+            payload,
+            is_error: outcome.is_error,
+            planned: outcome.planned.as_deref().map(KeptPlan::of),
+            sandboxed: outcome.sandboxed.as_deref().map(KeptSandbox::of),
+        }
     }
 
     /// Nothing if it is not as it was kept.
@@ -60,7 +70,12 @@ impl KeptOutcome {
             },
             KeptPayload::Task { result, id } => Payload::Task { result: result.into(), id },
         };
-        Some(Outcome { is_error: self.is_error, ..Outcome::of(payload) })
+        Some(Outcome {
+            payload,
+            is_error: self.is_error,
+            sandboxed: self.sandboxed.and_then(KeptSandbox::opened).map(Box::new),
+            planned: self.planned.map(|planned| Box::new(planned.opened())),
+        })
     }
 }
 

@@ -84,7 +84,7 @@ impl Kept {
 mod tests {
     use bytes::Bytes;
     use serde_json::json;
-    use tool_api::{Block, Protocol};
+    use tool_api::{Block, Planned, Protocol, Sandboxed};
 
     use super::*;
 
@@ -100,7 +100,18 @@ mod tests {
         let ours = Payload::Ours { blocks, structured: Some(Bytes::from_static(b"{\"n\":1.50}")) };
         let protocol = Protocol { code: -32602, message: "m".into(), data: Some("[1]".into()) };
         let error = ToolError::new("timeout", "slow").with_details(json!({ "a": 1 }));
+        let planned = Planned {
+            plan_hash: "ab".into(),
+            changes: vec![("a".into(), "added"), ("b".into(), "changed"), ("c".into(), "removed")],
+            is_cut: true,
+            diff: String::new(),
+        };
+        let sandboxed =
+            |profile| Sandboxed { profile, launcher: "bwrap", degraded: vec!["landlock", "memory"] };
         for result in [
+            Ok(Outcome { planned: Some(Box::new(planned)), ..Outcome::of(relayed.clone()) }),
+            Ok(Outcome { sandboxed: Some(Box::new(sandboxed("write"))), ..Outcome::of(relayed.clone()) }),
+            Ok(Outcome { sandboxed: Some(Box::new(sandboxed("upstream"))), ..Outcome::of(relayed.clone()) }),
             Ok(Outcome { is_error: true, ..Outcome::of(relayed) }),
             Ok(Outcome::of(ours)),
             Ok(Outcome::of(Payload::Task { result: Bytes::from_static(b"{}"), id: "t".into() })),
@@ -113,6 +124,10 @@ mod tests {
             assert_eq!(format!("{again:?}"), format!("{result:?}"));
             assert_eq!(write(&result, text.len() - 1), None, "too long");
         }
+        // As an earlier release has kept one.
+        let old =
+            br#"{"Outcome":{"payload":{"relayed":{"result":"{}","structured":null}},"is_error":false}}"#;
+        assert!(read(old).is_some_and(|result| result.is_ok()));
         assert!(read(b"{}").is_none() && read(b"").is_none());
     }
 }

@@ -19,6 +19,7 @@ mod hands;
 mod has_dry_run;
 pub mod jobs;
 mod kept_block;
+mod kept_facts;
 mod kept_outcome;
 mod kept_result;
 mod key_ring;

@@ -1,7 +1,7 @@
 //! What came of a job, as it is kept.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tool_api::{Outcome, ToolError};
 
 use crate::failure::{Failure, Refusal};
@@ -15,7 +15,7 @@ pub struct StoredFailure {
     pub code: String,
     /// The sentence for the caller.
     pub message: String,
-    /// Facts for programs.
+    /// Facts for programs: those of the tool; of a refusal `rule_id` or `violations`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Whether the gate did not let it run.
@@ -38,7 +38,8 @@ impl StoredFailure {
                 let told = error.protocol().filter(|_| error.is_protocol_told());
                 (error.details().cloned(), told.map(|protocol| Box::new(protocol.into())))
             }
-            Failure::Refused(_) | Failure::Internal(_) => (None, None),
+            Failure::Refused(refusal) => (facts(refusal), None),
+            Failure::Internal(_) => (None, None),
         };
         let is_refused = matches!(failure, Failure::Refused(_));
         StoredFailure {
@@ -52,15 +53,32 @@ impl StoredFailure {
 
 impl From<&Refusal> for StoredFailure {
     fn from(refusal: &Refusal) -> StoredFailure {
-        StoredFailure { is_refused: true, ..StoredFailure::new(refusal.code(), refusal.to_string()) }
+        StoredFailure {
+            details: facts(refusal),
+            is_refused: true,
+            ..StoredFailure::new(refusal.code(), refusal.to_string())
+        }
     }
+}
+
+/// What programs are told of a refusal that a job may meet before its tool begins.
+fn facts(refusal: &Refusal) -> Option<Value> {
+    if let Refusal::InvalidArguments { violations, .. } = refusal {
+        return Some(json!({ "violations": violations }));
+    }
+    if let Refusal::Denied(ruling) | Refusal::RuleBlocked(ruling) | Refusal::NeedsApproval(ruling) = refusal {
+        return Some(json!({ "rule_id": &*ruling.rule }));
+    }
+    None
 }
 
 /// As the failure of a tool, which models are told with its code.
 impl From<StoredFailure> for Failure {
     fn from(stored: StoredFailure) -> Failure {
         let error = ToolError::new(stored.code, stored.message);
-        let error = match stored.details {
+        // Those of a refusal are for programs that ask for the job.
+        let details = stored.details.filter(|_| !stored.is_refused);
+        let error = match details {
             Some(details) => error.with_details(details),
             None => error,
         };

@@ -154,7 +154,7 @@ fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Value {
             told["result"] = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
         }
         Some(Err(failure)) => {
-            told["error"] = json!(verdict::of_failure(&failure.into()).problem());
+            told["error"] = json!(verdict::of_kept(failure).problem());
         }
     }
     told

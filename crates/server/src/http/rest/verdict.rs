@@ -1,5 +1,6 @@
 //! How an invocation is answered: one table from what came of a call to a status word, a code and a status of HTTP.
 
+use gate::jobs::StoredFailure;
 use gate::{Awaited, Failure, Outcome, Payload, PlanFault, Refusal, RequestFault, ToolError};
 use hyper::StatusCode;
 use serde_json::{Value, json};
@@ -142,11 +143,29 @@ pub(super) fn of_failure(failure: &Failure) -> Verdict {
         Failure::Tool(error) => failed(error),
         Failure::Internal(internal) => (INTERNAL, json!({ "call": internal.call.to_string() })),
     };
-    told(row, failure.to_string(), |problem| {
-        let Value::Object(facts) = facts else { return problem.with("reason", failure.code()) };
+    let is_outdated = matches!(failure, Failure::Refused(Refusal::Outdated(_)));
+    let mut verdict = with_facts(row, failure.to_string(), failure.code(), facts);
+    // The same call asks anew.
+    verdict.error.iter_mut().for_each(|problem| problem.retryable |= is_outdated);
+    verdict
+}
+
+/// What is told of a failure that a job has kept: what it would have been told at once.
+pub(super) fn of_kept(stored: StoredFailure) -> Verdict {
+    let StoredFailure { code, message, details, is_refused, protocol: _ } = stored;
+    let (row, facts) = match is_refused {
+        true => (refused_by(&code), details.unwrap_or_default()),
+        false => (ended_by(&code), failure_facts(details.as_ref())),
+    };
+    with_facts(row, message, &code, facts)
+}
+
+fn with_facts(row: Row, detail: String, reason: &str, facts: Value) -> Verdict {
+    told(row, detail, |problem| {
+        let Value::Object(facts) = facts else { return problem.with("reason", reason) };
         let wait_ms = facts.get("retry_after_ms").and_then(Value::as_u64);
         let problem = facts.into_iter().fold(problem, |problem, (name, fact)| problem.with(&name, fact));
-        let problem = problem.with("reason", failure.code());
+        let problem = problem.with("reason", reason);
         wait_ms.into_iter().fold(problem, Problem::after)
     })
 }
@@ -178,7 +197,7 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::NoDryRun(_) => (NO_DRY_RUN, Value::Null),
         Refusal::NotPlanned(PlanFault::Unavailable(_)) => (UNAVAILABLE, Value::Null),
         Refusal::NotPlanned(_) => (NOT_PLANNED, Value::Null),
-        Refusal::Outdated(_) => (PENDING, json!({ "retryable": true })),
+        Refusal::Outdated(_) => (PENDING, Value::Null),
         Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) | Refusal::Planning { .. } => {
             (DENIED, Value::Null)
         }
@@ -204,9 +223,60 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
     }
 }
 
-/// By the codes of tools: of all others, the tool has failed.
+/// The row of a refusal of which the code is kept; a test holds it against [`refused`].
+fn refused_by(code: &str) -> Row {
+    match code {
+        "unknown_tool" | "unknown_method" | "several_owners" | "unknown_resource" | "unknown_prompt"
+        | "unknown_task" | "unsupported" => NOT_FOUND,
+        "held_back" => HELD,
+        "header_mismatch" | "bad_request_state" | "invalid_arguments" | "bad_cursor" | "not_a_job" => INVALID,
+        "policy_denied" | "rule_blocked" => RULE,
+        "approval_required" | "approval_outdated" => PENDING,
+        "approval_denied" | "approval_expired" | "plan_mode" => DENIED,
+        "dry_run_unsupported" => NO_DRY_RUN,
+        "unknown_plan" | "plan_outdated" => NOT_PLANNED,
+        "key_revoked" => SCOPE,
+        "too_many_approvals" | "rate_limited" | "too_many_jobs" => LIMITED,
+        "unknown_job" => NO_JOB,
+        "job_state" => JOB_STATE,
+        "request_conflict" => CONFLICT,
+        "in_progress" => IN_PROGRESS,
+        "interrupted" | "answer_not_kept" => INTERRUPTED,
+        "plans_unavailable"
+        | "requests_unavailable"
+        | "jobs_unavailable"
+        | "approvals_unavailable"
+        | "limits_unavailable"
+        | "plan_mode_unavailable"
+        | "book_unavailable" => UNAVAILABLE,
+        "unusable_schema" => OUTPUT,
+        // A later release may know more.
+        _ => FAILED,
+    }
+}
+
+/// The row of a job that was not refused.
+fn ended_by(code: &str) -> Row {
+    match code {
+        "internal" => INTERNAL,
+        "interrupted" | "result_unreadable" => INTERRUPTED,
+        "timed_out" => TIMEOUT,
+        code => failed_by(code),
+    }
+}
+
 fn failed(error: &ToolError) -> (Row, Value) {
-    let row = match &**error.code() {
+    (failed_by(error.code()), failure_facts(error.details()))
+}
+
+fn failure_facts(details: Option<&Value>) -> Value {
+    let exit_code = details.and_then(|details| details.get("exit_code"));
+    json!({ "exit_code": exit_code, "details": details })
+}
+
+/// By the codes of tools: of all others, the tool has failed.
+fn failed_by(code: &str) -> Row {
+    match code {
         "timeout" => TIMEOUT,
         ToolError::CANCELLED => CANCELLED,
         "invalid_output" | "result_too_large" => OUTPUT,
@@ -215,98 +285,8 @@ fn failed(error: &ToolError) -> (Row, Value) {
         "held_back" => HELD,
         "host_blocked" | "limit_reached" | "program_not_run" => SANDBOX,
         _ => FAILED,
-    };
-    let details = error.details();
-    let exit_code = details.and_then(|details| details.get("exit_code"));
-    (row, json!({ "exit_code": exit_code, "details": details }))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use gate::Ruling;
-    use gate::schema::Violation;
-
-    use super::*;
-
-    fn brief(verdict: Verdict) -> String {
-        let problem = json!(verdict.error);
-        let Value::Object(mut problem) = problem else { return json!(verdict.word).to_string() };
-        let status = problem.remove("status").expect("a status");
-        for known in ["title", "detail"] {
-            problem.remove(known);
-        }
-        format!("{} {status} {}", json!(verdict.word), Value::from(problem))
-    }
-
-    #[test]
-    fn each_end_has_a_word_a_code_and_a_status() {
-        let ruling = || Ruling { tool: "t".into(), rule: "r".into(), why: "is refused".into() };
-        let violations =
-            vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
-        let awaited =
-            Awaited { id: "k7".into(), why: "w".into(), roles: vec!["owner".into()], expires_at_ms: 5 };
-        let tool = |code: &'static str| ToolError::new(code, "it failed");
-        let ours = Payload::Ours { blocks: Vec::new(), structured: None };
-        for (result, expected) in [
-            (Ok(Outcome::of(ours.clone())), r#""success""#),
-            (
-                Ok(Outcome { is_error: true, ..Outcome::of(ours) }),
-                r#""error" 422 {"code":"tool_failed","reason":"tool_error","retryable":false}"#,
-            ),
-            (
-                Ok(Outcome::of(Payload::InputRequired { requests: None, state: None, hold: None })),
-                r#""error" 422 {"code":"input_required","retryable":false}"#,
-            ),
-            (
-                Err(Refusal::UnknownTool("t".into()).into()),
-                r#""error" 404 {"code":"tool_not_found","reason":"unknown_tool","retryable":false}"#,
-            ),
-            (
-                Err(Refusal::Denied(ruling()).into()),
-                r#""denied" 403 {"code":"rule_blocked","reason":"policy_denied","retryable":false,"rule_id":"r"}"#,
-            ),
-            (
-                Err(Refusal::InvalidArguments { tool: "t".into(), violations }.into()),
-                r#""error" 400 {"code":"invalid_arguments","reason":"invalid_arguments","retryable":false,"violations":[{"expected":"integer","found":"null","pointer":"/a"}]}"#,
-            ),
-            (
-                Err(Refusal::ApprovalPending(Box::new(awaited)).into()),
-                r#""approval_required" 403 {"approval_id":"k7","code":"approval_required","expires_at_ms":5,"reason":"approval_required","retryable":false,"roles":["owner"]}"#,
-            ),
-            (
-                Err(Refusal::RateLimited { retry_after_ms: 90, limit: "limits.rate".into() }.into()),
-                r#""denied" 429 {"code":"rate_limited","limit":"limits.rate","reason":"rate_limited","retry_after_ms":90,"retryable":true}"#,
-            ),
-            (
-                Err(Refusal::Repeated(RequestFault::NotKept).into()),
-                r#""error" 409 {"code":"interrupted","reason":"answer_not_kept","retryable":false}"#,
-            ),
-            (
-                Err(Refusal::NoAuditLog("full".into()).into()),
-                r#""error" 503 {"code":"unavailable","reason":"book_unavailable","retryable":true}"#,
-            ),
-            (
-                Err(tool("tool_failed").with_details(json!({ "exit_code": 3 })).into()),
-                r#""error" 422 {"code":"tool_failed","details":{"exit_code":3},"exit_code":3,"reason":"tool_failed","retryable":false}"#,
-            ),
-            (
-                Err(tool("timeout").into()),
-                r#""timeout" 504 {"code":"timeout","reason":"timeout","retryable":false}"#,
-            ),
-            (
-                Err(tool("invalid_output").into()),
-                r#""invalid_output" 502 {"code":"invalid_output","reason":"invalid_output","retryable":false}"#,
-            ),
-            (
-                Err(tool("host_blocked").into()),
-                r#""error" 403 {"code":"sandbox_violation","reason":"host_blocked","retryable":false}"#,
-            ),
-            (
-                Err(tool("not_found").into()),
-                r#""error" 422 {"code":"tool_failed","reason":"not_found","retryable":false}"#,
-            ),
-        ] {
-            assert_eq!(brief(of(&result)), expected, "{result:?}");
-        }
-    }
-}
+mod tests;
