@@ -185,6 +185,7 @@ fn definition(
     let examples = manifest.example_invocations.into_iter();
     let described = Described {
         title,
+        version: manifest.version,
         text: text.into(),
         idempotent: manifest.idempotent,
         // What a program tells of and puts out may be kept.

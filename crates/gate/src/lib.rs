@@ -17,6 +17,7 @@ mod find;
 mod gate;
 mod hands;
 mod has_dry_run;
+mod is_idempotent;
 pub mod jobs;
 mod kept_block;
 mod kept_facts;
@@ -66,6 +67,7 @@ pub use checks::{
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
 pub use has_dry_run::has_dry_run;
+pub use is_idempotent::is_idempotent;
 pub use meta::meta_keys;
 pub use repeats::{ANSWER_BYTES_MAX, REMEMBERED_MS, REQUEST_ID_BYTES_MAX};
 pub use request::{Call, HeaderCheck, OfJob};

@@ -1,6 +1,6 @@
 //! `tool_description`: a tool for programs, in one form on the command line and over HTTP.
 
-use gate::{BUILT_IN, DECLARED, Definition, Listing};
+use gate::{BUILT_IN, DECLARED, Definition, Listing, has_dry_run, is_idempotent};
 use serde_json::{Value, json};
 
 /// A tool as a JSON object: what an agent is told of it, and what we know besides.
@@ -12,6 +12,8 @@ pub fn tool_description(definition: &Definition) -> Value {
         "from": tool_owner(definition),
         "effect": definition.effect.name(),
         "destructive": definition.marked_destructive,
+        "idempotent": is_idempotent(definition),
+        "dry_run_supported": has_dry_run(definition),
         "scopes": &*definition.scopes,
         "timeout_ms": u64::try_from(definition.timeout.as_millis()).unwrap_or(u64::MAX),
         "inputSchema": schema(&definition.input_schema),
@@ -23,6 +25,9 @@ pub fn tool_description(definition: &Definition) -> Value {
         Listing::Declared(described) => {
             let example = |arguments: &String| json!({ "arguments": schema(arguments.as_bytes()) });
             description["title"] = described.title.as_str().into();
+            if let Some(version) = &described.version {
+                description["version"] = version.as_str().into();
+            }
             description["examples"] = described.examples.iter().map(example).collect();
         }
         Listing::Ours(about) => {

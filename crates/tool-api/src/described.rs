@@ -15,6 +15,8 @@ pub const DRY_RUN: &str = "dry_run";
 pub struct Described {
     /// Name for people.
     pub title: String,
+    /// Which version of it this is, if its file says so.
+    pub version: Option<String>,
     /// The text of its file, by which one state of it is told from another.
     pub text: Arc<str>,
     /// True if a second identical call changes nothing more.

@@ -10,7 +10,7 @@ use policy::Caller;
 use store::{Enqueued, NewJob};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
-use tool_api::{CallId, Cancel, Effect, Listener, Listing, Outcome};
+use tool_api::{CallId, Cancel, Listener, Outcome};
 
 use super::change::number;
 use super::kept_call::KeptCall;
@@ -24,6 +24,7 @@ use super::serving::{Keep, Serving};
 use super::vault::Sealed;
 use crate::approvals::Forms;
 use crate::failure::{Failure, Internal, Refusal};
+use crate::is_idempotent::is_idempotent;
 use crate::offer::Offered;
 use crate::request::{Call, OfJob};
 use crate::target::Target;
@@ -96,7 +97,7 @@ impl Jobs {
         wants: Wants,
     ) -> Job {
         let now_ms = self.now_ms();
-        let idempotent = is_idempotent(offered);
+        let idempotent = is_idempotent(offered.definition());
         Job {
             id,
             tool: offered.definition().name.to_string(),
@@ -333,16 +334,4 @@ pub(super) fn waiting(job: &Job) -> Waiting {
         tool: job.tool.as_str().into(),
         priority: job.priority,
     }
-}
-
-/// Whether a tool may do the same twice. What a server says of its own is not enough; that it only reads is the owner's
-/// word or was accepted.
-fn is_idempotent(offered: &Offered) -> bool {
-    let definition = offered.definition();
-    definition.effect == Effect::Reads
-        || match &definition.listing {
-            Listing::Ours(about) => about.idempotent,
-            Listing::Declared(described) => described.idempotent,
-            Listing::Relayed(_) => false,
-        }
 }
