@@ -150,6 +150,9 @@ await run({
     checkSame("those behind the third", { events: events.slice(3), code: 1000 }, await socketed(job, "?after=3"));
     const last = await knock(`${job}/events?after=1`, { "last-event-id": "5" });
     checkHolds("the header counts more", (await rest(last)).toString("latin1"), '"number":6');
+    const headers = { "last-event-id": `${events.length}` };
+    const behind = await fetch(`${program.url}/jobs/${job}/events`, { headers });
+    checkSame("behind the last one of a job that has ended, for a browser to stop", 204, behind.status);
     const unknown = "0".repeat(32);
     for (const [what, status, ...words] of [
       ["an id that is none", 404, `${job.slice(1)}/events`],

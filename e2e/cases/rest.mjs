@@ -174,9 +174,38 @@ await run({
     checkHolds("on the command line", typed.stdout, '"request_id":"r3"');
   },
 
+  "what is kept of a call says all that was said at once": async () => {
+    const arguments_ = { path: "planned.txt", content: "x" };
+    const dry = { tool_id: "workspace_write", arguments: arguments_, dry_run: true };
+    const first = (await invoke({ ...dry, request_id: "d1" })).said;
+    checkSame("what would change", "added", first.result._meta["toolcrib/dry_run"].changes[0].change);
+    const again = (await invoke({ ...dry, request_id: "d1" })).said;
+    checkSame("the answer to the same request", [first.result, "d1"], [again.result, again.request_id]);
+    checkSame("who has answered", first.metadata.worker_id, again.metadata.worker_id);
+    const over = async (body) => {
+      const { said } = await invoke({ ...body, mode: "async" });
+      return eventually("its end", async () => {
+        const shown = (await get(`jobs/${said.job_id}`)).said;
+        return shown.job.ended_at_ms && shown;
+      });
+    };
+    const job = await over(dry);
+    checkSame("what the job says", first.result, job.result);
+    const unplanned = { tool_id: "workspace_write", arguments: arguments_, plan_hash: "none" };
+    const told = ({ error }) => [error.status, error.code, error.reason];
+    const refused = told((await invoke(unplanned)).said);
+    checkSame("a call without its plan", [409, "plan_outdated", "unknown_plan"], refused);
+    checkSame("its job", refused, told(await over(unplanned)));
+  },
+
   "rules are tried without a call": async () => {
-    const tried = await post("rules/test", { tool: "workspace_read", arguments: { path: "a.txt" } });
+    const tried = await post("rules/test", { tool_id: "workspace_read", arguments: { path: "a.txt" } });
     checkSame("nothing to be found", [200, [], null], [tried.status, tried.said.findings, tried.said.refused]);
+    const unknown = await post("rules/test", { tool_id: "juggle" });
+    checkSame("no tool", [404, "tool_not_found"], [unknown.status, unknown.said.code]);
+    const odd = await post("rules/test", { tool_id: "workspace_read", color: "red" });
+    checkSame("a member that is none", [400, "bad_request"], [odd.status, odd.said.code]);
+    check(odd.said.detail.startsWith("unknown field `color`"), "no name of an operation", odd.said.detail);
     const { said } = await get("health");
     checkSame("health", "ok", said.status);
     const open = JSON.parse(readFileSync(new URL("../../docs/openapi.json", import.meta.url), "utf8"));

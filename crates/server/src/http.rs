@@ -26,7 +26,9 @@ mod modern;
 mod named;
 mod outbound;
 mod post;
+mod posted;
 mod problem;
+mod query;
 mod response;
 mod rest;
 mod sessions;
@@ -173,16 +175,8 @@ async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer 
     };
     // Before anybody is asked who they are: a browser asks first what it may send, and a client where to sign in.
     let mut answer = match (request.uri().path(), request.method()) {
-        (PATH | channel::PATH | channel::POST_PATH, &Method::OPTIONS) => {
-            cors::preflight(request.headers(), page.is_some())
-        }
-        (path, &Method::OPTIONS)
-            if approvals::is_here(path)
-                || artifacts::place(path).is_some()
-                || named::name_in(path).is_some()
-                || rest::place(path).is_some() =>
-        {
-            cors::preflight(request.headers(), page.is_some())
+        (path, &Method::OPTIONS) if let Some(methods) = methods_of(path) => {
+            cors::preflight(request.headers(), page.is_some(), methods)
         }
         (path, method) if health::is_here(path) => health::to_anybody(endpoint, path, method),
         (path, method) if path.starts_with(unauthenticated::WELL_KNOWN) => {
@@ -203,6 +197,17 @@ async fn route(door: &Door, peer: IpAddr, request: Request<Incoming>) -> Answer 
     answer
 }
 
+/// The methods of a path that a page of another origin may be let to ask, if it is one.
+fn methods_of(path: &str) -> Option<&'static str> {
+    match path {
+        PATH | channel::PATH | channel::POST_PATH => Some(cors::METHODS),
+        path => approvals::methods(path)
+            .or_else(|| artifacts::place(path).map(|_| artifacts::METHODS))
+            .or_else(|| named::name_in(path).map(|_| cors::METHODS))
+            .or_else(|| rest::methods(path)),
+    }
+}
+
 /// Answers somebody whom we know.
 async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answered {
     let endpoint = &door.endpoint;
@@ -217,7 +222,8 @@ async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answ
             (None, Some((workspace, id))) => {
                 let named = workspace.map(|name| door.named.endpoint(endpoint, name)).transpose()?;
                 let endpoint = named.as_ref().unwrap_or(endpoint);
-                artifacts::handle(endpoint, &caller, id, method, request.headers()).await
+                artifacts::handle(endpoint, &caller, (id, request.uri().query()), method, request.headers())
+                    .await
             }
             (None, None) => rest::handle(door, caller, request).await,
         },

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gate::approvals::{Answer, AnswerFault, Code, CodeFault, Grant, Lasts, NOTE_CHARS_MAX, Pattern, Scope};
 use gate::{Approvals, Caller};
 use hyper::body::Incoming;
@@ -15,7 +16,9 @@ use serde_json::{Value, json};
 
 use super::answer::{self as wired, Answer as Reply, Answered};
 use super::endpoint::Endpoint;
+use super::posted::parse;
 use super::problem::Problem;
+use super::query::Query;
 use super::{head, intake};
 
 /// Where questions are.
@@ -26,6 +29,9 @@ const GRANTS: &str = "/mcp/grants";
 
 /// Longest body of an answer, in bytes.
 const BODY_BYTES_MAX: usize = 16 * 1024;
+
+/// How a body looks.
+const SAMPLE: &str = r#"{"answer":"approve","scope":"once"} or {"answer":"deny","reason":"…"}"#;
 
 /// The words of the `state` of a list.
 const STATES: [&str; 5] = ["pending", "approved", "denied", "used", "expired"];
@@ -40,6 +46,21 @@ enum Place<'a> {
 /// True for the paths that are answered here.
 pub(super) fn is_here(path: &str) -> bool {
     place(path).is_some()
+}
+
+/// The methods of such a path.
+pub(super) fn methods(path: &str) -> Option<&'static str> {
+    place(path).map(Place::methods)
+}
+
+impl Place<'_> {
+    fn methods(self) -> &'static str {
+        match self {
+            Place::Approvals(None) | Place::Grants(None) => "GET, HEAD, OPTIONS",
+            Place::Approvals(Some(_)) => "GET, HEAD, POST, OPTIONS",
+            Place::Grants(Some(_)) => "GET, HEAD, DELETE, OPTIONS",
+        }
+    }
 }
 
 fn place(path: &str) -> Option<Place<'_>> {
@@ -132,13 +153,16 @@ impl Posted {
 /// Answers somebody whom we know.
 pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Request<Incoming>) -> Answered {
     let (head, body) = request.into_parts();
-    let bad = |why: String| Box::<Reply>::from(Problem::bad(why));
     let Some(place) = place(head.uri.path()) else { return Ok(wired::nothing_here()) };
     let (Place::Approvals(id) | Place::Grants(id)) = place;
     let id = id.unwrap_or_default().to_owned();
-    Ok(match (place, &head.method) {
+    let known: &[&str] = if place == Place::Approvals(None) { &["state"] } else { &[] };
+    let query = Query::read(head.uri.query(), known)?;
+    // Without its body, which the connection leaves away.
+    let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+    Ok(match (place, method) {
         (Place::Approvals(None), &Method::GET) => {
-            let state = state_of(head.uri.query()).map_err(bad)?;
+            let state = state_of(&query)?;
             on_disk(endpoint, move |approvals| list(approvals, &caller, state)).await
         }
         (Place::Approvals(Some(_)), &Method::GET) => {
@@ -150,7 +174,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
         (Place::Approvals(Some(_)), &Method::POST) => {
             head::content_is_json(&head.headers)?;
             let bytes = intake::read_up_to(BODY_BYTES_MAX, &endpoint.bodies, body).await?;
-            let (answer, code) = posted(&bytes).map_err(bad)?;
+            let (answer, code) = posted(bytes)?;
             on_disk(endpoint, move |approvals| {
                 let answered = approvals.answer(&id, &answer, &caller, code.as_ref())?;
                 Ok(json!(answered.report(approvals.now_ms())))
@@ -170,9 +194,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
         (Place::Grants(Some(_)), &Method::DELETE) => {
             on_disk(endpoint, move |approvals| Ok(json!(approvals.revoke(&id, &caller)?.report()))).await
         }
-        (Place::Approvals(None) | Place::Grants(None), _) => wired::not_allowed("GET, OPTIONS"),
-        (Place::Approvals(Some(_)), _) => wired::not_allowed("GET, POST, OPTIONS"),
-        (Place::Grants(Some(_)), _) => wired::not_allowed("GET, DELETE, OPTIONS"),
+        (place, _) => wired::not_allowed(place.methods()),
     })
 }
 
@@ -189,24 +211,14 @@ fn grants(approvals: &Approvals, caller: &Caller) -> Result<Value, AnswerFault> 
 }
 
 /// The state that a list is of; nothing for all.
-fn state_of(query: Option<&str>) -> Result<Option<&'static str>, String> {
-    let mut state = None;
-    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
-        let word = pair.strip_prefix("state=").ok_or("the only parameter is `state`")?;
-        let known = STATES.into_iter().find(|known| *known == word);
-        state = Some(known.ok_or_else(|| format!("`state` must be one of {}", STATES.join(", ")))?);
-    }
-    Ok(state)
+fn state_of(query: &Query) -> Result<Option<&'static str>, Problem> {
+    let Some(word) = query.text("state") else { return Ok(None) };
+    let known = STATES.into_iter().find(|known| *known == word);
+    known.map(Some).ok_or_else(|| Problem::bad(format!("`state` must be one of {}", STATES.join(", "))))
 }
 
-fn posted(body: &[u8]) -> Result<(Answer, Option<Code>), String> {
-    let posted: Posted = serde_json::from_slice(body).map_err(|error| {
-        format!(
-            "send an object such as {{\"answer\":\"approve\",\"scope\":\"once\"}} or \
-             {{\"answer\":\"deny\",\"reason\":\"…\"}}: {error}"
-        )
-    })?;
-    posted.read()
+fn posted(body: Bytes) -> Result<(Answer, Option<Code>), Problem> {
+    parse::<Posted>(body, SAMPLE)?.read().map_err(Problem::bad)
 }
 
 /// Does what waits for the disk on another thread.
@@ -268,13 +280,11 @@ mod tests {
             (None, Ok(None)),
             (Some(""), Ok(None)),
             (Some("state=pending"), Ok(Some("pending"))),
-            (
-                Some("state=open"),
-                Err("`state` must be one of pending, approved, denied, used, expired".to_owned()),
-            ),
-            (Some("stat=open"), Err("the only parameter is `state`".to_owned())),
+            (Some("state=open"), Err("`state` must be one of pending, approved, denied, used, expired")),
         ] {
-            assert_eq!(state_of(query), expected, "{query:?}");
+            let query = Query::read(query, &["state"]).expect("known parameters");
+            let state = state_of(&query).map_err(|problem| json!(problem)["detail"].clone());
+            assert_eq!(state, expected.map_err(Value::from));
         }
     }
 
@@ -317,15 +327,20 @@ mod tests {
             (r#"{"answer":"approve","scope":"session","arguments":"any"}"#, Err("`arguments` goes with")),
             (r#"{"answer":"perhaps"}"#, Err("send an object")),
             (r#"{"answer":"approve","scpoe":"once"}"#, Err("send an object")),
+            (r#"{"answer":"approve","answer":"deny"}"#, Err("send an object")),
+            (r#"["approve"]"#, Err("send an object")),
             (r#"{}"#, Err("send an object")),
             ("", Err("send an object")),
         ] {
-            match (posted(body.as_bytes()), expected) {
-                (Err(why), Err(begins)) => assert!(why.starts_with(begins), "{body}: {why}"),
+            match (posted(body.into()), expected) {
+                (Err(problem), Err(begins)) => {
+                    let why = json!(problem)["detail"].clone();
+                    assert!(why.as_str().is_some_and(|why| why.starts_with(begins)), "{body}: {why}");
+                }
                 (meant, expected) => assert_eq!(meant.ok(), expected.ok(), "{body}"),
             }
         }
         let long = format!(r#"{{"answer":"deny","reason":"{}"}}"#, "x".repeat(NOTE_CHARS_MAX + 1));
-        assert!(posted(long.as_bytes()).is_err());
+        assert!(posted(long.into()).is_err());
     }
 }

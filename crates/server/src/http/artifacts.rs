@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 
 use super::answer::{self, Answer, Answered};
 use super::endpoint::Endpoint;
+use super::query::Query;
 use super::{PATH, named};
 
 /// Where artifacts are, behind the path of their workspace.
@@ -26,7 +27,7 @@ const FOLDER: &str = "artifacts";
 const PIECE_BYTES: usize = 256 * 1024;
 
 /// The methods that it is asked by.
-const METHODS: &str = "GET, HEAD";
+pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The workspace, if it has a name, and the id of the artifact that a path names.
 pub(super) fn place(path: &str) -> Option<(Option<&str>, &str)> {
@@ -43,13 +44,14 @@ pub(super) fn place(path: &str) -> Option<(Option<&str>, &str)> {
 pub(super) async fn handle(
     endpoint: &Endpoint,
     caller: &Caller,
-    id: &str,
+    (id, query): (&str, Option<&str>),
     method: &Method,
     headers: &HeaderMap,
 ) -> Answered {
     if !matches!(*method, Method::GET | Method::HEAD) {
         return Ok(answer::not_allowed(METHODS));
     }
+    Query::read(query, &[])?;
     let cancel = Cancel::new();
     let opened = endpoint.server.gate().artifact(caller, id, cancel).await;
     let reader: Arc<dyn ArtifactReader> = Arc::from(opened.map_err(|failure| refused(&failure))?);

@@ -34,13 +34,13 @@ pub(super) fn admit(answer: &mut Answer, origin: HeaderValue) {
     headers.append(VARY, HeaderValue::from_static("Origin"));
 }
 
-/// Answers `OPTIONS`: to a browser what its page may do, to others the methods.
-pub(super) fn preflight(request: &HeaderMap, is_page: bool) -> Answer {
+/// Answers `OPTIONS`: to a browser what its page may do, to others the methods of the path.
+pub(super) fn preflight(request: &HeaderMap, is_page: bool, methods: &'static str) -> Answer {
     let mut answer = answer::empty(StatusCode::NO_CONTENT);
     let headers = answer.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(METHODS));
+    headers.insert(ALLOW, HeaderValue::from_static(methods));
     if is_page {
-        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(methods));
         headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, may_send(request));
         headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(REMEMBERED_S));
     }
@@ -68,12 +68,13 @@ mod tests {
         let mut request = HeaderMap::new();
         let asked = "content-type, Mcp-Param-Region, x-evil, mcp-param-a b";
         request.insert(ACCESS_CONTROL_REQUEST_HEADERS, HeaderValue::from_static(asked));
-        let answer = preflight(&request, true);
+        let answer = preflight(&request, true, METHODS);
         assert_eq!(answer.status(), StatusCode::NO_CONTENT);
         assert_eq!(answer.headers()[ACCESS_CONTROL_ALLOW_METHODS], METHODS);
         let allowed = answer.headers()[ACCESS_CONTROL_ALLOW_HEADERS].to_str().expect("text");
         assert_eq!(allowed, format!("{MAY_SEND}, mcp-param-region"));
-        let answer = preflight(&request, false);
+        let answer = preflight(&request, false, "GET, OPTIONS");
+        assert_eq!(answer.headers()[ALLOW], "GET, OPTIONS");
         assert!(!answer.headers().contains_key(ACCESS_CONTROL_ALLOW_HEADERS));
     }
 

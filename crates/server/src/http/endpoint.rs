@@ -1,7 +1,7 @@
 //! `Endpoint`: what all requests to one workspace over HTTP share.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use gate::Caller;
 use tokio::sync::Semaphore;
@@ -33,6 +33,8 @@ pub(super) const SWEEP_EVERY: Duration = Duration::from_secs(60);
 /// What the requests to one workspace share. All but its server and its sessions is the same for every workspace.
 pub(super) struct Endpoint {
     pub(super) server: Arc<Server>,
+    /// What this process is called in what it answers: another one for each, and no more.
+    pub(super) worker: Arc<str>,
     pub(super) visitors: Arc<Visitors>,
     /// Knows who comes over HTTP.
     pub(super) identity: Arc<Identity>,
@@ -60,6 +62,7 @@ impl Endpoint {
         let total = Total::default();
         Arc::new(Endpoint {
             server,
+            worker: worker_id().into(),
             visitors: Arc::new(Visitors::new(config)),
             identity,
             sessions: Sessions::new(total.clone()),
@@ -78,6 +81,7 @@ impl Endpoint {
     pub(super) fn beside(&self, server: Arc<Server>) -> Arc<Endpoint> {
         Arc::new(Endpoint {
             server,
+            worker: self.worker.clone(),
             visitors: self.visitors.clone(),
             identity: self.identity.clone(),
             sessions: Sessions::new(self.total.clone()),
@@ -118,6 +122,12 @@ impl Endpoint {
             }
         }
     }
+}
+
+/// A process id comes again, so the time belongs to it.
+fn worker_id() -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    format!("{:x}-{:x}", std::process::id(), since.as_millis())
 }
 
 #[cfg(test)]

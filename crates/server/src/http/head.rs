@@ -29,28 +29,25 @@ pub(super) fn forms(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
     Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json and text/event-stream"))
 }
 
-/// Checks that the client takes JSON, be it only with events.
+/// Checks that the client takes JSON or a stream of events.
 ///
 /// # Errors
 /// The answer to one that takes neither.
-pub(super) fn takes_json_or_events(headers: &HeaderMap) -> Result<TakesEvents, Box<Answer>> {
-    let takes_events = accepts(headers, EVENT_STREAM);
-    let takes_json = || {
-        !headers.contains_key(ACCEPT)
-            || [JSON, "application/*", "*/*", "+json"].iter().any(|kind| accepts(headers, kind))
-    };
-    if takes_events || takes_json() {
-        return Ok(takes_events);
+pub(super) fn takes_json_or_events(headers: &HeaderMap) -> Result<(), Box<Answer>> {
+    let kinds = [JSON, "application/*", "+json"];
+    if kinds.iter().any(|kind| accepts(headers, kind)) || takes_stream(headers).is_ok() {
+        return Ok(());
     }
     Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept application/json"))
 }
 
-/// Checks that the client takes a stream of events.
+/// Checks that the client takes a stream of events; one that says nothing takes anything (RFC 9110, 12.5.1).
 ///
 /// # Errors
 /// The answer to one that does not.
 pub(super) fn takes_stream(headers: &HeaderMap) -> Result<(), Box<Answer>> {
-    if accepts(headers, EVENT_STREAM) || accepts(headers, "*/*") {
+    let kinds = [EVENT_STREAM, "text/*", "*/*"];
+    if !headers.contains_key(ACCEPT) || kinds.iter().any(|kind| accepts(headers, kind)) {
         return Ok(());
     }
     Err(answer::refusal(StatusCode::NOT_ACCEPTABLE, "accept text/event-stream to open a stream"))
@@ -147,6 +144,19 @@ mod tests {
         for (lines, expected) in cases {
             let checked = forms(&headers(lines)).map_err(|refusal| refusal.status().as_u16());
             assert_eq!(checked, expected, "{lines:?}");
+        }
+    }
+
+    #[test]
+    fn who_says_nothing_takes_a_stream() {
+        for (lines, is_taken) in [
+            (&[][..], true),
+            (&[("accept", "*/*")], true),
+            (&[("accept", "text/event-stream;q=0.9")], true),
+            (&[("accept", "application/json")], false),
+            (&[("accept", "")], false),
+        ] {
+            assert_eq!(takes_stream(&headers(lines)).is_ok(), is_taken, "{lines:?}");
         }
     }
 

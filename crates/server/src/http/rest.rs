@@ -13,8 +13,6 @@ mod job_events;
 mod job_socket;
 mod jobs;
 mod operations;
-mod posted;
-mod query;
 mod rules;
 mod streamed;
 mod tools;
@@ -28,12 +26,16 @@ use hyper::{Method, Request, StatusCode};
 use super::answer::{self, Answered};
 use super::door::Door;
 use super::head;
+use super::query::Query;
 use crate::config::MCP_PATH;
 use crate::workspaces::check_workspace_name;
 use jobs::Act;
 
 /// The description of all routes (OpenAPI 3.1).
 const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+
+/// The methods of what is only read.
+const READS: &str = "GET, HEAD, OPTIONS";
 
 /// What stands at an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,10 +100,19 @@ impl<'p> Route<'p> {
 
     fn methods(self) -> &'static str {
         match self {
-            Route::Audit | Route::Health | Route::OpenApi | Route::Tools | Route::Tool(_) => "GET, OPTIONS",
-            Route::Jobs | Route::Job(_) | Route::JobEvents(_) => "GET, OPTIONS",
+            Route::Audit | Route::Health | Route::OpenApi | Route::Tools | Route::Tool(_) => READS,
+            Route::Jobs | Route::Job(_) | Route::JobEvents(_) => READS,
             Route::Invoke | Route::RulesTest | Route::JobAct(..) | Route::JobInput(_) => "POST, OPTIONS",
-            Route::Validate => "GET, POST, OPTIONS",
+            Route::Validate => "GET, HEAD, POST, OPTIONS",
+        }
+    }
+
+    /// Whether it has parameters, which it reads by itself.
+    fn has_parameters(self) -> bool {
+        match self {
+            Route::Audit | Route::Jobs | Route::JobEvents(_) | Route::Tools => true,
+            Route::Health | Route::OpenApi | Route::Tool(_) | Route::Validate | Route::Invoke => false,
+            Route::RulesTest | Route::Job(_) | Route::JobAct(..) | Route::JobInput(_) => false,
         }
     }
 }
@@ -115,6 +126,11 @@ pub(super) fn place(path: &str) -> Option<Place<'_>> {
     let (name, path) = path.split_once('/').filter(|(name, _)| check_workspace_name(name).is_ok())?;
     let route = Route::of(path).filter(|route| route.is_of_workspaces())?;
     Some(Place { workspace: Some(name), route })
+}
+
+/// The methods of a path that is one of ours.
+pub(super) fn methods(path: &str) -> Option<&'static str> {
+    place(path).map(|place| place.route.methods())
 }
 
 /// Answers somebody whom we know.
@@ -131,17 +147,23 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
     if head.method == Method::POST && has_body {
         head::content_is_json(&head.headers)?;
     }
-    let takes_events = head::takes_json_or_events(&head.headers)?;
-    match (route, &head.method) {
+    head::takes_json_or_events(&head.headers)?;
+    if !route.has_parameters() {
+        Query::read(query, &[])?;
+    }
+    // Without its body, which the connection leaves away.
+    let is_head = head.method == Method::HEAD;
+    let method = if is_head { &Method::GET } else { &head.method };
+    match (route, method) {
         (Route::Audit, &Method::GET) => audit::list(door, &caller, query).await,
-        (Route::Health, &Method::GET) => health::report(door, endpoint, &caller, query),
-        (Route::Invoke, &Method::POST) => invoke::handle(endpoint, caller, body, takes_events).await,
+        (Route::Health, &Method::GET) => Ok(health::report(door, endpoint, &caller)),
+        (Route::Invoke, &Method::POST) => invoke::handle(endpoint, caller, body, &head.headers).await,
         (Route::Jobs, &Method::GET) => jobs::list(endpoint, &caller, query, workspace.is_some()).await,
         (Route::Job(id), &Method::GET) => jobs::show(endpoint, &caller, id).await,
         (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, id, act).await,
         (Route::JobInput(id), &Method::POST) => jobs::answer(endpoint, &caller, id, body).await,
         (Route::JobEvents(id), &Method::GET) => {
-            let upgrade = head.extensions.remove();
+            let upgrade = head.extensions.remove().filter(|_| !is_head);
             job_events::stream(endpoint, caller, (id, query), &head.headers, upgrade).await
         }
         (Route::OpenApi, &Method::GET) => Ok(answer::json(StatusCode::OK, OPENAPI.into())),

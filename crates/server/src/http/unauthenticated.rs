@@ -53,6 +53,9 @@ pub(super) fn refuse(
     answer
 }
 
+/// The methods of what is only read.
+const READS: &str = "GET, HEAD, OPTIONS";
+
 /// Answers a client that looks for where to sign in.
 pub(super) fn well_known(
     identity: &Identity,
@@ -63,12 +66,12 @@ pub(super) fn well_known(
 ) -> Answer {
     let Some(metadata) = identity.metadata(path, headers) else { return answer::nothing_here() };
     match *method {
-        Method::OPTIONS => cors::preflight(headers, is_page),
+        Method::OPTIONS => cors::preflight(headers, is_page, READS),
         Method::GET | Method::HEAD => {
             let mut answer = answer::json(StatusCode::OK, metadata);
             answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("max-age=300"));
             answer
         }
-        _ => answer::not_allowed("GET, OPTIONS"),
+        _ => answer::not_allowed(READS),
     }
 }

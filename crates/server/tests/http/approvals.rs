@@ -102,7 +102,7 @@ async fn a_page_cannot_answer_for_its_reader() {
         (yes().with("Origin", "https://evil.example"), 403),
         (yes().with("Origin", "null"), 403),
         (yes().but("Host", "evil.example"), 403),
-        (bearer(get(&format!("/mcp/approvals/{id}?answer=approve")), &maintainer), 200),
+        (bearer(get(&format!("/mcp/approvals/{id}?answer=approve")), &maintainer), 400),
         (bearer(Request::new("PUT", &format!("/mcp/approvals/{id}")), &maintainer), 405),
         (bearer(Request::new("DELETE", "/mcp/approvals"), &maintainer), 405),
         (Request::new("OPTIONS", "/mcp/approvals").with("Origin", "https://app.example"), 204),

@@ -55,6 +55,10 @@ async fn tools_are_listed_page_by_page_shown_and_checked() {
         (get("/mcp/tools?page=2"), "400 - bad_request"),
         (get("/mcp/tools/juggle"), "404 - tool_not_found"),
         (get("/mcp/tools/validate"), "404 - tool_not_found"),
+        (get("/mcp/tools/echo?page=2"), "400 - bad_request"),
+        (get("/mcp/artifacts/x?page=2"), "400 - bad_request"),
+        (get("/mcp/grants?limit=1"), "400 - bad_request"),
+        (get("/mcp/approvals?limit=1"), "400 - bad_request"),
         (get("/mcp/nobody/tools"), "404 - not_found"),
         (get("/mcp/tools/a/b"), "404 - not_found"),
         (get("/mcp/tools").with("Accept", "text/html"), "406 - not_acceptable"),
@@ -65,12 +69,25 @@ async fn tools_are_listed_page_by_page_shown_and_checked() {
         let told = if answer.body.is_empty() { answer.status.to_string() } else { brief(&answer) };
         assert_eq!(told, expected, "{request}\n{answer:?}");
     }
+    for (request, allowed) in [
+        (Request::new("OPTIONS", "/mcp/tools"), "GET, HEAD, OPTIONS"),
+        (Request::new("OPTIONS", "/mcp/invoke"), "POST, OPTIONS"),
+        (Request::new("OPTIONS", "/mcp/approvals/x"), "GET, HEAD, POST, OPTIONS"),
+        (Request::new("OPTIONS", "/mcp/artifacts/x"), "GET, HEAD, OPTIONS"),
+        (Request::new("OPTIONS", "/mcp"), "GET, POST, DELETE, OPTIONS"),
+        (Request::post_to("/mcp/tools", "{}"), "GET, HEAD, OPTIONS"),
+    ] {
+        assert_eq!(door.ask(&request).await.header("allow"), Some(allowed), "{request}");
+    }
+    assert_eq!((&echo["idempotent"], &echo["dry_run_supported"]), (&json!(true), &json!(false)), "{echo}");
     for (body, expected) in [
         (json!({ "tool_id": "echo", "arguments": { "text": "a" } }), json!(true)),
         (json!({ "tool_id": "echo", "arguments": { "text": 7 } }), json!(false)),
         (json!({ "tool_id": "echo", "arguments": [] }), json!(false)),
         (json!({ "manifest": { "id": "x" } }), json!(true)),
         (json!({ "manifest": {} }), json!(false)),
+        (json!({ "manifest": 7 }), json!(false)),
+        (json!(["echo", { "text": "a" }, null]), Value::Null),
         (json!({ "tool_id": "juggle" }), Value::Null),
         (json!({ "arguments": {} }), Value::Null),
     ] {
@@ -88,6 +105,9 @@ async fn an_invocation_is_one_call_and_says_how_it_ended() {
     let said = json(&done);
     assert_eq!(said["result"]["content"][0]["text"], "hi", "{said}");
     assert_eq!(said["metadata"]["tool_id"], "echo");
+    let worker = said["metadata"]["worker_id"].as_str().expect("a process").to_owned();
+    let other = json(&door.ask(&invoke(&json!({ "tool_id": "juggle" }))).await);
+    assert_eq!(other["metadata"]["worker_id"], worker, "the same process");
     for (body, expected) in [
         (json!({ "tool_id": "echo", "arguments": { "text": 7 } }), "400 error invalid_arguments"),
         (json!({ "tool_id": "echo", "arguments": "hi" }), "400 error invalid_arguments"),
@@ -103,6 +123,7 @@ async fn an_invocation_is_one_call_and_says_how_it_ended() {
         (json!({ "tool_id": "echo", "mode": "later" }), "400 - bad_request"),
         (json!({ "tool": "echo" }), "400 - bad_request"),
         (json!([]), "400 - bad_request"),
+        (json!([null, "echo", { "text": "hi" }, null, null, "sync", false, null]), "400 - bad_request"),
     ] {
         assert_eq!(brief(&door.ask(&invoke(&body)).await), expected, "{body}");
     }
@@ -147,6 +168,8 @@ async fn a_stream_tells_how_far_a_call_has_come_and_how_it_ended() {
     let names: Vec<&str> = answer.body.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
     assert_eq!(names, ["progress", "progress", "result"], "{answer:?}");
     assert!(answer.body.contains(r#""status":"success""#), "{answer:?}");
+    let silent = door.ask(&invoke(&body).without("Accept")).await;
+    assert_eq!(silent.header("content-type"), Some("text/event-stream"), "{silent:?}");
     let plain = invoke(&body).but("Accept", "application/json");
     assert_eq!(brief(&door.ask(&plain).await), "406 - not_acceptable");
     door.close().await;
@@ -162,7 +185,7 @@ async fn records_and_rules_are_for_those_who_may_audit() {
     assert_eq!((&asked(&all)["before"], &asked(&all)["lines"]), (&json!(9), &json!(6)), "{all:?}");
     let own = door.ask(&bearer(get("/mcp/audit"), &agent)).await;
     assert_eq!(asked(&own)["filter"]["caller"], "key:bot", "{own:?}");
-    let rules = |tool: &str| Request::post_to("/mcp/rules/test", &json!({ "tool": tool }).to_string());
+    let rules = |tool: &str| Request::post_to("/mcp/rules/test", &json!({ "tool_id": tool }).to_string());
     for (request, expected) in [
         (bearer(get("/mcp/audit?caller=key:aud"), &agent), "403 - scope_denied"),
         (bearer(get("/mcp/audit?events=true"), &agent), "403 - scope_denied"),
@@ -205,6 +228,23 @@ async fn a_job_is_taken_once_looked_at_and_followed() {
     assert!(names(&events).iter().any(|name| name == "progress"), "{events:?}");
     let behind = Request::get(&at("/events")).with("Last-Event-ID", &(names(&events).len() - 1).to_string());
     assert_eq!(names(&door.ask(&bearer(behind, &agent)).await), ["finished"]);
+    let whole = names(&events).len().to_string();
+    for request in [
+        Request::get(&at("/events")).with("Last-Event-ID", &whole),
+        Request::new("GET", &at("/events?after=1000")),
+    ] {
+        let over = door.ask(&bearer(request, &agent)).await;
+        assert_eq!((over.status, over.body.as_str()), (204, ""), "a browser asks no more");
+    }
+    let silent = door.ask(&bearer(Request::new("GET", &at("/events")), &agent)).await;
+    assert_eq!(names(&silent), names(&events), "who accepts nothing by name takes anything");
+    let mut connection = door.connect().await;
+    for path in [at("/events"), at(""), "/mcp/health".to_owned(), "/mcp/approvals".to_owned()] {
+        connection.send(&bearer(Request::new("HEAD", &path), &agent)).await;
+        // A body would be read as the head of the next answer.
+        let head = connection.head().await;
+        assert_eq!(head.status, 200, "{path} {head:?}");
+    }
     let shown = json(&door.ask(&bearer(get(&at("")), &agent)).await);
     assert_eq!(shown["job"]["state"], "succeeded", "{shown}");
     assert_eq!(shown["result"]["structuredContent"]["text"], "done", "{shown}");
@@ -226,6 +266,10 @@ async fn a_job_is_taken_once_looked_at_and_followed() {
     let count = async |request: Request| json(&door.ask(&request).await)["jobs"].as_array().map(Vec::len);
     assert_eq!(count(bearer(get("/mcp/jobs"), &agent)).await, Some(1));
     assert_eq!(count(bearer(get("/mcp/jobs?status=failed"), &agent)).await, Some(0));
+    assert_eq!(count(bearer(get("/mcp/jobs?state=failed"), &agent)).await, Some(0));
+    assert_eq!(count(bearer(get("/mcp/jobs?state=succeeded"), &agent)).await, Some(1));
+    let both = bearer(get("/mcp/jobs?state=failed&status=failed"), &agent);
+    assert_eq!(brief(&door.ask(&both).await), "400 - bad_request");
     assert_eq!(count(bearer(get("/mcp/jobs"), &other)).await, Some(0));
     assert_eq!(count(get("/mcp/jobs")).await, Some(1), "the owner sees all");
     assert_eq!(brief(&door.ask(&Request::new("POST", &at("/cancel"))).await), "200 - -", "and acts on all");

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use super::super::answer::{Answered, fresh};
 use super::super::door::Door;
 use super::super::problem::Problem;
+use super::super::query::Query;
 use super::auditors::{AUDIT_SCOPE, scope_denied};
 use super::operations::perform;
-use super::query::Query;
 
 /// Most records in one page.
 const PAGE_MAX: u64 = 1_000;

@@ -3,24 +3,22 @@
 use gate::Caller;
 use serde_json::json;
 
-use super::super::answer::{Answered, fresh};
+use super::super::answer::{Answer, fresh};
 use super::super::door::Door;
 use super::super::endpoint::Endpoint;
-use super::query::Query;
 use crate::OURSELVES;
 
 /// Tells it.
-pub(super) fn report(door: &Door, endpoint: &Endpoint, caller: &Caller, query: Option<&str>) -> Answered {
-    Query::read(query, &[])?;
+pub(super) fn report(door: &Door, endpoint: &Endpoint, caller: &Caller) -> Answer {
     let gate = endpoint.server.gate();
     let offer = gate.catalog().offer();
     let status = if gate.unready().is_none() { "ok" } else { "not_ready" };
     let jobs = gate.jobs().map(|jobs| jobs.figures()).unwrap_or_default();
-    Ok(fresh(&json!({
+    fresh(&json!({
         "status": status,
         "version": OURSELVES.version,
         "uptime_s": door.since.elapsed().as_secs(),
         "tools": offer.tools.iter().filter(|tool| gate.may_see(caller, tool)).count(),
         "jobs": { "queued": jobs.queued, "running": jobs.running, "waiting": jobs.waiting },
-    })))
+    }))
 }

@@ -13,17 +13,18 @@ use gate::jobs::Wants;
 use gate::{Call, Caller, Client, Earnest, Failure, Listener, REQUEST_ID_BYTES_MAX, Refusal, approvals};
 use hyper::StatusCode;
 use hyper::body::Incoming;
+use hyper::header::HeaderMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use wire::HTTP_BODY_BYTES_MAX;
 
-use super::super::answer::{self, Answered};
+use super::super::answer::Answered;
 use super::super::detached::Detached;
 use super::super::endpoint::Endpoint;
-use super::super::head::TakesEvents;
+use super::super::head;
+use super::super::posted;
 use super::super::problem::Problem;
 use super::invoked::{Invoked, Metadata, result_of};
-use super::posted;
 use super::verdict::{self, Word};
 use super::{jobs, streamed};
 use crate::Server;
@@ -67,17 +68,14 @@ pub(super) async fn handle(
     endpoint: &Arc<Endpoint>,
     caller: Caller,
     body: Incoming,
-    takes_events: TakesEvents,
+    headers: &HeaderMap,
 ) -> Answered {
     let posted: Posted = posted::read(endpoint, body, HTTP_BODY_BYTES_MAX, SAMPLE).await?;
     if posted.dry_run && posted.plan_hash.is_some() {
         return Err(Problem::bad("a dry run follows no plan; leave `dry_run` or `plan_hash` away").into());
     }
-    if posted.mode == Mode::Stream && !takes_events {
-        return Err(answer::refusal(
-            StatusCode::NOT_ACCEPTABLE,
-            "accept text/event-stream for the mode `stream`",
-        ));
+    if posted.mode == Mode::Stream {
+        head::takes_stream(headers)?;
     }
     let is_stream = posted.mode == Mode::Stream;
     let (told, heard) = streamed::channel();
@@ -109,7 +107,9 @@ fn start(
         jobs::of(endpoint)?;
     }
     let claims = claims(who.as_deref(), context.as_deref());
-    let work = Work { request_id, given, tool_id, arguments: arguments.map(into_bytes), claims, earnest };
+    let arguments = arguments.map(into_bytes);
+    let worker_id = endpoint.worker.clone();
+    let work = Work { request_id, given, tool_id, arguments, claims, earnest, worker_id };
     let run = async move {
         match mode {
             Mode::Async => take(server, caller, work).await,
@@ -134,6 +134,7 @@ struct Work {
     arguments: Option<Bytes>,
     claims: Option<Arc<str>>,
     earnest: Earnest,
+    worker_id: Arc<str>,
 }
 
 impl Work {
@@ -148,9 +149,10 @@ impl Work {
     }
 
     fn answered(self, since: &Since, status: Word, error: Option<Problem>) -> Invoked {
-        let Work { request_id, tool_id, .. } = self;
+        let Work { request_id, tool_id, worker_id, .. } = self;
         let duration_ms = u64::try_from(since.clock.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let metadata = Metadata { tool_id, started_at: since.at.clone(), completed_at: now(), duration_ms };
+        let (started_at, completed_at) = (since.at.clone(), now());
+        let metadata = Metadata { tool_id, worker_id, started_at, completed_at, duration_ms };
         Invoked { request_id, status, result: None, error, job_id: None, metadata }
     }
 }

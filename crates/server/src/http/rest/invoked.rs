@@ -32,6 +32,8 @@ pub(super) struct Invoked {
 #[derive(Serialize)]
 pub(super) struct Metadata {
     pub(super) tool_id: String,
+    /// The process that answers.
+    pub(super) worker_id: Arc<str>,
     pub(super) started_at: String,
     pub(super) completed_at: String,
     pub(super) duration_ms: u64,

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use gate::Caller;
 use gate::jobs::{Jobs, Numbered};
+use hyper::StatusCode;
 use hyper::header::HeaderMap;
 use hyper::upgrade::OnUpgrade;
 use serde_json::json;
@@ -19,8 +20,8 @@ use super::super::endpoint::Endpoint;
 use super::super::events::events as body;
 use super::super::head;
 use super::super::problem::Problem;
+use super::super::query::Query;
 use super::jobs::{looked_at_by, of, problem};
-use super::query::Query;
 use super::{job_socket, streamed};
 
 /// How long a look for further events waits in one go.
@@ -43,7 +44,11 @@ pub(super) async fn stream(
     }
     let after = after(headers, query)?;
     let jobs = of(endpoint)?.clone();
-    jobs.get(looked_at_by(&caller), id).await.map_err(problem)?;
+    let job = jobs.get(looked_at_by(&caller), id).await.map_err(problem)?;
+    if upgrade.is_none() && job.state.is_final() && after >= job.last_event {
+        // A browser opens a stream again whenever one ends, until it hears this (HTML, "Server-sent events").
+        return Ok(answer::empty(StatusCode::NO_CONTENT));
+    }
     let until_unknown = {
         let (endpoint, caller) = (endpoint.clone(), caller.clone());
         async move { endpoint.until_unknown(&caller).await }

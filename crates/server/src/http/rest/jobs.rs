@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::answer::{Answered, fresh};
 use super::super::endpoint::Endpoint;
+use super::super::posted::{self, BODY_BYTES_MAX};
 use super::super::problem::Problem;
+use super::super::query::Query;
 use super::auditors::{AUDIT_SCOPE, scope_denied};
 use super::invoked::result_of;
-use super::posted::{self, BODY_BYTES_MAX};
-use super::query::Query;
 use super::verdict;
 
 /// Most jobs in one page.
@@ -59,13 +59,16 @@ pub(super) async fn list(
     query: Option<&str>,
     is_named: bool,
 ) -> Answered {
-    let query = Query::read(query, &["status", "tool", "caller", "limit", "cursor"])?;
+    let query = Query::read(query, &["status", "state", "tool", "caller", "limit", "cursor"])?;
     let whose_only = query.text("caller");
     let sees_all = caller.scopes().contains(AUDIT_SCOPE);
     if !sees_all && whose_only.is_some_and(|whose| whose != &**caller.id()) {
         return Err(scope_denied("seeing more than one's own jobs").into());
     }
-    let status = query.text("status").map(|word| {
+    if query.text("status").and(query.text("state")).is_some() {
+        return Err(Problem::bad("`state` is another word for `status`; send one of them").into());
+    }
+    let status = query.text("status").or_else(|| query.text("state")).map(|word| {
         let known =
             || Problem::bad(format!("`status` must be one of {}", State::ALL.map(State::as_str).join(", ")));
         State::parse(word).ok_or_else(known)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::super::approvals;
+use super::super::methods_of;
 use super::jobs::Act;
 use super::verdict::ROWS;
 use super::*;
@@ -44,30 +44,44 @@ fn a_path_is_a_route_or_one_of_a_workspace() {
     }
 }
 
+/// What is told of it to people.
+const PAGE: &str = include_str!("../../../../../docs/rest.md");
+
 /// What is described is what is there, and the other way round.
 #[test]
 fn the_description_has_every_route_and_no_other() {
     let described: Value = serde_json::from_str(OPENAPI).expect("JSON");
     let paths = described["paths"].as_object().expect("paths");
-    let methods_of = |path: &Value| {
+    let described_methods = |path: &Value| {
         let named = path.as_object().into_iter().flatten().map(|(method, _)| method.to_uppercase());
         named.chain(["OPTIONS".to_owned()]).collect::<BTreeSet<_>>()
     };
-    let mut found = BTreeSet::new();
+    let (mut found, mut beside) = (BTreeSet::new(), BTreeSet::new());
     for (path, operations) in paths {
         let sample = path.replace("{id}", "x");
-        let Some(Place { route, .. }) = place(&sample) else {
-            assert!(approvals::is_here(&sample), "{path}");
-            continue;
-        };
-        let mut methods: BTreeSet<_> = route.methods().split(", ").map(str::to_owned).collect();
-        if route == Route::Validate {
-            // Told of one tool for all.
-            methods.remove("GET");
+        let methods = methods_of(&sample).unwrap_or_else(|| panic!("{path} is nowhere"));
+        // It goes with GET, which is told for all.
+        let mut methods: BTreeSet<_> =
+            methods.split(", ").filter(|method| *method != "HEAD").map(str::to_owned).collect();
+        match place(&sample) {
+            None => {
+                beside.insert(sample);
+            }
+            Some(Place { route, .. }) => {
+                if route == Route::Validate {
+                    // Told of one tool for all.
+                    methods.remove("GET");
+                }
+                found.insert(format!("{route:?}"));
+            }
         }
-        assert_eq!(methods_of(operations), methods, "{path}");
-        found.insert(format!("{route:?}"));
+        assert_eq!(described_methods(operations), methods, "{path}");
+        let is_told = ["ID", "NAME"].iter().any(|id| PAGE.contains(&path.replace("{id}", id)))
+            || path.rsplit_once('/').is_some_and(|(_, act)| PAGE.contains(&format!(", `{act}`")));
+        assert!(is_told, "docs/rest.md has no {path}");
     }
+    let others = ["approvals", "approvals/x", "artifacts/x", "grants", "grants/x"];
+    assert_eq!(beside, others.map(|path| format!("/mcp/{path}")).into());
     let all = [
         Route::Audit,
         Route::Health,
@@ -95,5 +109,22 @@ fn the_description_has_every_route_and_no_other() {
         assert!(words.contains(&json!(word)), "{word:?}");
         assert!(codes.contains(json!(code).as_str().expect("a word")), "{code:?}");
         assert!(statuses.contains_key(status.as_str()), "{status}");
+    }
+}
+
+/// What a job is served with is what is described, and the other way round.
+#[test]
+fn the_description_has_every_member_of_a_job_and_no_other() {
+    let described: Value = serde_json::from_str(OPENAPI).expect("JSON");
+    let described = &described["components"]["schemas"]["Job"];
+    let served = serde_json::to_value(schemars::schema_for!(gate::jobs::Job)).expect("JSON");
+    let members = |schema: &Value| -> BTreeSet<String> {
+        schema["properties"].as_object().expect("members").keys().cloned().collect()
+    };
+    assert_eq!(members(described), members(&served));
+    assert_eq!(members(&described["properties"]["progress"]), members(&served["$defs"]["Progress"]));
+    let required = |schema: &Value| schema["required"].as_array().expect("a list").clone();
+    for name in required(described) {
+        assert!(required(&served).contains(&name), "{name} may be left out");
     }
 }

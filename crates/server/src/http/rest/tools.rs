@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Answered};
 use super::super::endpoint::Endpoint;
 use super::super::problem::Problem;
-use super::query::Query;
+use super::super::query::Query;
 use super::verdict;
 use crate::tool_description::tool_description;
 

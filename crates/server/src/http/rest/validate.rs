@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use super::super::answer::{Answered, fresh};
 use super::super::door::Door;
 use super::super::endpoint::Endpoint;
+use super::super::posted::{self, BODY_BYTES_MAX};
 use super::super::problem::Problem;
 use super::operations::on_disk;
-use super::posted::{self, BODY_BYTES_MAX};
 use super::verdict;
 
 /// How a body looks.
@@ -46,6 +46,7 @@ pub(super) async fn handle(door: &Door, endpoint: &Endpoint, caller: &Caller, bo
     let administration = door.administration.clone();
     let problems = match manifest {
         None => Vec::new(),
+        Some(manifest) if !manifest.is_object() => vec!["a manifest is a JSON object".to_owned()],
         Some(manifest) => on_disk(door, move || administration.manifest_problems(&manifest)).await?,
     };
     let is_valid = violations.is_empty() && problems.is_empty();

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use url::form_urlencoded;
 
-use super::super::problem::Problem;
+use super::problem::Problem;
 
 /// Those of one request: each is known, and there once.
 pub(super) struct Query(Vec<(String, String)>);

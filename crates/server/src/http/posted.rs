@@ -4,10 +4,10 @@ use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 use wire::message::Text;
 
-use super::super::answer::Answer;
-use super::super::endpoint::Endpoint;
-use super::super::intake;
-use super::super::problem::Problem;
+use super::answer::Answer;
+use super::endpoint::Endpoint;
+use super::intake;
+use super::problem::Problem;
 
 /// Longest body of a request that calls no tool, in bytes.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -26,10 +26,18 @@ pub(super) async fn read<T: DeserializeOwned>(
     parse(bytes, sample).map_err(Box::from)
 }
 
-fn parse<T: DeserializeOwned>(bytes: bytes::Bytes, sample: &str) -> Result<T, Problem> {
+/// Reads a body that has arrived.
+///
+/// # Errors
+/// It says something else.
+pub(super) fn parse<T: DeserializeOwned>(bytes: bytes::Bytes, sample: &str) -> Result<T, Problem> {
     let wrong = |why: &dyn std::fmt::Display| Problem::bad(format!("send an object such as {sample}: {why}"));
     // As strict as the wire: a key that stands twice would be checked once and read twice.
-    let text = Text::check(bytes).map_err(|fault| wrong(&format_args!("the body is {fault}")))?;
+    let text = Text::check(bytes).map_err(|fault| wrong(&fault))?;
+    // Types read an array as their members by position, which nobody means.
+    if !text.as_str().trim_start().starts_with('{') {
+        return Err(wrong(&"a JSON object is wanted"));
+    }
     serde_json::from_str(text.as_str()).map_err(|error| wrong(&error))
 }
 
@@ -49,12 +57,24 @@ mod tests {
     #[test]
     fn a_body_is_an_object_with_known_members() {
         assert!(parse::<Sample>("{\"a\":1}".into(), "{}").is_ok());
-        for body in
-            ["", "{", "[]", "null", "{\"a\":1}{}", "{\"a\":1,\"a\":1}", "{\"a\":1,\"b\":2}", "{\"a\":256}"]
-        {
+        for body in [
+            "",
+            "{",
+            "[]",
+            "[1]",
+            " [1]",
+            "7",
+            "null",
+            "{\"a\":1}{}",
+            "{\"a\":1,\"a\":1}",
+            "{\"a\":1,\"b\":2}",
+            "{\"a\":256}",
+        ] {
             let problem = serde_json::json!(parse::<Sample>(body.into(), "{\"a\":1}").expect_err(body));
             let detail = problem["detail"].as_str().expect("a text");
             assert!(detail.starts_with("send an object such as {\"a\":1}: "), "{detail}");
+            let is_object = !matches!(body.trim(), "[]" | "[1]" | "7" | "null");
+            assert_eq!(detail.ends_with(": a JSON object is wanted"), !is_object, "{detail}");
             assert_eq!((&problem["status"], &problem["code"]), (&400.into(), &"bad_request".into()));
         }
     }
