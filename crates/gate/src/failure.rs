@@ -194,6 +194,12 @@ pub enum Refusal {
         "only a call of a tool can be a job, and none of the tools that are about jobs or call others; call it as it is"
     )]
     NotAJob,
+    /// Only what may be done twice is tried again.
+    #[error(
+        "`{0}` is not tried again: only a tool that just reads, or says that it is idempotent, may do the same twice; \
+         leave `retries` away"
+    )]
+    NoRetries(String),
     /// What is wanted of a job it cannot do as it stands.
     #[error("the job is {is} and cannot {cannot}")]
     JobState {
@@ -338,6 +344,7 @@ impl Refusal {
             Refusal::UnknownJob => "unknown_job",
             Refusal::BadCursor => "bad_cursor",
             Refusal::NotAJob => "not_a_job",
+            Refusal::NoRetries(_) => "no_retries",
             Refusal::JobState { .. } => "job_state",
             Refusal::TooManyJobs { .. } => "too_many_jobs",
             Refusal::NoJobs(_) => "jobs_unavailable",

@@ -32,7 +32,9 @@ mod vault;
 mod watch;
 mod watches;
 
-pub use ::jobs::{Event as JobEvent, Job, JobId, Numbered, Progress as JobProgress, State};
+pub use ::jobs::{
+    Event as JobEvent, Job, JobId, Numbered, PRIORITY_MAX, Progress as JobProgress, RETRIES_MAX, State,
+};
 pub use config::Config;
 pub use figures::JobFigures;
 pub(crate) use for_clients::OfCaller;

@@ -29,12 +29,15 @@ pub struct Job {
     /// How urgent it is among its caller's: more comes first.
     #[serde(default)]
     pub priority: i8,
-    /// How often its tool has begun.
+    /// How often its tool has begun. To be asked about by a person is no beginning.
     #[serde(default)]
     pub attempt: u32,
     /// How often it is tried again, should it fail.
     #[serde(default)]
     pub retries: u32,
+    /// How often it has failed and was tried again: at most `retries`.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub failures: u32,
     /// When it was taken, in milliseconds since 1970.
     pub created_at_ms: i64,
     /// When something last happened to it.
@@ -80,6 +83,11 @@ pub struct Job {
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
 fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
+fn is_none_yet(count: &u32) -> bool {
     *count == 0
 }
 

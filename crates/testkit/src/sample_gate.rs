@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tool_api::{
-    About, Access, AnyTool, Block, Context, Document, Effect, Progress, Root, Structured, Tool, ToolError,
-    builtin,
+    About, Access, AnyTool, Block, Context, Document, Effect, JOB_WAIT, Progress, Root, Structured, Tool,
+    ToolError, builtin,
 };
 
 use crate::sample_programs::program_tools;
@@ -70,6 +70,17 @@ impl SampleGate {
     /// The same, whose calls may become jobs by these settings. Must be called on a runtime.
     pub fn with_jobs(config: gate::jobs::Config) -> SampleGate {
         let sample = SampleGate::new().taking_jobs();
+        let jobs = sample.gate.jobs().expect("it takes them");
+        jobs.govern(config);
+        jobs.serve(&sample.gate);
+        sample
+    }
+
+    /// The same with a tool on offer that is called as the one that waits for jobs, and does nothing. Must be called on a runtime.
+    pub fn with_job_tools(config: gate::jobs::Config) -> SampleGate {
+        let rate = RateConfig { per_second: 0, burst: 1 };
+        let sample = SampleGate::with(rate, (Arc::default(), nobody()), vec![builtin(WaitsForJobs)]);
+        let sample = sample.taking_jobs();
         let jobs = sample.gate.jobs().expect("it takes them");
         jobs.govern(config);
         jobs.serve(&sample.gate);
@@ -211,6 +222,18 @@ impl Tool for Echo {
     async fn run(&self, said: Said, _: &Context) -> Result<Document, ToolError> {
         let sound = Block::Audio { mime: "audio/wav".into(), bytes: Vec::new() };
         Ok(Document(vec![Block::Text(said.text), sound]))
+    }
+}
+
+/// Stands where clients look for the tool that waits for jobs.
+struct WaitsForJobs;
+
+impl Tool for WaitsForJobs {
+    const ABOUT: About = about(JOB_WAIT);
+    type Input = Said;
+    type Output = Document;
+    async fn run(&self, _: Said, _: &Context) -> Result<Document, ToolError> {
+        Ok(Document(Vec::new()))
     }
 }
 

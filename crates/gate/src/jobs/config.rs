@@ -42,7 +42,7 @@ pub struct Config {
     /// Tools whose calls are jobs from the beginning, for clients that can be given tasks. Others wait.
     pub always: Vec<String>,
     /// Tools whose calls are nothing but jobs: a client of 2026-07-28 that cannot be given tasks is refused, an older one
-    /// gets a result that names the job.
+    /// gets a result that names the job, if it may call `job_wait`.
     pub required: Vec<String>,
     /// Who is told when a job has ended.
     pub notify: Option<Notify>,

@@ -75,13 +75,22 @@ impl Jobs {
             Next::End(state, result) => {
                 let (code, message) = result.told();
                 let with = With { result: Some(result.clone()), ..With::default() };
-                self.alter(live, *state, with, |job| (job.code, job.message) = (code, message)).await?
+                let edit = |job: &mut Job| {
+                    if code.as_deref().is_some_and(was_not_allowed) {
+                        never_began(job);
+                    }
+                    (job.code, job.message) = (code, message);
+                };
+                self.alter(live, *state, with, edit).await?
             }
             Next::Approval(id, why) => {
                 let (state, message) = (State::WaitingApproval, Some(shown(why)));
                 let events = vec![Event::State { status: state, message: message.clone() }];
                 let approval = Some(id.to_string());
-                let edit = |job: &mut Job| (job.message, job.approval) = (message, approval);
+                let edit = |job: &mut Job| {
+                    (job.message, job.approval) = (message, approval);
+                    never_began(job);
+                };
                 let is_written = self.alter(live, state, With { events, ..With::default() }, edit).await?;
                 self.inner().queue.remove(&live.id);
                 is_written
@@ -97,12 +106,16 @@ impl Jobs {
                 self.alter(live, State::InputRequired, with, |job| job.message = message).await?
             }
             Next::Again(failure) => {
-                let wait = back_off(job.attempt);
+                let wait = back_off(job.failures + 1);
                 let message = format!("{}; tried again in {wait:?}", failure.message);
                 let message = Some(shown(&message));
                 let events = vec![Event::State { status: State::Queued, message: message.clone() }];
                 let with = With { events, ..With::default() };
-                let is_written = self.alter(live, State::Queued, with, |job| job.message = message).await?;
+                let edit = |job: &mut Job| {
+                    job.message = message;
+                    job.failures += 1;
+                };
+                let is_written = self.alter(live, State::Queued, with, edit).await?;
                 if is_written {
                     self.inner().queue.remove(&live.id);
                     let (jobs, live) = (self.clone(), live.clone());
@@ -179,7 +192,17 @@ fn approval_asked(outcome: &Outcome) -> Option<String> {
 }
 
 fn may_try_again(job: &Job) -> bool {
-    job.idempotent && job.attempt <= job.retries
+    job.idempotent && job.failures < job.retries
+}
+
+/// A person was asked before its tool began.
+fn never_began(job: &mut Job) {
+    job.attempt = job.attempt.saturating_sub(1);
+}
+
+/// Whether this is said of a job that a person, or nobody in time, has not allowed.
+fn was_not_allowed(code: &str) -> bool {
+    matches!(code, "approval_denied" | "approval_expired")
 }
 
 fn failed(state: State, failure: StoredFailure) -> Next {

@@ -32,14 +32,33 @@ use crate::target::Target;
 /// What whoever submits wants of a job.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Wants {
-    /// How urgent it is among its caller's, from -10 to 10; what is beyond counts as the end of the range.
+    /// How urgent it is among its caller's, from -[`PRIORITY_MAX`] to [`PRIORITY_MAX`].
     pub priority: i8,
     /// How long it is kept once it is over; as long as configured if nothing is said, and never longer.
     pub ttl: Option<Duration>,
-    /// How often it is tried again should it fail; only tools that may do the same twice are.
+    /// How often it is tried again should it fail, at most [`RETRIES_MAX`]; wanted of a tool that may not do the same twice
+    /// it is refused.
     pub retries: u32,
     /// Whether it is a background task, should it be taken while it runs: one that its caller knows by a number.
     pub background: bool,
+}
+
+impl Wants {
+    /// What somebody asks for in numbers of their own.
+    ///
+    /// # Errors
+    /// One of them is out of its range, in a sentence.
+    pub fn asked(priority: Option<i64>, retries: Option<u64>) -> Result<Wants, String> {
+        let (priority, retries) = (priority.unwrap_or(0), retries.unwrap_or(0));
+        let urgency = i8::try_from(priority).ok().filter(|it| (-PRIORITY_MAX..=PRIORITY_MAX).contains(it));
+        let urgency = urgency.ok_or_else(|| {
+            format!("`priority` must be between -{PRIORITY_MAX} and {PRIORITY_MAX}, not {priority}")
+        })?;
+        let tries = u32::try_from(retries).ok().filter(|it| *it <= RETRIES_MAX);
+        let tries =
+            tries.ok_or_else(|| format!("`retries` must be between 0 and {RETRIES_MAX}, not {retries}"))?;
+        Ok(Wants { priority: urgency, retries: tries, ..Wants::default() })
+    }
 }
 
 /// What came of a call that may outlive its request.
@@ -73,6 +92,9 @@ impl Jobs {
         let job_id = id.clone();
         let keeping: Keep<'_> = Box::new(move |offered| {
             let keeping = async move {
+                if wants.retries > 0 && !is_idempotent(&offered) {
+                    return Err(Refusal::NoRetries(offered.definition().name.to_string()));
+                }
                 kept.definition = offered.hash().to_string();
                 let job = self.new_job(&**gate, caller, (job_id, ttl_ms), &offered, wants);
                 self.enqueue(caller, job, &kept).await
@@ -108,7 +130,8 @@ impl Jobs {
             state: State::Queued,
             priority: wants.priority.clamp(-PRIORITY_MAX, PRIORITY_MAX),
             attempt: 0,
-            retries: if idempotent { wants.retries.min(RETRIES_MAX) } else { 0 },
+            retries: wants.retries.min(RETRIES_MAX),
+            failures: 0,
             created_at_ms: now_ms,
             updated_at_ms: now_ms,
             started_at_ms: None,

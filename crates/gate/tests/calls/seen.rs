@@ -16,7 +16,7 @@ const NEVER_REACHED: &str = "scope";
 /// called in the server's tests, and only there are headers. Of jobs `jobs/` tells, of dry runs the
 /// tests of programs, of plan mode the end-to-end case `agent`; a store that fails later than at the first look is in
 /// `failing/`.
-const ELSEWHERE: [&str; 15] = [
+const ELSEWHERE: [&str; 16] = [
     "Planning",
     "NoApprovals",
     "NoDryRun",
@@ -29,6 +29,7 @@ const ELSEWHERE: [&str; 15] = [
     "UnknownJob",
     "BadCursor",
     "NotAJob",
+    "NoRetries",
     "JobState",
     "TooManyJobs",
     "NoJobs",
@@ -80,6 +81,7 @@ refusals! {
     UnknownJob {}
     BadCursor {}
     NotAJob {}
+    NoRetries(_)
     JobState { .. }
     TooManyJobs { .. }
     NoJobs(_)

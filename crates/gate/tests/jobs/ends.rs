@@ -74,10 +74,32 @@ async fn only_what_may_be_done_twice_is_tried_again() {
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, over.attempt, said.as_str()), (State::Succeeded, 2, "fails once 2"));
     assert_eq!(process.events(&job).await, ["started 1", "queued", "started 2", "finished succeeded"]);
-    let job = process.submit_with(&local(), "work", "fails", wants).await.unwrap();
+    let refused = process.submit_with(&local(), "work", "fails", wants).await.unwrap_err();
+    assert_eq!(refused.code(), "no_retries");
+    assert!(
+        refused.to_string().contains("`work`") && refused.to_string().contains("idempotent"),
+        "{refused}"
+    );
+    let job = process.submit(&local(), "work", "fails").await.unwrap();
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, over.attempt, over.retries), (State::Failed, 1, 0));
     assert_eq!(said, "broken");
+}
+
+#[tokio::test]
+async fn what_a_job_asked_meanwhile_counts_as_no_failure() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let wants = Wants { retries: 1, ..Wants::default() };
+    let job = process.submit_with(&local(), "look", "asks and fails once", wants).await.unwrap();
+    process.until(&job, State::InputRequired).await;
+    process
+        .jobs
+        .answer(&local(), job.id.as_str(), &Bytes::from_static(br#"{"k":{"roots":[]}}"#))
+        .await
+        .unwrap();
+    let (over, said) = process.over(&job).await;
+    assert_eq!((over.state, over.failures, said.as_str()), (State::Succeeded, 1, "at last"));
 }
 
 #[tokio::test]

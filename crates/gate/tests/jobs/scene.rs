@@ -80,10 +80,12 @@ impl AnyTool for Sample {
                 }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
-                "asks" if input.state.is_none() => {
+                "asks" | "asks and fails once" if input.state.is_none() => {
                     let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
                     Payload::InputRequired { requests, state: Some("inner".into()), hold: None }
                 }
+                "asks and fails once" if nth == 2 => return Err(ToolError::new("broken", "it is broken")),
+                "asks and fails once" => text("at last".to_owned()),
                 "asks" => text(String::from_utf8(input.responses.unwrap_or_default().to_vec()).unwrap()),
                 other => text(format!("{other} {nth}")),
             }))

@@ -8,16 +8,17 @@ use gate::approvals::{Answer, Scope};
 async fn a_job_waits_for_a_person_and_runs_once_one_has_allowed_it() {
     let scene = Scene::new();
     let process = scene.process();
-    for (answer, state, said, ran) in [
-        (Answer::Approve { scope: Scope::Once, note: None }, State::Succeeded, "says 1", 1),
-        (Answer::Deny { reason: None }, State::Failed, "approval_denied", 1),
+    for (answer, state, said, ran, attempt) in [
+        (Answer::Approve { scope: Scope::Once, note: None }, State::Succeeded, "says 1", 1, 1),
+        // It has never begun.
+        (Answer::Deny { reason: None }, State::Failed, "approval_denied", 1, 0),
     ] {
         let job = process.submit(&local(), "burn", "says").await.unwrap();
         let waits = process.until(&job, State::WaitingApproval).await;
         let id = waits.approval.unwrap();
         process.gate.approvals().answer(&id, &answer, &Caller::local_user(Via::CommandLine), None).unwrap();
         let (over, told) = process.over(&job).await;
-        assert_eq!((over.state, told.as_str(), scene.ran()), (state, said, ran));
+        assert_eq!((over.state, told.as_str(), scene.ran(), over.attempt), (state, said, ran, attempt));
     }
 }
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use gate::BASH;
 use gate::jobs::{Jobs, Wants};
+use gate::{BASH, JOB_RESULT, JOB_WAIT};
+use serde::Deserialize;
 use wire::message::Text;
 use wire::tools::CallParams;
 use wire::{Code, Object, WireError, patch, tasks};
@@ -12,8 +13,16 @@ use wire::{Code, Object, WireError, patch, tasks};
 use super::request::Request;
 use crate::abilities;
 
-/// What a client sets to true in the `_meta` of a call that it wants to have as a job.
+/// What a client sets to true in the `_meta` of a call that it wants to have as a job, or to what it wants of it.
 const JOB_KEY: &str = "toolcrib/job";
+
+/// What a client may say of the job that it wants.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    priority: Option<i64>,
+    retries: Option<u64>,
+}
 
 /// How a client is told that its call goes on as a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,19 +52,19 @@ pub(super) enum Wish {
 /// # Errors
 /// A call that cannot be a job is asked for as one, or runs as a task alone and its client knows none.
 pub(super) fn wish(request: &Request<'_>, params: &mut CallParams) -> Result<Wish, WireError> {
-    let is_asked = take_job_key(&mut params.extras.meta);
+    let asked = take_job_key(&mut params.extras.meta)?;
     let jobs = request.server.gate.jobs();
     let is_modern = request.revision().is_modern();
     let core = params.task.take().filter(|_| request.revision().has_execution() && jobs.is_some());
     let Some(jobs) = jobs else {
-        return if is_asked { Err(no_jobs()) } else { Ok(Wish::Waits) };
+        return if asked.is_some() { Err(no_jobs()) } else { Ok(Wish::Waits) };
     };
     let knows_extension = is_modern && abilities::check_tasks(request.capabilities()).is_ok();
     if jobs.must_become(&params.name) && is_modern {
         abilities::check_tasks(request.capabilities())?;
     }
     let is_to_be = (knows_extension && jobs.should_become(&params.name)) || jobs.must_become(&params.name);
-    if !is_asked && core.is_none() && !is_to_be {
+    if asked.is_none() && core.is_none() && !is_to_be {
         return Ok(waits(request, jobs, &params.name, knows_extension));
     }
     if !jobs.may_become(&params.name) {
@@ -68,7 +77,11 @@ pub(super) fn wish(request: &Request<'_>, params: &mut CallParams) -> Result<Wis
         (false, true) => Form::Core,
         (false, false) => Form::Handle,
     };
-    Ok(Wish::Job(Wants { ttl: ttl.map(Duration::from_millis), ..Wants::default() }, form))
+    // A handle is of no use to whoever cannot wait for its job.
+    if form == Form::Handle && !request.server.gate.may_wait_for_jobs(&request.session.caller) {
+        return Err(no_way_to_wait(&params.name));
+    }
+    Ok(Wish::Job(Wants { ttl: ttl.map(Duration::from_millis), ..asked.unwrap_or_default() }, form))
 }
 
 /// How long the client of a call that nobody wants as a job waits for it: for its end, if it cannot be given a job. Whoever
@@ -86,15 +99,38 @@ fn waits(request: &Request<'_>, jobs: &Jobs, tool: &str, knows_extension: bool) 
     }
 }
 
-/// Takes our key out of the `_meta` of a call, and says whether it was true.
-fn take_job_key(meta: &mut Option<Text>) -> bool {
+/// Takes our key out of the `_meta` of a call; gives what is wanted of a job, if one is.
+fn take_job_key(meta: &mut Option<Text>) -> Result<Option<Wants>, WireError> {
     // Most calls do not have it, and a look through the text costs less than one at each member.
-    let Some(text) = meta.as_ref().filter(|meta| meta.as_str().contains(JOB_KEY)) else { return false };
-    let Some(value) = text.object().and_then(|meta| meta.get(JOB_KEY)) else { return false };
-    let is_true = value == "true";
+    let Some(text) = meta.as_ref().filter(|meta| meta.as_str().contains(JOB_KEY)) else { return Ok(None) };
+    let Some(value) = text.object().and_then(|meta| meta.get(JOB_KEY)) else { return Ok(None) };
+    let wants = match value {
+        "true" => Some(Wants::default()),
+        object if object.starts_with('{') => Some(wanted(object)?),
+        _ => None,
+    };
     let rest = text.object().map(|meta: Object<'_>| patch::remove(meta, JOB_KEY));
     *meta = rest.and_then(|rest| Text::known(Bytes::from(rest)));
-    is_true
+    Ok(wants)
+}
+
+fn wanted(object: &str) -> Result<Wants, WireError> {
+    let asked: Result<Asked, _> = serde_json::from_str(object);
+    let wants = asked.map_err(|error| error.to_string());
+    let wants = wants.and_then(|Asked { priority, retries }| Wants::asked(priority, retries));
+    wants.map_err(|why| {
+        let sample = r#"{"priority":5,"retries":2}"#;
+        let why = format!("Invalid params: `{JOB_KEY}` must be true or such as {sample}: {why}");
+        WireError::new(Code::InvalidParams, why)
+    })
+}
+
+fn no_way_to_wait(tool: &str) -> WireError {
+    let why = format!(
+        "Invalid params: as a job the call of `{tool}` could not be waited for: this client is given no tasks, and the tools \
+         `{JOB_WAIT}` and `{JOB_RESULT}` are not on offer; add \"jobs\" to `offer` of [tools], or ask for a task"
+    );
+    WireError::new(Code::InvalidParams, why)
 }
 
 fn no_jobs() -> WireError {
@@ -108,19 +144,37 @@ mod tests {
 
     #[test]
     fn our_key_is_taken_out_and_the_rest_keeps_its_bytes() {
-        for (meta, is_asked, rest) in [
-            (r#"{"x":1.0}"#, false, r#"{"x":1.0}"#),
-            (r#"{"toolcrib/job":true}"#, true, "{}"),
-            (r#"{"x":1.0,"toolcrib/job":true,"y":{}}"#, true, r#"{"x":1.0,"y":{}}"#),
-            (r#"{"toolcrib/job":false}"#, false, "{}"),
-            (r#"{"toolcrib/job":"true"}"#, false, "{}"),
-            (r#"{"x":"toolcrib/job"}"#, false, r#"{"x":"toolcrib/job"}"#),
+        let plain = Some(Wants::default());
+        let urgent = Some(Wants { priority: -3, retries: 2, ..Wants::default() });
+        for (meta, wants, rest) in [
+            (r#"{"x":1.0}"#, None, r#"{"x":1.0}"#),
+            (r#"{"toolcrib/job":true}"#, plain, "{}"),
+            (r#"{"x":1.0,"toolcrib/job":true,"y":{}}"#, plain, r#"{"x":1.0,"y":{}}"#),
+            (r#"{"toolcrib/job":{}}"#, plain, "{}"),
+            (r#"{"toolcrib/job":{"priority":-3,"retries":2}}"#, urgent, "{}"),
+            (r#"{"toolcrib/job":false}"#, None, "{}"),
+            (r#"{"toolcrib/job":"true"}"#, None, "{}"),
+            (r#"{"x":"toolcrib/job"}"#, None, r#"{"x":"toolcrib/job"}"#),
         ] {
             let mut taken =
                 Some(Text::check(Bytes::from_static(meta.as_bytes())).expect("a sample is sound"));
-            assert_eq!(take_job_key(&mut taken), is_asked, "{meta}");
+            assert_eq!(take_job_key(&mut taken), Ok(wants), "{meta}");
             assert_eq!(taken.as_ref().map(Text::as_str), Some(rest), "{meta}");
         }
-        assert!(!take_job_key(&mut None));
+        assert_eq!(take_job_key(&mut None), Ok(None));
+    }
+
+    #[test]
+    fn what_cannot_be_wanted_of_a_job_is_said() {
+        for (object, says) in [
+            (r#"{"priority":11}"#, "`priority` must be between -10 and 10, not 11"),
+            (r#"{"priority":-11}"#, "`priority` must be between -10 and 10, not -11"),
+            (r#"{"retries":6}"#, "`retries` must be between 0 and 5, not 6"),
+            (r#"{"retries":-1}"#, "invalid value: integer `-1`"),
+            (r#"{"urgency":1}"#, "unknown field `urgency`, expected `priority` or `retries`"),
+        ] {
+            let refused = wanted(object).expect_err(object).message;
+            assert!(refused.contains(says) && refused.contains("toolcrib/job"), "{object}: {refused}");
+        }
     }
 }

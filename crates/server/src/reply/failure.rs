@@ -99,6 +99,7 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
         | Refusal::UnknownJob
         | Refusal::BadCursor
         | Refusal::NotAJob
+        | Refusal::NoRetries(_)
         | Refusal::SeveralOwners { .. }
         | Refusal::Unsupported { .. } => (false, Code::InvalidParams, None),
         Refusal::UnknownMethod(_) => (false, Code::MethodNotFound, None),

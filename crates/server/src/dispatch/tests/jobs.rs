@@ -17,7 +17,15 @@ struct Client {
 
 impl Client {
     fn new(revision: Revision, config: Config) -> Client {
-        let sample = SampleGate::with_jobs(config);
+        Client::over(SampleGate::with_jobs(config), revision)
+    }
+
+    /// One to whom the tools that wait for jobs are offered.
+    fn that_waits(revision: Revision, config: Config) -> Client {
+        Client::over(SampleGate::with_job_tools(config), revision)
+    }
+
+    fn over(sample: SampleGate, revision: Revision) -> Client {
         let watched = offer_sample_source(sample.gate.catalog());
         let talk = Talk { watched, ..Talk::over(sample, revision) };
         let talk = if revision.is_modern() { talk } else { talk.introduced(r#"{"roots":{}}"#) };
@@ -203,7 +211,7 @@ async fn what_a_core_task_asks_its_client_is_asked_while_it_waits_for_the_result
 #[tokio::test]
 async fn older_clients_are_given_a_result_that_names_the_job() {
     for revision in [Revision::V2024_11_05, Revision::V2025_06_18] {
-        let mut client = Client::new(revision, default());
+        let mut client = Client::that_waits(revision, default());
         let asked = |tool: &str| {
             format!(r#"{{"name":"{tool}","arguments":{{"text":"a"}},"_meta":{{"toolcrib/job":true}}}}"#)
         };
@@ -218,6 +226,38 @@ async fn older_clients_are_given_a_result_that_names_the_job() {
             assert_eq!(client.ask(method, &about(id)).await["code"], -32601, "{method}");
         }
     }
+}
+
+#[tokio::test]
+async fn who_could_not_wait_for_a_job_is_told_so_and_none_is_taken() {
+    let required = Config { required: vec!["shout".into()], ..default() };
+    let asked = r#"{"name":"shout","arguments":{"text":"a"},"_meta":{"toolcrib/job":true}}"#;
+    let plain = r#"{"name":"shout","arguments":{"text":"a"}}"#;
+    for (config, call) in [(default(), asked), (required, plain)] {
+        let mut client = Client::new(Revision::V2025_06_18, config);
+        let refused = client.ask("tools/call", call).await;
+        assert_eq!(refused["code"], -32602, "{call}");
+        let why = refused["message"].as_str().expect("a sentence");
+        assert!(why.contains("job_wait") && why.contains("`offer` of [tools]"), "{why}");
+        let jobs = client.talk.server.gate().jobs().expect("jobs").clone();
+        let kept = jobs.list(&client.talk.session.caller, &gate::jobs::Filter::default()).await;
+        assert!(kept.expect("a page").jobs.is_empty(), "{call}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_says_how_urgent_its_job_is_and_how_often_it_is_tried() {
+    let mut client = Client::that_waits(Revision::V2025_06_18, default());
+    let asked = |tool: &str, wants: &str| {
+        format!(r#"{{"name":"{tool}","arguments":{{"text":"a"}},"_meta":{{"toolcrib/job":{wants}}}}}"#)
+    };
+    let handle = client.ask("tools/call", &asked("echo", r#"{"priority":7,"retries":2}"#)).await;
+    let id = handle["_meta"]["toolcrib/job"]["job_id"].as_str().expect("a job").to_owned();
+    let jobs = client.talk.server.gate().jobs().expect("jobs").clone();
+    let job = jobs.get(&client.talk.session.caller, &id).await.expect("it is there");
+    assert_eq!((job.priority, job.retries), (7, 2));
+    let refused = client.ask("tools/call", &asked("echo", r#"{"priority":11}"#)).await;
+    assert_eq!(refused["code"], -32602);
 }
 
 #[tokio::test]
@@ -243,7 +283,7 @@ async fn a_tool_that_runs_as_a_job_alone_refuses_whoever_knows_no_tasks() {
     assert_eq!(refused["code"], -32021);
     let needed = &refused["data"]["requiredCapabilities"]["extensions"];
     assert_eq!(needed, &json!({ "io.modelcontextprotocol/tasks": {} }));
-    let mut older = Client::new(Revision::V2025_06_18, required);
+    let mut older = Client::that_waits(Revision::V2025_06_18, required);
     assert!(older.ask("tools/call", call).await["_meta"]["toolcrib/job"]["job_id"].is_string());
 }
 
@@ -305,7 +345,7 @@ async fn a_subscription_tells_of_each_status_of_its_jobs_and_of_nobody_elses() {
 
 #[tokio::test]
 async fn a_session_of_2025_11_25_is_told_how_its_own_tasks_stand() {
-    let mut client = Client::new(Revision::V2025_11_25, default());
+    let mut client = Client::that_waits(Revision::V2025_11_25, default());
     let session = client.talk.session.clone();
     let mut notifier = crate::notifier::Notifier::new(&client.talk.server, session);
     let mut next = async || {

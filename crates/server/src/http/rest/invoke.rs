@@ -49,6 +49,8 @@ struct Posted {
     #[serde(default)]
     dry_run: bool,
     plan_hash: Option<String>,
+    priority: Option<i64>,
+    retries: Option<u64>,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -94,8 +96,10 @@ fn start(
     posted: Posted,
     listener: Option<Arc<dyn Listener>>,
 ) -> Result<BoxFuture<'static, Invoked>, Problem> {
-    let Posted { request_id: given, tool_id, arguments, caller: who, context, mode, dry_run, plan_hash } =
-        posted;
+    let wants = wants(&posted)?;
+    let Posted {
+        request_id: given, tool_id, arguments, caller: who, context, mode, dry_run, plan_hash, ..
+    } = posted;
     let earnest = Earnest::of(dry_run, plan_hash);
     let given: Option<Arc<str>> = given.map(checked).transpose()?.map(Arc::from);
     let request_id = match &given {
@@ -112,7 +116,7 @@ fn start(
     let work = Work { request_id, given, tool_id, arguments, claims, earnest, worker_id };
     let run = async move {
         match mode {
-            Mode::Async => take(server, caller, work).await,
+            Mode::Async => take(server, caller, work, wants).await,
             Mode::Sync | Mode::Stream => call(server, caller, work, listener).await,
         }
     };
@@ -184,7 +188,7 @@ async fn call(
 }
 
 /// Takes it as a job, once for a request id.
-async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
+async fn take(server: Arc<Server>, caller: Caller, work: Work, wants: Wants) -> Invoked {
     let (since, gate) = (Since::now(), server.gate());
     let submit = async || -> Result<String, Failure> {
         let jobs = gate.jobs().ok_or_else(|| Refusal::NoJobs("there are none here".to_owned()))?;
@@ -193,15 +197,16 @@ async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
         if !caller.is_person() {
             call.client.capabilities = Bytes::from_static(FILLS_IN_FORMS);
         }
-        let job = jobs.submit(gate, &caller, call, Wants::default()).await?;
+        let job = jobs.submit(gate, &caller, call, wants).await?;
         Ok(job.id.as_str().to_owned())
     };
     let taken = match &work.given {
         None => submit().await,
         Some(id) => {
             let arguments = work.arguments.as_deref().unwrap_or_default();
-            let what: [&[u8]; 4] =
-                [b"job", work.tool_id.as_bytes(), arguments, work.earnest.word().as_bytes()];
+            let (tool, earnest) = (work.tool_id.as_bytes(), work.earnest.word().as_bytes());
+            let wanted = format!("{} {}", wants.priority, wants.retries);
+            let what: [&[u8]; 5] = [b"job", tool, arguments, earnest, wanted.as_bytes()];
             gate.once(&caller, id, &what, submit).await
         }
     };
@@ -212,6 +217,15 @@ async fn take(server: Arc<Server>, caller: Caller, work: Work) -> Invoked {
             work.answered(&since, told.word, told.error)
         }
     }
+}
+
+/// What is wanted of the job, if it is to be one.
+fn wants(posted: &Posted) -> Result<Wants, Problem> {
+    let &Posted { priority, retries, mode, .. } = posted;
+    if mode != Mode::Async && (priority.is_some() || retries.is_some()) {
+        return Err(Problem::bad("`priority` and `retries` are those of a job; set `mode` to `async`"));
+    }
+    Wants::asked(priority, retries).map_err(Problem::bad)
 }
 
 fn checked(id: String) -> Result<String, Problem> {

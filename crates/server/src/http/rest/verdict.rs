@@ -209,7 +209,7 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
         Refusal::UnknownJob => (NO_JOB, Value::Null),
         Refusal::JobState { .. } => (JOB_STATE, Value::Null),
-        Refusal::BadCursor | Refusal::NotAJob => (INVALID, Value::Null),
+        Refusal::BadCursor | Refusal::NotAJob | Refusal::NoRetries(_) => (INVALID, Value::Null),
         Refusal::Repeated(RequestFault::Conflict) => (CONFLICT, Value::Null),
         Refusal::Repeated(RequestFault::InProgress) => (IN_PROGRESS, Value::Null),
         Refusal::Repeated(RequestFault::Interrupted | RequestFault::NotKept) => (INTERRUPTED, Value::Null),
