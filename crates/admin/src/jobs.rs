@@ -224,8 +224,9 @@ impl Operation for Cancel {
 
     fn perform(self, part: &JobsPart, by: &By) -> Result<Job, Fault> {
         let audit_log = part.audit_log.open();
-        let job = part.wait(part.jobs.cancel(Whose::Anyone, &self.id, (by.caller(), &audit_log)))?;
+        let cancelled = part.wait(part.jobs.cancel(Whose::Anyone, &self.id, (by.caller(), &audit_log)));
         let noted = audit_log.sign_end();
+        let job = cancelled?;
         noted.map_err(|error| Fault::failed(format!("the job is {}, but {error}", job.state)))?;
         Ok(job)
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Instant as Clock;
 
-use ::jobs::{Job, State};
+use ::jobs::{Job, JobId, State};
 use audit::{AuditLog, Outcome, Record};
 use policy::Caller;
 use tokio::time::Instant;
@@ -21,7 +21,7 @@ const NOT_TAKEN: &str = "job_state";
 
 impl Jobs {
     /// Cancels a job for `by`, and gives it as it is then: one that runs ends soon, with the programs of its tool. One that is
-    /// over stays as it is. The audit log has a record of it, whatever comes of it.
+    /// over stays as it is. The audit log has a record of it, whatever comes of it, also where there is no such job for whoever asks.
     ///
     /// # Errors
     /// As [`Jobs::get`]; or the audit log cannot be written.
@@ -32,8 +32,15 @@ impl Jobs {
         (by, audit_log): (&Caller, &AuditLog),
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let (job, _) = self.found(whose, id).await?;
-        let mut noted = Noted::open(audit_log, by, &job)?;
+        let mut noted = Noted::open(audit_log, by, JobId::parse(id))?;
+        let job = match self.found(whose, id).await {
+            Ok((job, _)) => job,
+            Err(refusal) => {
+                let refused = Err(refusal);
+                noted.close(false, &refused);
+                return refused;
+            }
+        };
         let was_over = job.state.is_final();
         let cancelled = if was_over { Ok(job) } else { self.cancel_found(whose, job).await };
         noted.close(was_over, &cancelled);
@@ -70,11 +77,11 @@ struct Noted<'a> {
 }
 
 impl Noted<'_> {
-    fn open<'a>(audit_log: &'a AuditLog, by: &Caller, job: &Job) -> Result<Noted<'a>, Refusal> {
+    fn open<'a>(audit_log: &'a AuditLog, by: &Caller, job: Option<JobId>) -> Result<Noted<'a>, Refusal> {
         audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
         let mut opening = opening(CallId::next(), by);
         opening.tool = Action::CancelTask.name().into();
-        let record = Record { opening, job: Some(job.id.shared()), ..Record::default() };
+        let record = Record { opening, job: job.map(|id| id.shared()), ..Record::default() };
         Ok(Noted { audit_log, record, since: Clock::now() })
     }
 

@@ -31,11 +31,13 @@ async fn the_audit_log_tells_that_a_job_was_taken_and_what_ran_for_it() {
     let process = scene.process();
     let job = process.submit(&local(), "work", "says").await.unwrap();
     process.over(&job).await;
+    // Whose it is not hears of none, and has tried all the same.
+    process.cancel(&holder("key:b", "k"), job.id.as_str()).await.unwrap_err();
     let told = |record: &serde_json::Value| {
         (record["job"] == job.id.as_str()).then(|| record["outcome"].as_str().unwrap().to_owned())
     };
     let outcomes: Vec<_> = scene.records(&process).iter().filter_map(told).collect();
-    assert_eq!(outcomes, ["accepted", "result"]);
+    assert_eq!(outcomes, ["accepted", "result", "refused"]);
 }
 
 #[tokio::test]
