@@ -280,6 +280,9 @@ fn found(error: &ValidationError<'_>) -> String {
         Value::Array(items) => format!("an array of {}", items.len()),
         Value::String(text) if is_short(text) => format!("string {text:?}"),
         Value::String(text) => format!("a string of {} characters", text.chars().count()),
+        Value::Number(number) if is_short(&number.to_string()) && !number.is_f64() => {
+            format!("integer {number}")
+        }
         Value::Number(number) if is_short(&number.to_string()) => format!("number {number}"),
         Value::Number(_) => "a long number".to_owned(),
         Value::Bool(flag) => format!("boolean {flag}"),

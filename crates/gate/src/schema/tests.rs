@@ -42,15 +42,15 @@ fn violations_name_the_pointer_what_was_expected_and_what_came() {
         expect![[r#"
 
         - /limit: expected integer, got string "abc"
-        - /nested/1: expected null or string, got number 1
-        - /path: expected string, got number 5"#]],
+        - /nested/1: expected null or string, got integer 1
+        - /path: expected string, got integer 5"#]],
     );
     check(
         json!({ "path": "", "limit": 0, "mode": "hex", "pth": 1, "even": 3 }),
         expect![[r#"
 
-        - /even: expected a value for which this holds: value is not a multiple of 2, got number 3
-        - /limit: expected at least 1, got number 0
+        - /even: expected a value for which this holds: value is not a multiple of 2, got integer 3
+        - /limit: expected at least 1, got integer 0
         - /mode: expected one of ["text","base64"], got string "hex"
         - /path: expected at least 1 characters, got string ""
         - (the whole): expected no member "pth" (did you mean "path"?), got an object with the members even, limit, mode, path, pth"#]],

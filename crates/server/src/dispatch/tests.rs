@@ -372,7 +372,7 @@ fn wrong_requests_get_the_code_that_fits() {
         Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"text":1}}}"#,
         expect![[r#"
-            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}],"_meta":{"toolcrib/error":{"code":"invalid_arguments","details":{"violations":[{"expected":"string","found":"number 1","pointer":"/text"}]},"message":"the arguments do not fit `echo`:\n- /text: expected string, got number 1"}},"isError":true}}
+            {"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"the arguments do not fit `echo`:\n- /text: expected string, got integer 1"}],"_meta":{"toolcrib/error":{"code":"invalid_arguments","details":{"violations":[{"expected":"string","found":"integer 1","pointer":"/text"}]},"message":"the arguments do not fit `echo`:\n- /text: expected string, got integer 1"}},"isError":true}}
         "#]],
     );
     check(
