@@ -152,7 +152,9 @@ impl Found {
         blocks.push(Block::Text(text));
         let is_cut = changes.is_cut;
         let of = |change: &Change| (change.path.to_string_lossy().into_owned(), change.what.as_str());
-        let planned = Planned { plan_hash, changes: changes.all.iter().map(of).collect(), is_cut, diff };
+        // A plan holds every file to how it is; what stays so is no change to tell of.
+        let told = changes.all.iter().filter(|change| change.before != change.after).map(of).collect();
+        let planned = Planned { plan_hash, changes: told, is_cut, diff };
         Outcome { payload: Payload::Ours { blocks, structured }, planned: Some(Box::new(planned)), ..outcome }
     }
 }
