@@ -10,10 +10,10 @@ use std::sync::{Arc, LazyLock};
 
 use ::skills::Library;
 use admin::folders::HeldBack;
-use declared::{Beside, Format, KeptSecrets};
+use declared::{Beside, Format, KeptSecrets, Manifest};
 use sandbox::text_file;
-use serde_json::Value;
-use tool_api::{AnyTool, Listing};
+use serde_json::{Map, Value};
+use tool_api::AnyTool;
 use upstream::NotFollowed;
 
 use crate::find;
@@ -235,9 +235,7 @@ impl Manifests {
             None => (rules::yaml_as_json(&text).map_err(|why| told(vec![why]))?.to_string(), Format::Json),
         };
         let folder = folder.parent().unwrap_or(path);
-        let beside = Beside { folder, secrets: self.secrets.clone() };
-        let tool = declared::tool(&text, format, beside).map_err(told)?;
-        self.sound(tool).map_err(told)
+        self.tool(&text, format, folder).map_err(told)
     }
 
     /// The tool that a text in JSON describes, as if it lay in the folder of manifests.
@@ -246,17 +244,19 @@ impl Manifests {
     /// Everything that is wrong with it, each in a sentence.
     pub fn check_json(&self, text: &str) -> Result<Arc<dyn AnyTool>, Vec<String>> {
         let folder = self.folder.as_deref().unwrap_or_else(|| Path::new("/"));
-        self.sound(declared::tool(text, Format::Json, Beside { folder, secrets: self.secrets.clone() })?)
+        self.tool(text, Format::Json, folder)
     }
 
-    fn sound(&self, tool: Arc<dyn AnyTool>) -> Result<Arc<dyn AnyTool>, Vec<String>> {
-        let problems: Vec<String> = self.hides(&*tool).into_iter().chain(misfits(&*tool)).collect();
-        if problems.is_empty() { Ok(tool) } else { Err(problems) }
+    /// The tool that a text describes, as if it lay in this folder.
+    fn tool(&self, text: &str, format: Format, folder: &Path) -> Result<Arc<dyn AnyTool>, Vec<String>> {
+        let also = |manifest: &Manifest| -> Vec<String> {
+            self.hides(&manifest.id).into_iter().chain(misfits(manifest)).collect()
+        };
+        declared::tool(text, format, Beside { folder, secrets: self.secrets.clone(), also: Some(&also) })
     }
 
     /// Why its name is not its own: people and rules would take it for another's.
-    fn hides(&self, tool: &dyn AnyTool) -> Option<String> {
-        let name = tool.definition().name.as_str();
+    fn hides(&self, name: &str) -> Option<String> {
         if BUILT_IN.contains(name) {
             return Some(format!("id: {name:?} is a tool of ours; choose another"));
         }
@@ -269,14 +269,14 @@ impl Manifests {
 }
 
 /// What does not fit together in it: its schemas with what a schema is, and its examples with them.
-fn misfits(tool: &dyn AnyTool) -> Vec<String> {
-    let definition = tool.definition();
-    let Listing::Declared(described) = &definition.listing else { return Vec::new() };
-    let examples = described.examples.iter().filter_map(|text| serde_json::from_str::<Value>(text).ok());
-    let examples: Vec<Value> = examples.collect();
-    let inputs = gate::schema::faults(&definition.input_schema, &examples).err();
-    let outputs =
-        definition.output_schema.as_ref().and_then(|schema| gate::schema::faults(schema, &[]).err());
+fn misfits(manifest: &Manifest) -> Vec<String> {
+    let examples: Vec<Value> = manifest.example_invocations.iter().cloned().map(Value::Object).collect();
+    let faults = |schema: &Map<String, Value>, examples: &[Value]| {
+        let schema = Value::Object(schema.clone()).to_string();
+        gate::schema::faults(schema.as_bytes(), examples).err()
+    };
+    let inputs = faults(&manifest.inputs, &examples);
+    let outputs = manifest.outputs.as_ref().and_then(|outputs| faults(outputs, &[]));
     let keyed = |key: &'static str, faults: Option<Vec<String>>| {
         faults.into_iter().flatten().map(move |why| format!("{key}: {why}"))
     };

@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use schemars::SchemaGenerator;
+use serde_json::Value;
+
 use crate::manifest::Manifest;
 
 /// How a manifest is written, told by the ending of its name.
@@ -24,11 +27,35 @@ impl Format {
         }
     }
 
-    /// Reads a manifest as it is written; whether it makes sense is for [`crate::tool`] to say.
-    ///
-    /// # Errors
-    /// Where it is none, with the key or the line.
-    pub(crate) fn read(self, text: &str) -> Result<Manifest, String> {
+    /// Reads a manifest as it is written; whether it makes sense is for [`crate::tool`] to say. Gives what can be read of it, so
+    /// that more can be said, and what is wrong, each with the key or the line.
+    pub(crate) fn read(self, text: &str) -> (Option<Manifest>, Vec<String>) {
+        let first = match self.read_strictly(text) {
+            Ok(manifest) => return (Some(manifest), Vec::new()),
+            Err(why) => why,
+        };
+        // That names one fault only. Of keys, all are named that are none or are missing.
+        let Some(Value::Object(mut written)) = self.read_loosely(text) else { return (None, vec![first]) };
+        let schema = SchemaGenerator::default().into_root_schema_for::<Manifest>().to_value();
+        let unknown: Vec<String> =
+            written.keys().filter(|key| schema["properties"].get(key.as_str()).is_none()).cloned().collect();
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        let missing =
+            required.filter(|key| !written.contains_key(*key)).map(|key| format!("missing field `{key}`"));
+        let faults = unknown.iter().map(|key| format!("unknown field `{key}`")).chain(missing);
+        let mut problems = vec![first];
+        for fault in faults {
+            if !problems[0].contains(&fault) {
+                problems.push(fault);
+            }
+        }
+        for key in &unknown {
+            written.remove(key);
+        }
+        (serde_json::from_value(written.into()).ok(), problems)
+    }
+
+    fn read_strictly(self, text: &str) -> Result<Manifest, String> {
         match self {
             Format::Toml => {
                 let table = toml::Deserializer::parse(text).map_err(|error| at_line(text, &error))?;
@@ -45,6 +72,14 @@ impl Format {
                 json.end().map_err(|error| error.to_string())?;
                 Ok(manifest)
             }
+        }
+    }
+
+    /// Whatever is written there.
+    fn read_loosely(self, text: &str) -> Option<Value> {
+        match self {
+            Format::Toml => toml::from_str(text).ok(),
+            Format::Json => serde_json::from_str(text).ok(),
         }
     }
 }

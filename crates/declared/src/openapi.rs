@@ -69,8 +69,10 @@ pub fn manifests_from(
         let is_it = |operation: &&Operation<'_>| operation.said["operationId"] == name.as_str();
         let Some(operation) = known.iter().find(is_it) else {
             let names = known.iter().filter_map(|operation| operation.said["operationId"].as_str());
-            let names: Vec<&str> = names.take(NAMES_TOLD_MAX).collect();
-            problems.push(format!("there is no operation {name}; there are {} …", names.join(", ")));
+            let names: Vec<&str> = names.collect();
+            let more = if names.len() > NAMES_TOLD_MAX { ", …" } else { "" };
+            let names = names[..names.len().min(NAMES_TOLD_MAX)].join(", ");
+            problems.push(format!("there is no operation {name}; there are {names}{more}"));
             continue;
         };
         let making = Making { document, operation, server, notes: Vec::new() };
@@ -445,7 +447,7 @@ mod tests {
             told(&document(), "gone"),
             "gone: the parameter at in cookie is left out: it has no place in a request of ours"
         );
-        assert_eq!(told(&document(), "none"), "there is no operation none; there are put node, gone …");
+        assert_eq!(told(&document(), "none"), "there is no operation none; there are put node, gone");
         let mut other = document();
         other["openapi"] = "2.0".into();
         assert_eq!(told(&other, "gone"), "openapi: it must be 3.0 or 3.1, and is 2.0");

@@ -42,16 +42,18 @@ pub struct Beside<'b> {
     pub folder: &'b Path,
     /// Where secrets are kept, if there is such a place.
     pub secrets: Option<Arc<dyn KeptSecrets>>,
+    /// What is wrong with it besides, by those who know its names and its schemas among others: each with its key.
+    pub also: Option<&'b dyn Fn(&Manifest) -> Vec<String>>,
 }
 
 impl<'b> From<&'b Path> for Beside<'b> {
     fn from(folder: &'b Path) -> Beside<'b> {
-        Beside { folder, secrets: None }
+        Beside { folder, secrets: None, also: None }
     }
 }
 
 /// The tool that the text of a manifest describes. Whether its schemas can be used, and its examples fit them, is
-/// for others to say.
+/// for others to say ([`Beside::also`]).
 ///
 /// # Errors
 /// Everything that is wrong with it, each with its key.
@@ -60,9 +62,9 @@ pub fn tool<'b>(
     format: Format,
     beside: impl Into<Beside<'b>>,
 ) -> Result<Arc<dyn AnyTool>, Vec<String>> {
-    let Beside { folder, secrets } = beside.into();
-    let mut manifest = format.read(text).map_err(|why| vec![why])?;
-    let mut problems = Vec::new();
+    let Beside { folder, secrets, also } = beside.into();
+    let (manifest, mut problems) = format.read(text);
+    let Some(mut manifest) = manifest else { return Err(problems) };
     let does = does::lines(&manifest);
     let scopes = scopes(&manifest, &mut problems);
     let dry_run = DryRun::declared(&mut manifest, &scopes, &mut problems);
@@ -70,6 +72,7 @@ pub fn tool<'b>(
     let kind = Kind::read(&manifest, folder, hosts.as_ref(), &mut problems);
     words(&manifest, &mut problems);
     shapes(&manifest, &mut problems);
+    problems.extend(also.into_iter().flat_map(|also| also(&manifest)));
     match (ToolName::parse(&manifest.id).filter(|name| !name.as_str().contains('.')), kind) {
         (Some(name), Some(kind)) if problems.is_empty() => {
             let retries = manifest.retries;

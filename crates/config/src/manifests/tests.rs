@@ -76,6 +76,37 @@ fn each_file_stands_for_itself() {
 }
 
 #[test]
+fn everything_that_is_wrong_is_said_at_once() {
+    let wrong = r#"{"id":"workspace_read","name":"N","description":"d","scopes":[],"effect":"reads","command":["true"],
+        "inputs":{"type":"object","properties":{"n":{"type":"integer"}}},"example_invocations":[{"n":"a"}],
+        "outputs":{"type":"object","properties":{"a":{"pattern":"("}}},"first":1,"second":2}"#;
+    let (names, problems) = Home::with(&[("1.json", wrong)]).read(None);
+    assert!(names.is_empty());
+    for part in [
+        "unknown field `first`",
+        "unknown field `second`",
+        "scopes: it names none",
+        "id: \"workspace_read\" is a tool of ours",
+        "inputs: example_invocations[0] does not fit it",
+        "outputs: the pattern \"(\" is none",
+    ] {
+        assert_eq!(problems.iter().filter(|why| why.contains(part)).count(), 1, "{part}: {problems:?}");
+    }
+    assert_eq!(problems.len(), 6, "{problems:?}");
+    for wrong in [(r#"{"id":"a","first":1}"#, "1.json"), ("id = \"a\"\nfirst = 1\n", "1.toml")] {
+        let (_, problems) = Home::with(&[(wrong.1, wrong.0)]).read(None);
+        for part in [
+            "unknown field `first`",
+            "missing field `name`",
+            "missing field `scopes`",
+            "missing field `inputs`",
+        ] {
+            assert_eq!(problems.iter().filter(|why| why.contains(part)).count(), 1, "{part}: {problems:?}");
+        }
+    }
+}
+
+#[test]
 fn yaml_says_the_same_and_hides_nothing() {
     let yaml = "id: y\nname: N\ndescription: d\nscopes: [read_workspace]\neffect: reads\ncommand: [\"true\"]\n\
                 inputs:\n  type: object\n";
