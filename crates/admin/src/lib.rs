@@ -34,5 +34,5 @@ pub use error_chain::chain;
 pub use fault::{Fault, Kind};
 pub use nearest::{nearest, unknown};
 pub use operation::Operation;
-pub use running::{Answered, Refused, Reloaded, Running, Told, Toolcrib};
+pub use running::{Answered, Health, JobCounts, Refused, Reloaded, Running, Told, Toolcrib};
 pub use tools::{KnownTools, ServerTools, Tools};

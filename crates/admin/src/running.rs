@@ -80,6 +80,35 @@ pub struct Toolcrib {
     pub configuration: Vec<String>,
     /// How its servers are doing.
     pub upstreams: Vec<ServerReport>,
+    /// How it is doing itself; nothing if it is of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
+}
+
+/// How a Toolcrib is doing, as `GET /mcp/health` says it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Health {
+    /// `ok`, or `not_ready` while its servers have not said what they have.
+    pub status: String,
+    /// Of the program.
+    pub version: String,
+    /// For how long it has served, in seconds.
+    pub uptime_s: u64,
+    /// Tools on offer to its owner.
+    pub tools: u64,
+    /// Its jobs.
+    pub jobs: JobCounts,
+}
+
+/// How many jobs a process holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JobCounts {
+    /// Those that wait for their turn.
+    pub queued: u64,
+    /// Those whose tools work.
+    pub running: u64,
+    /// Those that wait for a person, or for their next try.
+    pub waiting: u64,
 }
 
 /// What reading the configuration again has changed, by the names of the servers.

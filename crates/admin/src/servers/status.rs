@@ -8,7 +8,7 @@ use crate::by::By;
 use crate::fault::Fault;
 use crate::nearest::nearest;
 use crate::operation::Operation;
-use crate::running::Toolcrib;
+use crate::running::{Health, Toolcrib};
 use crate::server_report::{ServerReport, ServerStatus};
 
 /// How the servers of every running Toolcrib are doing; without one, what is remembered of them. Starts none.
@@ -40,14 +40,23 @@ pub struct ToolcribStatus {
     pub configuration: Option<Vec<String>>,
     /// Its servers.
     pub servers: Vec<ServerStatus>,
+    /// How it is doing itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<Health>,
 }
 
 impl ToolcribStatus {
     /// The servers of one that is running, those of these names or all.
     pub fn of(running: Toolcrib, names: &[String]) -> ToolcribStatus {
-        let Toolcrib { pid, door, configuration, upstreams } = running;
+        let Toolcrib { pid, door, configuration, upstreams, health } = running;
         let servers = picked(upstreams, names);
-        ToolcribStatus { pid: Some(pid), door: Some(door), configuration: Some(configuration), servers }
+        ToolcribStatus {
+            pid: Some(pid),
+            door: Some(door),
+            configuration: Some(configuration),
+            servers,
+            health,
+        }
     }
 }
 
@@ -61,7 +70,7 @@ impl Operation for Status {
         if running.is_empty() && silent.is_empty() {
             self.servers.iter().try_for_each(|name| named(&part.servers, &part.held, name).map(drop))?;
             let servers = picked(part.known.resting()?, &self.servers);
-            let alone = ToolcribStatus { pid: None, door: None, configuration: None, servers };
+            let alone = ToolcribStatus { pid: None, door: None, configuration: None, servers, health: None };
             return Ok(StatusReport { toolcribs: vec![alone], silent });
         }
         let known: Vec<String> = running.iter().flat_map(names).collect();

@@ -51,7 +51,8 @@ impl Running for Others {
     fn status(&self) -> io::Result<Vec<Answered<Toolcrib>>> {
         let git = json!({ "name": "git", "state": { "status": "failed", "error": "gone" }, "mood": "fine" });
         let upstreams = vec![ServerReport::of(git)];
-        let one = Toolcrib { pid: 7, door: "stdio".to_owned(), configuration: Vec::new(), upstreams };
+        let one =
+            Toolcrib { pid: 7, door: "stdio".to_owned(), configuration: Vec::new(), upstreams, health: None };
         Ok(vec![Answered { pid: 7, answer: Ok(one) }, hangs()])
     }
 

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use admin::servers::ServerReport;
-use admin::{Refused, Toolcrib};
+use admin::{Health, JobCounts, Refused, Toolcrib};
 use futures_util::future::join_all;
-use gate::Cancel;
+use gate::{Caller, Cancel, Via};
 use serde::Serialize;
 use serde_json::json;
+use server::OURSELVES;
 use upstream::{Report, Upstream};
 
 use super::reload::Reloader;
@@ -135,7 +136,21 @@ impl Seat {
             door: self.door.clone(),
             configuration: self.reloader.files().iter().map(|file| file.display().to_string()).collect(),
             upstreams: self.reloader.every_upstream().iter().map(reported).collect(),
+            health: Some(self.health()),
         })
+    }
+
+    fn health(&self) -> Health {
+        let gate = &self.reloader.crib().gate;
+        let (offer, owner) = (gate.catalog().offer(), Caller::local_user(Via::CommandLine));
+        let jobs = gate.jobs().map(|jobs| jobs.figures()).unwrap_or_default();
+        Health {
+            status: if gate.unready().is_none() { "ok" } else { "not_ready" }.to_owned(),
+            version: OURSELVES.version.to_owned(),
+            uptime_s: self.reloader.age().as_secs(),
+            tools: offer.tools.iter().filter(|tool| gate.may_see(&owner, tool)).count() as u64,
+            jobs: JobCounts { queued: jobs.queued, running: jobs.running, waiting: jobs.waiting },
+        }
     }
 }
 

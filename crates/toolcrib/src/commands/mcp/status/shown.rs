@@ -1,6 +1,7 @@
 //! How the servers of one Toolcrib are doing, for people.
 
 use admin::servers::{NO_SERVERS, ServerStatus, ToolcribStatus};
+use admin::{Health, JobCounts};
 use terminal::paint::{Painted, Words as _};
 use terminal::print;
 
@@ -24,14 +25,24 @@ pub(super) fn are_good(toolcrib: &ToolcribStatus) -> bool {
     toolcrib.servers.iter().all(|server| is_good(&server.state))
 }
 
-/// A table, below a line that says whose it is if that is wanted.
+/// A table, below a line that says whose it is if that is wanted, and above one that says how it is doing itself.
 pub(super) fn to_text(toolcrib: &ToolcribStatus, titled: bool, now_ms: i64) -> Painted {
     let title = if titled { title(toolcrib) } else { String::new() };
+    let health = toolcrib.health.as_ref().map(doing).unwrap_or_default();
     if toolcrib.servers.is_empty() {
-        return format!("{title}{NO_SERVERS}").painted();
+        return format!("{title}{NO_SERVERS}{health}").painted();
     }
     let rows = toolcrib.servers.iter().map(|server| row(server, now_ms));
-    title.painted().and(print::Table::titled(HEAD, rows).with_states_in(2).painted())
+    let table = print::Table::titled(HEAD, rows).with_states_in(2).painted();
+    title.painted().and(table).and(health.painted())
+}
+
+fn doing(Health { status, version, uptime_s, tools, jobs }: &Health) -> String {
+    let status = status.replace('_', " ");
+    let JobCounts { queued, running, waiting } = jobs;
+    format!(
+        "\n{status}, version {version}, up {uptime_s} s, {tools} tools, jobs: {queued} queued, {running} running, {waiting} waiting"
+    )
 }
 
 fn title(ToolcribStatus { pid, door, configuration, .. }: &ToolcribStatus) -> String {
@@ -62,8 +73,8 @@ fn row(server: &ServerStatus, now_ms: i64) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use admin::Toolcrib;
     use admin::servers::ServerReport;
+    use admin::{Health, JobCounts, Toolcrib};
     use expect_test::expect;
     use serde_json::{Value, json};
 
@@ -75,7 +86,10 @@ mod tests {
         let configuration = vec!["/home/u/toolcrib.toml".into(), "/work/toolcrib.toml".into()];
         let upstreams = upstreams.into_iter().map(ServerReport::of).collect();
         let door = "http://127.0.0.1:3000/mcp".into();
-        ToolcribStatus::of(Toolcrib { pid: 7, door, configuration, upstreams }, names)
+        let jobs = JobCounts { queued: 1, running: 2, waiting: 0 };
+        let (status, version) = ("ok".into(), "0.1.0".into());
+        let health = Some(Health { status, version, uptime_s: 7_300, tools: 30, jobs });
+        ToolcribStatus::of(Toolcrib { pid: 7, door, configuration, upstreams, health }, names)
     }
 
     fn reports() -> Vec<Value> {
@@ -110,9 +124,11 @@ mod tests {
             linear      http       needs auth  -         0      0        0          0          -                 run `toolcrib mcp auth linear`
             odd                    sleeping    -         -      -        -          -          -
             old (docs)  http       disabled    -         0      -        -          -          -
-            db          stdio      connected   confined  1      0        0          -          5 min old         blocked: connect db:5432 (no rule allows it); allow it with `toolcrib mcp set db x`, and 1 more"#]]
+            db          stdio      connected   confined  1      0        0          -          5 min old         blocked: connect db:5432 (no rule allows it); allow it with `toolcrib mcp set db x`, and 1 more
+            ok, version 0.1.0, up 7300 s, 30 tools, jobs: 1 queued, 2 running, 0 waiting"#]]
         .assert_eq(&to_text(&toolcrib(reports(), &[]), true, NOW_MS).to_string());
-        assert_eq!(to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS).to_string(), NO_SERVERS);
+        let nobody = to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS).to_string();
+        assert!(nobody.starts_with(NO_SERVERS) && nobody.ends_with("2 running, 0 waiting"), "{nobody}");
     }
 
     #[test]

@@ -103,7 +103,7 @@ mod tests {
     fn toolcrib(upstreams: &Value) -> ToolcribStatus {
         let upstreams = serde_json::from_value(upstreams.clone()).expect("reports");
         let (door, configuration) = ("stdio".into(), Vec::new());
-        ToolcribStatus::of(Toolcrib { pid: 7, door, configuration, upstreams }, &[])
+        ToolcribStatus::of(Toolcrib { pid: 7, door, configuration, upstreams, health: None }, &[])
     }
 
     #[track_caller]
