@@ -101,6 +101,29 @@ await run({
     check(refused.code !== 0, "a refusal", refused);
     checkSame("jobs", 1, (await json(0, "jobs", "list")).jobs.length);
   },
+  "a job is told apart from others by its id, says what was wanted of it, and what came of it": async () => {
+    const words = ["tools", "call", "quick", "word=wanted", "--job", "--priority", "-3", "--request-id", "once"];
+    const taken = await text(0, ...words);
+    check(/^[0-9a-f]{32}\n$/.test(taken), "its id, and nothing else", taken);
+    checkSame("the same request again", taken, await text(0, ...words));
+    const id = taken.trim();
+    await text(0, "jobs", "wait", id);
+    const { priority, attempt, result } = await show({ id });
+    checkSame("what it is", [-3, 1], [priority, attempt]);
+    checkHolds("what came of it", JSON.stringify(result), "wanted");
+    checkHolds("the same for people", await text(0, "jobs", "show", id), "succeeded", "wanted");
+    const refused = await runToEnd(["tools", "call", "quick", "word=x", "--job", "--retries", "1"], options);
+    checkSame("retries of what may not be done twice", 3, refused.code);
+    checkHolds("why", refused.stderr, "idempotent");
+    const [first] = (await json(0, "jobs", "list", "--limit", "1")).jobs;
+    checkSame("the newest", id, first.id);
+    const { cursor } = await json(0, "jobs", "list", "--limit", "1");
+    const [second] = (await json(0, "jobs", "list", "--limit", "1", "--cursor", cursor)).jobs;
+    check(second.created_at_ms <= first.created_at_ms && second.id !== id, "the one before", second);
+    const events = (await text(0, "jobs", "logs", id, "--after", "1", "--json")).trim().split("\n");
+    checkSame("the first event behind the first", 2, JSON.parse(events[0]).number);
+    checkSame("a page of nothing", 2, (await runToEnd(["jobs", "list", "--limit", "0"], options)).code);
+  },
   "a job that runs is cancelled with its programs, twice as well as once": async () => {
     const job = await take("slow");
     await eventually("its programs to run", () => sleeping().length === 2);

@@ -63,6 +63,7 @@ use door::Door;
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind, check};
 use named::Named;
+pub use rest::OPENAPI;
 pub use tls::Listener;
 
 /// How long a client may take to send the head of a request.

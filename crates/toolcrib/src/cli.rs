@@ -21,6 +21,7 @@ use std::path::PathBuf;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use config::Flags;
+use gate::jobs::{PRIORITY_MAX, RETRIES_MAX};
 
 pub(crate) use approvals::Approvals;
 pub(crate) use artifacts::Artifacts;
@@ -234,9 +235,23 @@ pub(crate) enum Tools {
         /// Take it as a job, which runs on when this command has ended; `toolcrib jobs` shows it.
         #[arg(long, conflicts_with_all = ["dry_run", "plan"])]
         job: bool,
+        /// How urgent the job is among your own, from -10 to 10: more comes first.
+        #[arg(long, value_name = "N", requires = "job", allow_negative_numbers = true)]
+        #[arg(value_parser = clap::value_parser!(i8).range(i64::from(-PRIORITY_MAX)..=i64::from(PRIORITY_MAX)))]
+        priority: Option<i8>,
+        /// How often the job is tried again should it fail, at most 5 times. Only of tools that may do the same twice.
+        #[arg(long, value_name = "N", requires = "job")]
+        #[arg(value_parser = clap::value_parser!(u32).range(..=i64::from(RETRIES_MAX)))]
+        retries: Option<u32>,
         /// Print progress and messages as they come, on standard error; at a terminal, progress as a bar.
         #[arg(long, conflicts_with = "job")]
         stream: bool,
+        /// An id for this call: with the same one it is made once in 24 hours, and gives the same result again.
+        #[arg(long, value_name = "ID")]
+        request_id: Option<String>,
+        /// What is to be noted of the call in the audit log, as JSON; it decides nothing.
+        #[arg(long, value_name = "JSON")]
+        context: Option<String>,
     },
 }
 
@@ -274,6 +289,8 @@ pub(crate) enum Config {
     Check,
     /// Print the JSON Schema of the file.
     Schema,
+    /// Print the description of the REST routes (OpenAPI 3.1), as `GET /mcp/openapi.json` answers it.
+    Openapi,
     /// Print what is in effect and where it was set; secrets as `***`.
     Show,
 }
@@ -335,8 +352,18 @@ mod tests {
     fn lines_and_what_they_mean() {
         let call = |name: &str, arguments: &[&str]| {
             let arguments = arguments.iter().map(|&word| word.into()).collect();
-            let (job, stream, dry_run, plan) = (false, false, false, None);
-            Command::Tools(Tools::Call { name: name.into(), arguments, dry_run, plan, job, stream })
+            Command::Tools(Tools::Call {
+                name: name.into(),
+                arguments,
+                dry_run: false,
+                plan: None,
+                job: false,
+                priority: None,
+                retries: None,
+                stream: false,
+                request_id: None,
+                context: None,
+            })
         };
         let (shared, alone) = (Serving { standalone: false }, Serving { standalone: true });
         let serve = |how| Serve { how, ..Serve::default() };
@@ -381,6 +408,10 @@ mod tests {
         check("tools juggle", Err(InvalidSubcommand));
         check("tools", Err(DisplayHelpOnMissingArgumentOrSubcommand));
         check("tools call", Err(MissingRequiredArgument));
+        check("tools call x --priority 1", Err(MissingRequiredArgument));
+        check("tools call x --retries 1", Err(MissingRequiredArgument));
+        check("tools call x --job --priority -11", Err(ValueValidation));
+        check("tools call x --job --retries 6", Err(ValueValidation));
         check("audit tail -n many", Err(ValueValidation));
         check("completions abacus", Err(InvalidValue));
     }

@@ -32,7 +32,7 @@ use crate::workspaces::check_workspace_name;
 use jobs::Act;
 
 /// The description of all routes (OpenAPI 3.1).
-const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
+pub const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
 /// The methods of what is only read.
 const READS: &str = "GET, HEAD, OPTIONS";

@@ -3,6 +3,9 @@
 use clap::Subcommand;
 use units::Span;
 
+/// Most jobs in a page.
+const LIMIT_MAX: u64 = 200;
+
 /// What to do with jobs.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Jobs {
@@ -17,11 +20,15 @@ pub(crate) enum Jobs {
         /// Only those of this caller, such as local or key:ci.
         #[arg(long, value_name = "CALLER")]
         caller: Option<String>,
-        /// No more than so many.
+        /// No more than so many, at most 200.
         #[arg(long, value_name = "N", default_value_t = 50)]
+        #[arg(value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=LIMIT_MAX))]
         limit: usize,
+        /// Only those behind the page before, which says where it ended.
+        #[arg(long, value_name = "CURSOR")]
+        cursor: Option<String>,
     },
-    /// Show one job.
+    /// Show one job, and what came of it or what it asks.
     Show {
         /// Its id.
         id: String,
@@ -33,6 +40,9 @@ pub(crate) enum Jobs {
         /// Go on until the job has ended.
         #[arg(long, short)]
         follow: bool,
+        /// Only events behind this number, which --json says of each.
+        #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+        after: u64,
     },
     /// Wait until a job has ended, and print its result.
     Wait {

@@ -17,6 +17,7 @@ pub(super) fn run(cli: &Cli, command: Config) -> Result<Ending, Trouble> {
     match command {
         Config::Check => check(cli),
         Config::Schema => Ok(print::json(&config::schema()).map(|()| Ending::Good)?),
+        Config::Openapi => Ok(print::line(server::http::OPENAPI).map(|()| Ending::Good)?),
         Config::Show => show(cli),
     }
 }

@@ -21,7 +21,7 @@ use super::start::start_nobody;
 use super::tools::{arguments, outcome_shown};
 use super::{forms, gated};
 use crate::cli::{Cli, Jobs};
-pub(super) use shown::taken;
+pub(super) use shown::told_of;
 pub(super) use wake::{submitted, wake};
 
 /// How long one look waits for more.
@@ -35,7 +35,7 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
             Ok(again.map_err(|failure| (failure, crib.shared.state.clone())))
         })?;
         return match job {
-            Ok(job) => print::found(cli.json, &job, &taken(&job)),
+            Ok(job) => told_of(cli, &job),
             Err((failure, state)) => gated::told(&state, &failure, cli.json),
         };
     }
@@ -43,14 +43,18 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
     let part = administration::jobs(&loaded.settings);
     let one = |job: Job| print::found(cli.json, &job, &shown::whole(&job));
     match command {
-        Jobs::List { states, tool, caller, limit } => {
+        Jobs::List { states, tool, caller, limit, cursor } => {
             let states = states.iter().map(|word| state(word)).collect::<Result<_, _>>()?;
-            let asked = operations::List { states, tool, caller, limit, cursor: None };
+            let asked = operations::List { states, tool, caller, limit, cursor };
             let found = asked.perform(&part, &by)?;
-            print::list(cli.json, &found, &shown::table(&found.jobs), "there is no job")
+            let ending = print::list(cli.json, &found, &shown::table(&found.jobs), "there is no job")?;
+            if let Some(cursor) = found.cursor.filter(|_| !cli.json) {
+                print::remark(&format!("there may be more: --cursor {cursor}"));
+            }
+            Ok(ending)
         }
-        Jobs::Show { id } => one(operations::Show { id }.perform(&part, &by)?),
-        Jobs::Logs { id, follow } => logs(cli, &part, &id, follow),
+        Jobs::Show { id } => show(cli, &part, id),
+        Jobs::Logs { id, follow, after } => logs(cli, &part, &id, (follow, after)),
         Jobs::Wait { id, timeout } => wait(cli, &part, &id, timeout),
         Jobs::Cancel { id } => one(operations::Cancel { id }.perform(&part, &by)?),
         Jobs::Pause { id } => one(operations::Pause { id }.perform(&part, &by)?),
@@ -99,9 +103,22 @@ fn asked(part: &JobsPart, id: &str) -> Result<(Option<u64>, Bytes), Trouble> {
     Ok((Some(number), answers))
 }
 
+/// Prints a job, and what came of it or what it asks.
+fn show(cli: &Cli, part: &JobsPart, id: String) -> Result<Ending, Trouble> {
+    let job = operations::Show { id }.perform(part, &By::owner())?;
+    let result = result(part, &job)?;
+    let (facts, words) = shown::with_result(&job, result);
+    print::found(cli.json, &facts, &words)
+}
+
+/// What came of a job, or what it asks; nothing while there is nothing.
+fn result(part: &JobsPart, job: &Job) -> Result<Option<Result<Outcome, StoredFailure>>, Trouble> {
+    let result = runtime::run(part.jobs.result(Whose::Anyone, job.id.as_str()))?;
+    result.map_err(|refusal| fault(&refusal).into())
+}
+
 /// Prints events as they come, one in a line.
-fn logs(cli: &Cli, part: &JobsPart, id: &str, follow: bool) -> Result<Ending, Trouble> {
-    let mut after = 0;
+fn logs(cli: &Cli, part: &JobsPart, id: &str, (follow, mut after): (bool, u64)) -> Result<Ending, Trouble> {
     loop {
         let wait_ms = if follow { LOOK_MS } else { 0 };
         let asked = operations::Events { id: id.to_owned(), after, wait_ms };
@@ -138,9 +155,7 @@ fn wait(cli: &Cli, part: &JobsPart, id: &str, timeout: Option<Span>) -> Result<E
 
 /// Prints what came of a job, as a call that was waited for would be.
 fn ended(cli: &Cli, part: &JobsPart, job: &Job) -> Result<Ending, Trouble> {
-    let result = runtime::run(part.jobs.result(Whose::Anyone, job.id.as_str()))?;
-    let result: Option<Result<Outcome, StoredFailure>> = result.map_err(|refusal| fault(&refusal))?;
-    match result {
+    match result(part, job)? {
         Some(Ok(outcome)) => outcome_shown(outcome, cli.json),
         Some(Err(failure)) => {
             if cli.json {

@@ -7,8 +7,10 @@ mod show;
 
 pub(super) use call::arguments;
 pub(super) use call::shown as outcome_shown;
+pub(super) use call::text as result_text;
 
 use gate::Earnest;
+use gate::jobs::Wants;
 use terminal::{Ending, Trouble};
 
 use super::gated::with_crib;
@@ -20,9 +22,20 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
         Tools::Call { arguments, .. } | Tools::Check { arguments, .. } => Some(call::Given::read(arguments)?),
         Tools::List | Tools::Show { .. } => None,
     };
-    if let Tools::Call { name, job: true, .. } = &command {
+    let said = match &command {
+        Tools::Call { request_id, context, .. } => {
+            call::Said::read(request_id.as_deref(), context.as_deref())?
+        }
+        Tools::List | Tools::Show { .. } | Tools::Check { .. } => call::Said::default(),
+    };
+    if let Tools::Call { name, job: true, priority, retries, .. } = &command {
         let given = arguments.expect("a call has been read");
-        return call::as_job(cli, name, given);
+        let wants = Wants {
+            priority: priority.unwrap_or_default(),
+            retries: retries.unwrap_or_default(),
+            ..Wants::default()
+        };
+        return call::as_job(cli, (name, given), wants, &said);
     }
     with_crib(cli, async move |crib| match &command {
         Tools::List => list::run(crib, cli.json).await,
@@ -34,7 +47,7 @@ pub(super) fn run(cli: &Cli, command: Tools) -> Result<Ending, Trouble> {
         Tools::Call { name, dry_run, plan, stream, .. } => {
             let given = arguments.expect("a call has been read");
             let earnest = Earnest::of(*dry_run, plan.clone());
-            call::run(crib, (name, given), earnest, (*stream, cli.json)).await
+            call::run(crib, (name, given), (earnest, said), (*stream, cli.json)).await
         }
     })
 }

@@ -74,7 +74,8 @@ impl Listener for Streamed {
     fn log(&self, params: Bytes) {
         let params: Value = serde_json::from_slice(&params).unwrap_or_default();
         match &params["data"] {
-            Value::String(text) => print::remark(&harmless(text)),
+            // What a program prints ends its own lines.
+            Value::String(text) => print::remark(&harmless(text.strip_suffix('\n').unwrap_or(text))),
             other => print::remark(&other.to_string()),
         }
     }

@@ -1,8 +1,16 @@
 //! Jobs as people see them.
 
-use gate::jobs::{Job, JobEvent, JobProgress, Numbered};
-use terminal::print::Table;
+use gate::jobs::{Job, JobEvent, JobProgress, Numbered, StoredFailure};
+use gate::{Outcome, Payload};
+use serde_json::{Value, json};
+use terminal::paint::{Painted, Words as _};
+use terminal::print::{self, Table};
 use terminal::times::shown;
+use terminal::{Ending, Trouble};
+use wire::Revision;
+
+use crate::cli::Cli;
+use crate::commands::tools::result_text;
 
 const TITLES: [&str; 6] = ["ID", "STATE", "TOOL", "CALLER", "TAKEN", "PROGRESS"];
 
@@ -17,13 +25,18 @@ fn row(job: &Job) -> Vec<String> {
         job.tool.clone(),
         job.caller.clone(),
         shown(job.created_at_ms),
-        job.progress.as_ref().map(how_far).unwrap_or_default(),
+        job.progress.as_ref().filter(|_| !job.state.is_final()).map(in_a_line).unwrap_or_default(),
     ]
 }
 
-/// What is told of a job that was just taken.
-pub(in crate::commands) fn taken(job: &Job) -> String {
-    format!("{}\n{} is {}; `toolcrib jobs wait {}` gives its result", job.id, job.tool, job.state, job.id)
+/// Tells of a job that was just taken: its id alone on standard output, for a script.
+pub(in crate::commands) fn told_of(cli: &Cli, job: &Job) -> Result<Ending, Trouble> {
+    let ending = print::found(cli.json, job, job.id.as_str())?;
+    if !cli.json {
+        let how = format!("{} is {}; `toolcrib jobs wait {}` gives its result", job.tool, job.state, job.id);
+        print::remark(&how);
+    }
+    Ok(ending)
 }
 
 pub(super) fn whole(job: &Job) -> Table {
@@ -47,6 +60,43 @@ pub(super) fn whole(job: &Job) -> Table {
     ];
     let facts = facts.into_iter().filter_map(|(name, fact)| Some(vec![name.to_owned(), fact?]));
     Table::plain(facts.collect::<Vec<_>>())
+}
+
+/// What it says of itself may have several lines, and a table has one for it.
+fn in_a_line(progress: &JobProgress) -> String {
+    let words = how_far(progress);
+    let words: Vec<&str> = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    words.join(" ").replace('\t', " ")
+}
+
+/// A job, and what came of it or what it asks: for programs, and for people.
+pub(super) fn with_result(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> (Value, Painted) {
+    let (mut facts, mut words) = (json!(job), whole(job).painted());
+    let (member, value, text) = match result {
+        None => return (facts, words),
+        Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => {
+            let requests: Value =
+                requests.and_then(|it| serde_json::from_slice(&it).ok()).unwrap_or_else(|| json!({}));
+            let text = format!("it asks: {requests:#}");
+            ("input_requests", requests, text)
+        }
+        Some(Ok(outcome)) => {
+            let result = server::outcome_json(Revision::LATEST_LEGACY, &outcome);
+            let result = serde_json::from_slice(&result).unwrap_or_default();
+            let text = result_text(&result);
+            ("result", result, text)
+        }
+        // People have read its code and its sentence among the facts.
+        Some(Err(failure)) => {
+            let error = json!({ "code": failure.code, "message": failure.message });
+            ("error", error, String::new())
+        }
+    };
+    facts[member] = value;
+    if !text.is_empty() {
+        words = words.and("\n\n".painted()).and(text.painted());
+    }
+    (facts, words)
 }
 
 fn how_far(progress: &JobProgress) -> String {

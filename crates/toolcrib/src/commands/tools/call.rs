@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use daemon::assemble::Crib;
-use gate::jobs::Wants;
-use gate::{Call, Client, Earnest, Failure, Listener, Outcome, Refusal};
+use gate::jobs::{Wants, Whose};
+use gate::{Call, Client, Earnest, Failure, Listener, Outcome, REQUEST_ID_BYTES_MAX, Refusal};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use terminal::{Ending, Trouble, print};
 use tool_api::Arguments;
@@ -17,7 +18,7 @@ use crate::cli::Cli;
 use crate::commands::caller::caller;
 use crate::commands::forms::FILLS_IN_FORMS;
 use crate::commands::gated::{block, carry, failed, told};
-use crate::commands::jobs::{submitted, taken as taken_as};
+use crate::commands::jobs::{submitted, told_of};
 use crate::commands::troubles::unknown_tool;
 use crate::commands::typed::typed;
 use crate::commands::waiting::Streamed;
@@ -96,8 +97,38 @@ fn from_stdin() -> Result<String, Trouble> {
     Ok(text)
 }
 
+/// What is said of a call beside its arguments.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Said {
+    request_id: Option<Arc<str>>,
+    /// For the record.
+    claims: Option<Arc<str>>,
+}
+
+impl Said {
+    pub(super) fn read(request_id: Option<&str>, context: Option<&str>) -> Result<Said, Trouble> {
+        if request_id.is_some_and(|id| !(1..=REQUEST_ID_BYTES_MAX).contains(&id.len())) {
+            let why = format!("the request id must have 1 to {REQUEST_ID_BYTES_MAX} bytes");
+            return Err(Trouble::Misused(why));
+        }
+        let claims = context.map(|context| {
+            let read: Result<&RawValue, _> = serde_json::from_str(context);
+            let read = read.map_err(|error| {
+                Trouble::Misused(format!("the context is not JSON: {error}; write such as '{{\"run\":7}}'"))
+            });
+            read.map(|context| Arc::from(format!("{{\"context\":{}}}", context.get())))
+        });
+        Ok(Said { request_id: request_id.map(Arc::from), claims: claims.transpose()? })
+    }
+}
+
 /// Takes the call as a job and ends; the user's process runs it.
-pub(super) fn as_job(cli: &Cli, name: &str, given: Given) -> Result<Ending, Trouble> {
+pub(super) fn as_job(
+    cli: &Cli,
+    (name, given): (&str, Given),
+    wants: Wants,
+    said: &Said,
+) -> Result<Ending, Trouble> {
     let taken = submitted(cli, async |crib| {
         let arguments = given.fitting(crib, name).await?;
         // So that its servers have said what they have.
@@ -105,19 +136,34 @@ pub(super) fn as_job(cli: &Cli, name: &str, given: Given) -> Result<Ending, Trou
         // What its tool asks is answered by `jobs answer`.
         let capabilities = Bytes::from_static(FILLS_IN_FORMS);
         let client = Client { capabilities, ..Client::default() };
-        let call = Call { client, ..Call::tool(name, Some(arguments)) };
-        let job = crib.shared.jobs.submit(&crib.gate, &caller(), call, Wants::default()).await;
+        let claims = said.claims.clone();
+        let call = Call { client, claims, ..Call::tool(name, Some(arguments.clone())) };
+        let submit = async || crib.shared.jobs.submit(&crib.gate, &caller(), call, wants).await;
+        let job = match &said.request_id {
+            None => submit().await,
+            Some(id) => {
+                let wanted = format!("{} {}", wants.priority, wants.retries);
+                let what: [&[u8]; 4] = [b"job", name.as_bytes(), &arguments, wanted.as_bytes()];
+                let submit = async || -> Result<String, Failure> { Ok(submit().await?.id.to_string()) };
+                let id = crib.gate.once(&caller(), id, &what, submit).await;
+                match id {
+                    Ok(id) => crib.shared.jobs.get(Whose::Anyone, &id).await.map_err(Failure::from),
+                    Err(failure) => Err(failure),
+                }
+            }
+        };
         Ok(job.map_err(|failure| (failure, crib.shared.state.clone())))
     })?;
     match taken {
-        Ok(job) => print::found(cli.json, &job, &taken_as(&job)),
+        Ok(job) => told_of(cli, &job),
         Err((failure, state)) => told(&state, &failure, cli.json),
     }
 }
+
 pub(super) async fn run(
     crib: &Crib,
     (name, given): (&str, Given),
-    earnest: Earnest,
+    (earnest, said): (Earnest, Said),
     (streams, json): (bool, bool),
 ) -> Result<Ending, Trouble> {
     let arguments = given.fitting(crib, name).await?;
@@ -127,6 +173,8 @@ pub(super) async fn run(
         listener: listener(),
         client: client(),
         earnest: earnest.clone(),
+        request_id: said.request_id.clone(),
+        claims: said.claims.clone(),
         ..Call::tool(name, Some(arguments.clone()))
     };
     match carry(crib, call).await? {
@@ -150,7 +198,7 @@ pub(in crate::commands) fn shown(outcome: Outcome, json: bool) -> Result<Ending,
 }
 
 /// The result for people: text as it is, anything else as a note of what it is.
-fn text(result: &Value) -> String {
+pub(in crate::commands) fn text(result: &Value) -> String {
     let blocks = result["content"].as_array().map(Vec::as_slice).unwrap_or_default();
     let mut text = blocks.iter().map(block).collect::<Vec<_>>().join("\n");
     if text.is_empty() && result["structuredContent"].is_object() {
