@@ -67,7 +67,7 @@ pub(super) fn page(
          As a server, Toolcrib stands between the suite and a fixture server (`e2e/fixtures/conformance`) that has\n\
          what the suite asks for. As a client, the suite's servers are Toolcrib's upstream, and a small program asks\n\
          Toolcrib over stdio for what each scenario wants done. A scenario passes if no check in it failed and none\n\
-         warned. One that has no check is not counted: `{}`.\n\n\
+         warned. One that has no check is not counted: `{}`. So of the suite's ten scenarios for tasks nine are.\n\n\
          The suites wait for some things by clocks of their own. A leg in which something is not as it should be is run\n\
          again, {GOES_MAX} times in all, and a scenario passes that passes in one of them. The last column says how often\n\
          each ran when this page was made.\n\n\
