@@ -54,10 +54,12 @@ async fn each_cancel_leaves_a_record_that_says_whether_it_took() {
         [Some(id), local, stdio, Some("result"), None],
         [Some(first.id.as_str()), local, stdio, Some("result"), None],
         [Some(id), local, stdio, Some("tool_error"), Some("job_state")],
+        // Of one that is not theirs: they have tried, and were told that there is none.
+        [Some(id), local, stdio, Some("refused"), Some("unknown_job")],
     ] {
         assert!(told.contains(&wanted), "{wanted:?} in {told:?}");
     }
-    assert_eq!(told.len(), 3, "one that is not theirs is none to them");
+    assert_eq!(told.len(), 4, "one for each");
 }
 
 #[tokio::test]
