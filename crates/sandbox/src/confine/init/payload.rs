@@ -20,8 +20,9 @@ use crate::confine::report::Report;
 
 /// What is set up for the program alone: init must still be able to watch and to report.
 const STEPS: [(Layer, Step<Init>); 4] = [
-    (Layer::Descriptors, descriptors::keep_streams),
+    // What was begun of it may lie where the program gets a file of its own.
     (Layer::Landlock, landlock::restrict),
+    (Layer::Descriptors, descriptors::keep_streams),
     // Not before the fence, which opens files of its own.
     (Layer::Rlimits, limit),
     (Layer::Seccomp, |init| init.filters.apply(init.order.sockets)),
