@@ -24,4 +24,4 @@ pub use asking::KeptSecrets;
 pub use format::Format;
 pub use manifest::{HttpMethod, HttpTable, Manifest, McpTable, SandboxTable, WorkspaceSeen};
 pub use openapi::{Made, manifests_from};
-pub use tool::{Beside, tool};
+pub use tool::{Also, Beside, tool};

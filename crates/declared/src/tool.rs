@@ -36,14 +36,17 @@ const EXAMPLES_MAX: usize = 16;
 /// What a caller must hold whose tools reach hosts.
 const NETWORK: &str = "network";
 
+/// What is wrong with a manifest by those who know its names and its schemas among others: each with its key.
+pub type Also<'b> = dyn Fn(&Manifest) -> Vec<String> + 'b;
+
 /// What a manifest has around it.
 pub struct Beside<'b> {
     /// The folder that it lies in.
     pub folder: &'b Path,
     /// Where secrets are kept, if there is such a place.
     pub secrets: Option<Arc<dyn KeptSecrets>>,
-    /// What is wrong with it besides, by those who know its names and its schemas among others: each with its key.
-    pub also: Option<&'b dyn Fn(&Manifest) -> Vec<String>>,
+    /// What is wrong with it besides.
+    pub also: Option<&'b Also<'b>>,
 }
 
 impl<'b> From<&'b Path> for Beside<'b> {

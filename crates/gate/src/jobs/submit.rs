@@ -92,7 +92,7 @@ impl Jobs {
         let job_id = id.clone();
         let keeping: Keep<'_> = Box::new(move |offered| {
             let keeping = async move {
-                if wants.retries > 0 && !is_idempotent(&offered) {
+                if wants.retries > 0 && !is_idempotent(offered.definition()) {
                     return Err(Refusal::NoRetries(offered.definition().name.to_string()));
                 }
                 kept.definition = offered.hash().to_string();
