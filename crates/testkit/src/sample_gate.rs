@@ -280,7 +280,8 @@ impl Tool for Wait {
 struct Fail;
 
 impl Tool for Fail {
-    const ABOUT: About = about("fail");
+    // It takes no path, so no folder is looked at once it has failed.
+    const ABOUT: About = About { arguments: tool_api::ArgumentRoles::NONE, ..about("fail") };
     type Input = Said;
     type Output = Document;
     async fn run(&self, said: Said, _: &Context) -> Result<Document, ToolError> {

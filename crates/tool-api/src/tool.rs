@@ -101,8 +101,9 @@ impl<T: Tool> AnyTool for Builtin<T> {
     fn run<'a>(&'a self, arguments: Arguments, cx: &'a Context) -> BoxFuture<'a, Result<Outcome, ToolError>> {
         Box::pin(async move {
             let text = arguments.bytes();
-            let input = serde_json::from_value(whole_numbers(arguments.into_value()))
-                .map_err(|_| schema_too_loose::<T::Input>(&text))?;
+            let mut value = arguments.into_value();
+            whole_numbers(&mut value);
+            let input = serde_json::from_value(value).map_err(|_| schema_too_loose::<T::Input>(&text))?;
             match self.tool.run(input, cx).await {
                 Ok(output) => Ok(output.into_outcome()),
                 Err(error) if T::ABOUT.arguments.paths.is_empty() => Err(error),
@@ -120,23 +121,25 @@ async fn folder_fault(cx: &Context) -> Option<ToolError> {
     is_about_folder.then(|| ToolError::new(ToolError::WORKSPACE_GONE, fault.to_string()))
 }
 
-/// The same with `2` in place of `2.0`: to JSON Schema both are integers, to a type of Rust only one is.
-fn whole_numbers(value: Value) -> Value {
+/// Puts `2` in place of `2.0`: to JSON Schema both are integers, to a type of Rust only one is.
+fn whole_numbers(value: &mut Value) {
     match value {
-        Value::Number(number) => {
-            let whole = number.as_f64().filter(|_| number.is_f64());
-            let whole = whole.filter(|float| float.fract() == 0.0 && float.abs() <= EXACT_MAX);
-            Value::Number(whole.map_or(number, |float| (float as i64).into()))
+        Value::Number(number) if number.is_f64() => {
+            let whole = number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() <= EXACT_MAX);
+            if let Some(whole) = whole {
+                *number = (whole as i64).into();
+            }
         }
-        Value::Array(all) => all.into_iter().map(whole_numbers).collect(),
-        Value::Object(all) => all.into_iter().map(|(name, value)| (name, whole_numbers(value))).collect(),
-        other @ (Value::Null | Value::Bool(_) | Value::String(_)) => other,
+        Value::Array(all) => all.iter_mut().for_each(whole_numbers),
+        Value::Object(all) => all.values_mut().for_each(whole_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
 /// The schema let something through that the type refuses, such as a number out of the type's range: which member it is.
 fn schema_too_loose<T: DeserializeOwned>(text: &[u8]) -> ToolError {
-    let value = whole_numbers(serde_json::from_slice(text).unwrap_or_default());
+    let mut value = serde_json::from_slice(text).unwrap_or_default();
+    whole_numbers(&mut value);
     let why = match serde_path_to_error::deserialize::<_, T>(&value) {
         Ok(_) => "the arguments do not fit".to_owned(),
         Err(error) => {
@@ -204,7 +207,8 @@ mod tests {
 
     /// What the arguments are read as, or what is said of them.
     fn read(text: &str) -> Result<(Option<u32>, Option<Vec<u8>>), String> {
-        let value = whole_numbers(serde_json::from_str(text).expect("JSON"));
+        let mut value = serde_json::from_str(text).expect("JSON");
+        whole_numbers(&mut value);
         let read = serde_json::from_value::<Input>(value);
         read.map(|input| (input.count, input.all))
             .map_err(|_| schema_too_loose::<Input>(text.as_bytes()).to_string())
