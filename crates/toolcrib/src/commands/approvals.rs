@@ -1,27 +1,28 @@
 //! `approvals`: the calls that wait for a person, their answers, and standing permissions.
 
+mod here;
 mod job_questions;
 mod pin;
 mod question;
 mod shown;
 mod watch;
 
-use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Instant;
 
-use admin::{By, Operation as _, Person, approvals as operations};
+use admin::{By, Operation as _, approvals as operations};
 use daemon::control::Neighbours;
 use daemon::{administration, person};
 use gate::Approvals as Kept;
-use gate::approvals::{Answer, Approval, LOOK_EVERY, Lasts, Pattern, SIGN_EVERY, Scope, State};
+use gate::approvals::{Answer, LOOK_EVERY, Lasts, Pattern, SIGN_EVERY, Scope, State};
 use terminal::{Ending, Trouble, print};
 use tokio::time::sleep;
 
 use super::caller::caller;
 use super::start::start_nobody;
 use crate::cli::{Approvals, Cli};
+pub(super) use here::Here;
 
 pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
     let loaded = start_nobody(cli)?;
@@ -74,33 +75,6 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             person::present(&loaded.settings.state, &[])?;
             pin::run(&kept, remove)
         }
-    }
-}
-
-/// What is answered here, and where.
-pub(super) struct Here<'a> {
-    pub(super) kept: &'a Kept,
-    /// The state folder.
-    pub(super) state: &'a Path,
-}
-
-impl Here<'_> {
-    /// The person here, who is not at the client that asked.
-    fn person(&self, approval: &Approval) -> Result<Person, Trouble> {
-        person::present(self.state, &approval.askers)
-    }
-
-    /// The person with the code, if this answer takes one.
-    fn with_code(&self, person: Person, answer: &Answer) -> Result<By, Trouble> {
-        let code = match answer {
-            Answer::Approve { .. } => person::code(self.kept)?,
-            Answer::Deny { .. } => None,
-        };
-        Ok(By::person(person.with_code(code)))
-    }
-
-    fn is_open(&self, approval: &Approval) -> bool {
-        approval.status(self.kept.now_ms()) == State::Pending
     }
 }
 

@@ -20,7 +20,7 @@ use gate::approvals::LOOK_EVERY;
 use gate::questions::Questions;
 use terminal::{Ending, Trouble, print};
 
-use super::Here;
+use super::here::Here;
 use super::job_questions::JobQuestions;
 use crate::cli::Cli;
 use crate::commands::mcp::ask;

@@ -4,7 +4,8 @@ use admin::{Operation as _, Person, approvals as operations};
 use gate::approvals::{Answer, Approval, Lasts, Pattern, Scope, begin_with, is_wish};
 use terminal::{Trouble, print};
 
-use crate::commands::approvals::{Here, shown};
+use crate::commands::approvals::here::Here;
+use crate::commands::approvals::shown;
 use crate::commands::mcp::ask;
 
 /// What can be typed about a call or what is acted on, or about what a run wants, whose kind is then said.

@@ -8,8 +8,9 @@ use terminal::{Trouble, print};
 
 use super::answers::{self, question_of};
 use super::waiting::Waiting;
+use crate::commands::approvals::here::Here;
 use crate::commands::approvals::job_questions::{JobQuestions, LATER};
-use crate::commands::approvals::{Here, question};
+use crate::commands::approvals::question;
 use crate::commands::forms::Forms;
 
 /// A line that comes so soon after a question was shown was typed for another one, or for none.

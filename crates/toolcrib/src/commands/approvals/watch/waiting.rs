@@ -7,7 +7,8 @@ use gate::questions::Question;
 use serde_json::{Map, Value, json};
 
 use crate::commands::approvals::job_questions::{self, JobQuestion};
-use crate::commands::approvals::{question, shown};
+use crate::commands::approvals::question;
+use crate::commands::approvals::shown;
 
 /// What waits for a person.
 #[derive(Clone)]
