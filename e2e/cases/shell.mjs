@@ -54,7 +54,7 @@ await run({
 
   "what is protected is told apart from a broken disk": async () => {
     const git = text(await bash("git init . && git remote add origin https://example.org/x.git"));
-    checkHolds("why", git, "[exit code", "protected files, such as .git/config");
+    checkHolds("why", git, "[exit code", "a protected file, such as .git/config");
   },
 
   "too long is cut to head and tail, and kept whole": async () => {

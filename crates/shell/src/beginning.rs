@@ -11,6 +11,9 @@ use crate::through::starts_others;
 /// Most commands of one line that a person is to read.
 const COMMANDS_MAX: usize = 4;
 
+/// How deep that many may lie in each other, each in a list, a pipeline and a redirection.
+const DEPTH_MAX: usize = 4 * COMMANDS_MAX;
+
 /// The longest word, in bytes.
 const WORD_BYTES_MAX: usize = 64;
 
@@ -29,9 +32,12 @@ const HARMLESS: [&str; 3] = ["2>&1", "2>/dev/null", ">/dev/null"];
 /// digits without quotes, the second of them no option, and whose other words are written out. There are no variables, no
 /// substitutions, no redirections but of stderr or to nowhere, and no program that starts another.
 pub fn beginnings(text: &str) -> Option<Vec<String>> {
+    if is_read_otherwise(text) {
+        return None;
+    }
     let tree = parse::tree(text, &Found::new(text)).ok()?;
     let mut commands = Vec::new();
-    line(tree.root_node(), text, &mut commands)?;
+    line(tree.root_node(), text, DEPTH_MAX, &mut commands)?;
     // Each is seen by both, and starts none besides.
     let seen = Script::read(text).names().ok()?.len();
     if commands.is_empty() || commands.len() > COMMANDS_MAX || seen != commands.len() {
@@ -46,14 +52,23 @@ pub fn beginnings(text: &str) -> Option<Vec<String>> {
     Some(beginnings)
 }
 
-/// Takes the beginnings of all commands in this node; nothing if there is something else in it.
-fn line(node: Node<'_>, text: &str, commands: &mut Vec<String>) -> Option<()> {
+/// Whether the grammar sees the end of a word where bash sees a part of one: at a blank behind a backslash, and at blanks that are
+/// none to bash.
+fn is_read_otherwise(text: &str) -> bool {
+    let is_odd = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    let mut escaped = text.match_indices('\\').map(|(at, _)| text[at + 1..].chars().next());
+    text.chars().any(is_odd) || escaped.any(|next| next.is_none_or(|c| c.is_whitespace() && c != '\n'))
+}
+
+/// Takes the beginnings of all commands in this node; nothing if there is something else in it, or if it is deeper than `left`.
+fn line(node: Node<'_>, text: &str, left: usize, commands: &mut Vec<String>) -> Option<()> {
+    let left = left.checked_sub(1)?;
     match node.kind() {
         "command" => commands.push(command(node, text)?),
         "program" | "list" | "pipeline" => {
             for child in node.children(&mut node.walk()) {
                 match child.is_named() {
-                    true => line(child, text, commands)?,
+                    true => line(child, text, left, commands)?,
                     false if SEPARATORS.contains(&child.kind()) => {}
                     false => return None,
                 }
@@ -64,7 +79,7 @@ fn line(node: Node<'_>, text: &str, commands: &mut Vec<String>) -> Option<()> {
                 let is_harmless = || text.get(child.byte_range()).is_some_and(|own| HARMLESS.contains(&own));
                 match child.kind() {
                     "file_redirect" if is_harmless() => {}
-                    "command" => line(child, text, commands)?,
+                    "command" => line(child, text, left, commands)?,
                     _ => return None,
                 }
             }
@@ -174,6 +189,11 @@ mod tests {
         "git status\r",
         "git status\0",
         "gıt status",
+        "\\ /usr/bin/git status",
+        "git \\ status",
+        "git status \\",
+        "git\u{b}status x",
+        "./gradlew\u{c}test",
         // What starts others.
         "sudo git status",
         "doas git status",
@@ -221,6 +241,15 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
         let long = format!("git {}", "a".repeat(WORD_BYTES_MAX + 1));
         assert_eq!(beginnings(&long), None);
+    }
+
+    /// Each `&&` lies in the one before, and a thread for what is large has a stack of its own, in bytes.
+    #[test]
+    fn a_text_of_many_commands_takes_no_stack() {
+        const STACK: usize = 256 * 1024;
+        let text = "a&&".repeat(5_400) + "a";
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || beginnings(&text));
+        assert_eq!(thread.expect("a thread").join().expect("no overflow"), None);
     }
 
     #[test]

@@ -116,7 +116,7 @@ const OPAQUE: [&str; 85] = [
 /// What begins a command of `find`.
 const FIND_BEGINS: [&str; 4] = ["-exec", "-execdir", "-ok", "-okdir"];
 
-/// Whether a program of this name starts others, in whatever way, or changes what names mean.
+/// Whether a program of this name is known to start others, or changes what names mean.
 pub(crate) fn starts_others(name: &str) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     SHELLS.contains(&name) || OPAQUE.contains(&name) || name == "eval" || wrapper(name).is_some()

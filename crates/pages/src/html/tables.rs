@@ -37,16 +37,15 @@ struct Row {
     cells: Vec<String>,
     /// Whether it tells what stands below it.
     is_head: bool,
-    /// Whether a cell of it names a row or a column.
-    has_names: bool,
 }
 
 /// A table whose cells have names; one without is a page's layout, and its cells stand as any text does.
 pub(super) fn markdown(handlers: &dyn Handlers, table: Element) -> Option<HandlerResult> {
-    let (captions, rows) = parts(handlers, table.node);
-    if !rows.iter().any(|row| row.has_names) {
-        return handlers.fallback(table);
+    if !has_names(table.node) {
+        let content = handlers.walk_children(table.node).content;
+        return Some(format!("\n\n{}\n\n", content.trim_matches('\n')).into());
     }
+    let (captions, rows) = parts(handlers, table.node);
     let columns = rows.iter().map(|row| row.cells.len()).max().unwrap_or(0);
     let mut text = String::from("\n\n");
     captions.iter().for_each(|caption| text.extend([caption, "\n\n"]));
@@ -58,6 +57,23 @@ pub(super) fn markdown(handlers: &dyn Handlers, table: Element) -> Option<Handle
     rows.for_each(|row| write_row(&mut text, row.cells.iter().map(String::as_str)));
     text.push('\n');
     Some(text.into())
+}
+
+/// Whether a cell names a row or a column.
+fn has_names(table: &Rc<Node>) -> bool {
+    let mut left = vec![(table.clone(), false)];
+    while let Some((node, is_head)) = left.pop() {
+        match name(&node) {
+            "th" => return true,
+            "td" if is_head => return true,
+            "td" => {}
+            kind => {
+                let is_head = is_head || kind == "thead";
+                left.extend(node.children.borrow().iter().map(|child| (child.clone(), is_head)));
+            }
+        }
+    }
+    false
 }
 
 /// The captions and the rows, in the order of the page.
@@ -84,11 +100,7 @@ fn row(handlers: &dyn Handlers, row: &Rc<Node>, is_head: bool) -> Row {
     let cells = children.iter().filter(|child| matches!(name(child), "td" | "th"));
     let content =
         |cell: &Rc<Node>| handlers.handle(cell).map_or_else(String::new, |cell| one_line(&cell.content));
-    Row {
-        cells: cells.map(content).collect(),
-        is_head: is_head || (of("th") > 0 && of("td") == 0),
-        has_names: is_head || of("th") > 0,
-    }
+    Row { cells: cells.map(content).collect(), is_head: is_head || (of("th") > 0 && of("td") == 0) }
 }
 
 /// What a cell can hold: no line's end, and no bar that is not escaped.

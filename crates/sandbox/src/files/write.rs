@@ -67,8 +67,8 @@ impl Root {
     /// are created, the mode of an existing file is kept, a link that stays inside is written through.
     ///
     /// If `expect` does not hold, the answer is `FileError::Changed`. A file with an expected hash or content that changes while
-    /// it is looked at stays as it then is; on a file system that cannot exchange two names, another program has some
-    /// microseconds to interfere.
+    /// it is looked at stays as it then is, though for a moment ours may stand in its place; on a file system that cannot
+    /// exchange two names, another program has some microseconds to interfere.
     pub fn write(&self, path: &Inside, bytes: &[u8], expect: &Expect) -> Result<Written, FileError> {
         self.write_unless(path, bytes, expect, None)
     }

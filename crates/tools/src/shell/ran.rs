@@ -99,9 +99,9 @@ impl Ran {
     /// What a program that failed did not know of its sandbox, if it says what that makes it say.
     fn unwritable(&self) -> Option<&'static str> {
         let is_said = UNWRITABLE.iter().any(|words| self.output.contains(words));
-        (is_said && self.exit_code != Some(0)).then_some(
-            "[protected files, such as .git/config and .git/hooks, and what lies outside the workspace are not written here: only \
-             a person does that]",
+        (is_said && self.exit_code.is_some_and(|code| code != 0)).then_some(
+            "[if that is a protected file, such as .git/config or one of .git/hooks, or lies outside the workspace: it is not \
+             written here, and only a person can]",
         )
     }
 }
@@ -192,7 +192,7 @@ mod tests {
             let ended = Ended::plain(Exit::Code(code), None);
             Ran::of(shown, &ended, Duration::from_millis(5), None)
                 .to_string()
-                .contains("protected files, such as .git/config")
+                .contains("a protected file, such as .git/config")
         };
         assert!(says("fatal: cannot copy 'description': Read-only file system\n", 128));
         assert!(says("error: could not write config file .git/config: Device or resource busy\n", 4));
