@@ -65,9 +65,10 @@ pub(super) async fn stream(
 /// the address, which stays the same.
 fn after(headers: &HeaderMap, query: Option<&str>) -> Result<u64, Problem> {
     let bad = || Problem::bad("`Last-Event-ID` must be the number of an event");
-    let query = Query::read(query, &["after"])?;
+    // What is wrong is refused, also where it does not count.
+    let asked = Query::read(query, &["after"])?.number("after", 0..=u64::from(u32::MAX))?;
     match head::said(headers, LAST_EVENT_ID) {
-        HeaderText::Absent => Ok(query.number("after", 0..=u64::from(u32::MAX))?.unwrap_or(0)),
+        HeaderText::Absent => Ok(asked.unwrap_or(0)),
         HeaderText::Once(number) => number.parse::<u32>().map(u64::from).map_err(|_| bad()),
         HeaderText::Repeated | HeaderText::Unreadable => Err(bad()),
     }
