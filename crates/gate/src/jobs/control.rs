@@ -48,6 +48,16 @@ struct Asking {
     state: Option<String>,
 }
 
+impl Asking {
+    /// Itself, unless it is another question than the one with this [number](JobAsks::number).
+    fn asked_as(self, number: Option<u64>) -> Result<Asking, Refusal> {
+        if number.is_some_and(|number| number != self.job.last_event) {
+            return Err(Refusal::JobState { is: "asking something else by now", cannot: "be answered so" });
+        }
+        Ok(self)
+    }
+}
+
 fn not_asked(job: &Job) -> Refusal {
     Refusal::JobState { is: job.state.as_str(), cannot: "be answered" }
 }
@@ -94,18 +104,20 @@ impl Jobs {
         self.get(whose, id).await
     }
 
-    /// Answers what a job asks, so that it goes on: `responses` is the `inputResponses` object as JSON text.
+    /// Answers what a job asks as `number` (see [`JobAsks::number`]), so that it goes on: `responses` is the `inputResponses`
+    /// object as JSON text.
     ///
     /// # Errors
-    /// It asks nothing, or for an approval, which is answered as one; or as [`Jobs::get`].
+    /// It asks nothing, something else by now, or for an approval, which is answered as one; or as [`Jobs::get`].
     pub async fn answer<'a>(
         self: &Arc<Self>,
         whose: impl Into<Whose<'a>>,
         id: &str,
+        number: u64,
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let asking = self.asking(whose, id).await?;
+        let asking = self.asking(whose, id).await?.asked_as(Some(number))?;
         self.goes_on_with(whose, asking, responses).await
     }
 
@@ -141,7 +153,7 @@ impl Jobs {
     /// [that one](JobAsks::number): whoever has read a question answers no later one.
     ///
     /// # Errors
-    /// Something is left unanswered, or something else is asked by now; or as [`Jobs::answer`].
+    /// Something is left unanswered; or as [`Jobs::answer`].
     pub async fn answer_for_client<'a>(
         self: &Arc<Self>,
         whose: impl Into<Whose<'a>>,
@@ -150,10 +162,7 @@ impl Jobs {
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let whose = whose.into();
-        let asking = self.asking(whose, id).await?;
-        if number.is_some_and(|number| number != asking.job.last_event) {
-            return Err(Refusal::JobState { is: "asking something else by now", cannot: "be answered so" });
-        }
+        let asking = self.asking(whose, id).await?.asked_as(number)?;
         let violations = unanswered(asking.requests.as_deref().unwrap_or(NOTHING_ASKED), responses);
         if !violations.is_empty() {
             return Err(Refusal::InvalidArguments { tool: asking.job.tool, violations });

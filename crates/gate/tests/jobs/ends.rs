@@ -96,9 +96,9 @@ async fn what_a_job_asked_meanwhile_counts_as_no_failure() {
     let job = process.submit_with(&local(), "look", "asks and fails once", wants).await.unwrap();
     // It begins anew, and asks again: what it was answered counts once.
     for _ in 0..2 {
-        process.until(&job, State::InputRequired).await;
+        let asks = process.until(&job, State::InputRequired).await;
         let answer = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
-        process.jobs.answer(&local(), job.id.as_str(), &answer).await.unwrap();
+        process.jobs.answer(&local(), job.id.as_str(), asks.last_event, &answer).await.unwrap();
     }
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, over.failures, said.as_str()), (State::Succeeded, 1, "at last"));

@@ -41,7 +41,10 @@ async fn what_became_a_job_before_its_client_was_asked_for_an_approval_waits_for
     let approval = waits.approval.unwrap();
     let yes =
         format!(r#"{{"toolcrib_approval_{approval}":{{"action":"accept","content":{{"answer":"once"}}}}}}"#);
-    assert_eq!(process.jobs.answer(&caller, id, &yes.into()).await.unwrap_err().code(), "job_state");
+    assert_eq!(
+        process.jobs.answer(&caller, id, waits.last_event, &yes.into()).await.unwrap_err().code(),
+        "job_state"
+    );
     assert_eq!(scene.ran(), 0);
     let once = Answer::Approve { scope: Scope::Once, note: None };
     process.gate.approvals().answer(&approval, &once, &Caller::local_user(Via::CommandLine), None).unwrap();
@@ -57,12 +60,20 @@ async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
     assert_eq!(asks.state, State::InputRequired);
     assert!(asked.contains("roots/list"), "{asked}");
     let answer = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
-    let (id, stranger) = (job.id.as_str(), holder("key:b", "k"));
-    assert_eq!(process.jobs.answer(&stranger, id, &answer).await.unwrap_err().code(), "unknown_job");
-    process.jobs.answer(&local(), id, &answer).await.unwrap();
+    let (id, stranger, number) = (job.id.as_str(), holder("key:b", "k"), asks.last_event);
+    assert_eq!(process.jobs.answer(&stranger, id, number, &answer).await.unwrap_err().code(), "unknown_job");
+    // Whoever has read one question answers no other.
+    for another in [number - 1, number + 1] {
+        let refused = process.jobs.answer(&local(), id, another, &answer).await;
+        assert_eq!(refused.unwrap_err().code(), "job_state", "{another}");
+    }
+    process.jobs.answer(&local(), id, number, &answer).await.unwrap();
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, said.as_str()), (State::Succeeded, r#"{"k":{"roots":[]}}"#));
-    assert_eq!(process.jobs.answer(&local(), id, &answer).await.unwrap_err().code(), "job_state");
+    assert_eq!(
+        process.jobs.answer(&local(), id, over.last_event, &answer).await.unwrap_err().code(),
+        "job_state"
+    );
     let events = process.events(&job).await;
     assert_eq!(events, ["started 1", "input", "queued", "started 2", "finished succeeded"]);
     // The same call again asks again: what was answered belongs to this one.

@@ -119,15 +119,16 @@ impl AboutJob {
             let (requests, answers) = (String::from_utf8_lossy(&requests), String::from_utf8_lossy(answers));
             let added = self.server.partial.add(&job.id, job.last_event, &requests, &answers);
             if let Answered::All(all) = added {
-                self.go_on(&all).await?;
+                self.go_on(&job, &all).await?;
             }
         }
         Ok("{}".to_owned())
     }
 
-    /// Has the job go on with these answers. One that asks no more has been answered by somebody else.
-    async fn go_on(&self, answers: &Bytes) -> Result<(), WireError> {
-        match self.jobs.answer(&self.session.caller, &self.job, answers).await {
+    /// Has the job go on with these answers to what it asked as it was `asking`. One that asks no more, or something else, has
+    /// been answered by somebody else.
+    async fn go_on(&self, asking: &Job, answers: &Bytes) -> Result<(), WireError> {
+        match self.jobs.answer(&self.session.caller, &self.job, asking.last_event, answers).await {
             Ok(_) | Err(Refusal::JobState { .. }) => Ok(()),
             Err(refusal) => Err(self.refused(refusal)),
         }
@@ -185,7 +186,7 @@ impl AboutJob {
         };
         let answers = asker.ask(Some(&requests), round).await;
         let answers = answers.map_err(|failure| reply::protocol_error(&self.facts, &failure))?;
-        self.go_on(&answers.unwrap_or_default()).await
+        self.go_on(job, &answers.unwrap_or_default()).await
     }
 
     async fn found(&self) -> Result<Job, WireError> {

@@ -209,6 +209,35 @@ async fn what_a_core_task_asks_its_client_is_asked_while_it_waits_for_the_result
 }
 
 #[tokio::test]
+async fn an_answer_that_comes_late_answers_no_later_question() {
+    let mut client = Client::new(Revision::V2025_11_25, default());
+    let asks =
+        r#"{"name":"ask","arguments":{"rounds":2,"requests":{"a":{"method":"roots/list"}}},"task":{}}"#;
+    let id = client.begin(asks).await;
+    client.until(&id, "input_required").await;
+    let asked: Value = serde_json::from_str(&client.told("tasks/result", &about(&id)).await).expect("JSON");
+    // Somebody else is quicker, and it asks the same again.
+    let jobs = client.talk.server.gate().jobs().expect("jobs").clone();
+    let (caller, elsewhere) =
+        (client.talk.session.caller.clone(), Bytes::from_static(br#"{"a":{"roots":[1]}}"#));
+    let first = jobs.asked(&caller, &id).await.expect("it asks").number;
+    jobs.answer_for_client(&caller, &id, Some(first), &elsewhere).await.expect("it is asked");
+    let since = Instant::now();
+    while jobs.asked(&caller, &id).await.is_err() {
+        assert!(since.elapsed() < PATIENCE, "waited too long until it asks again");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let answer = |asked: &Value, root| {
+        format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"roots":[{root}]}}}}"#, asked["id"])
+    };
+    let again = client.talk.say_and_hear(&answer(&asked, 2)).await;
+    let again: Value = serde_json::from_str(&again).expect("JSON");
+    assert_eq!(again["method"], "roots/list", "{again}");
+    let result = client.talk.say_and_hear(&answer(&again, 3)).await;
+    assert!(result.contains(r#"2 {\"a\":{\"roots\":[3]}}"#), "{result}");
+}
+
+#[tokio::test]
 async fn older_clients_are_given_a_result_that_names_the_job() {
     for revision in [Revision::V2024_11_05, Revision::V2025_06_18] {
         let mut client = Client::that_waits(revision, default());

@@ -100,6 +100,8 @@ pub(super) async fn show(endpoint: &Endpoint, caller: &Caller, id: &str) -> Answ
 #[serde(deny_unknown_fields)]
 struct Answers {
     input_responses: Map<String, Value>,
+    /// The `last_event` of the job as it was when its questions were read: with it no later ones are answered.
+    number: Option<u64>,
 }
 
 /// How a body looks.
@@ -108,9 +110,10 @@ const SAMPLE: &str = r#"{"input_responses":{"name":{"action":"accept","content":
 /// Answers all that one asks, so that it goes on.
 pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body: Incoming) -> Answered {
     let jobs = of(endpoint)?;
-    let Answers { input_responses } = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
+    let Answers { input_responses, number } = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
     let responses = Value::Object(input_responses).to_string().into();
-    let job = jobs.answer_for_client(acted_on_by(caller), id, None, &responses).await.map_err(problem)?;
+    let answered = jobs.answer_for_client(acted_on_by(caller), id, number, &responses).await;
+    let job = answered.map_err(problem)?;
     Ok(fresh(&told(&job, None)))
 }
 
