@@ -226,7 +226,7 @@ impl Operation for Cancel {
         let audit_log = part.audit_log.open();
         let cancelled = part.wait(part.jobs.cancel(Whose::Anyone, &self.id, (by.caller(), &audit_log)));
         let noted = audit_log.sign_end();
-        let job = cancelled?;
+        let job = cancelled?.job;
         noted.map_err(|error| Fault::failed(format!("the job is {}, but {error}", job.state)))?;
         Ok(job)
     }

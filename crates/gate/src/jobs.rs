@@ -35,6 +35,7 @@ mod watches;
 pub use ::jobs::{
     Event as JobEvent, Job, JobId, Numbered, PRIORITY_MAX, Progress as JobProgress, RETRIES_MAX, State,
 };
+pub use cancel::Cancelled;
 pub use config::Config;
 pub use figures::JobFigures;
 pub(crate) use for_clients::OfCaller;

@@ -8,7 +8,7 @@ use tool_api::{BACKGROUND_READ, Definition, JOB_RESULT, JOB_WAIT, Need, Origin, 
 use super::Gate;
 use crate::admitted::Identity;
 use crate::failure::Refusal;
-use crate::jobs::{Job, OfCaller, OfTasks, Whose};
+use crate::jobs::{Cancelled, OfCaller, OfTasks, Whose};
 use crate::request::Call;
 
 impl Gate {
@@ -24,7 +24,7 @@ impl Gate {
     ///
     /// # Errors
     /// As there; or there are no jobs here.
-    pub async fn cancel_job(&self, by: &Caller, whose: Whose<'_>, id: &str) -> Result<Job, Refusal> {
+    pub async fn cancel_job(&self, by: &Caller, whose: Whose<'_>, id: &str) -> Result<Cancelled, Refusal> {
         let jobs = self.jobs().ok_or(Refusal::UnknownJob)?;
         jobs.cancel(whose, id, (by, &self.audit_log)).await
     }

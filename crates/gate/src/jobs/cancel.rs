@@ -19,6 +19,22 @@ use crate::record_scope::opening;
 /// What a record says of a cancel that the job did not heed.
 const NOT_TAKEN: &str = "job_state";
 
+/// What came of a cancel.
+#[derive(Debug)]
+pub struct Cancelled {
+    /// The job as it is then.
+    pub job: Job,
+    /// Whether it was over before.
+    pub was_over: bool,
+}
+
+impl Cancelled {
+    /// Whether the cancel has ended the job.
+    pub(crate) fn took(&self) -> bool {
+        self.job.state == State::Cancelled && !self.was_over
+    }
+}
+
 impl Jobs {
     /// Cancels a job for `by`, and gives it as it is then: one that runs ends soon, with the programs of its tool. One that is
     /// over stays as it is. The audit log has a record of it, whatever comes of it, also where there is no such job for whoever asks.
@@ -30,20 +46,17 @@ impl Jobs {
         whose: impl Into<Whose<'a>>,
         id: &str,
         (by, audit_log): (&Caller, &AuditLog),
-    ) -> Result<Job, Refusal> {
+    ) -> Result<Cancelled, Refusal> {
         let whose = whose.into();
         let mut noted = Noted::open(audit_log, by, JobId::parse(id))?;
-        let job = match self.found(whose, id).await {
-            Ok((job, _)) => job,
-            Err(refusal) => {
-                let refused = Err(refusal);
-                noted.close(false, &refused);
-                return refused;
-            }
+        let cancelled = async {
+            let (job, _) = self.found(whose, id).await?;
+            let was_over = job.state.is_final();
+            let job = if was_over { job } else { self.cancel_found(whose, job).await? };
+            Ok(Cancelled { job, was_over })
         };
-        let was_over = job.state.is_final();
-        let cancelled = if was_over { Ok(job) } else { self.cancel_found(whose, job).await };
-        noted.close(was_over, &cancelled);
+        let cancelled = cancelled.await;
+        noted.close(&cancelled);
         cancelled
     }
 
@@ -85,9 +98,9 @@ impl Noted<'_> {
         Ok(Noted { audit_log, record, since: Clock::now() })
     }
 
-    fn close(&mut self, was_over: bool, cancelled: &Result<Job, Refusal>) {
+    fn close(&mut self, cancelled: &Result<Cancelled, Refusal>) {
         let (outcome, code) = match cancelled {
-            Ok(job) if job.state == State::Cancelled && !was_over => (Outcome::Result, None),
+            Ok(cancelled) if cancelled.took() => (Outcome::Result, None),
             Ok(_) => (Outcome::ToolError, Some(NOT_TAKEN)),
             Err(refusal) => (Outcome::Refused, Some(refusal.code())),
         };

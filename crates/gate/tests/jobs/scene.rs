@@ -250,7 +250,7 @@ impl Process {
         whose: impl Into<Whose<'a>>,
         id: &str,
     ) -> Result<Job, gate::Refusal> {
-        self.jobs.cancel(whose, id, (&local(), &self.audit_log)).await
+        self.jobs.cancel(whose, id, (&local(), &self.audit_log)).await.map(|cancelled| cancelled.job)
     }
 
     /// Waits until a job is in this state.

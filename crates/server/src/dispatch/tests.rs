@@ -38,7 +38,7 @@ struct Talk {
     /// The code of the error that was answered last.
     code: Option<Code>,
     watched: Watched,
-    _sample: SampleGate,
+    sample: SampleGate,
 }
 
 fn kind() -> Instructions {
@@ -70,7 +70,7 @@ impl Talk {
             waiting: Vec::new(),
             code: None,
             watched: Watched::default(),
-            _sample: sample,
+            sample,
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use gate::jobs::{Filter, Job, Jobs, State};
+use gate::jobs::{Cancelled, Filter, Job, Jobs, State};
 use gate::{Action, Failure, Refusal};
 use wire::tasks as shapes;
 use wire::{Code, Id, WireError, paging};
@@ -136,13 +136,12 @@ impl AboutJob {
 
     async fn cancel(&self) -> Result<String, WireError> {
         let (caller, is_modern) = (&self.session.caller, self.facts.revision.is_modern());
-        let before = self.found().await?;
-        if before.state.is_final() && !is_modern {
-            let why = format!("Invalid params: the task is over already: it is {}", before.state);
+        let cancelled = self.server.gate.cancel_job(caller, caller.into(), &self.job).await;
+        let Cancelled { job, was_over } = cancelled.map_err(|refusal| self.refused(refusal))?;
+        if was_over && !is_modern {
+            let why = format!("Invalid params: the task is over already: it is {}", job.state);
             return Err(WireError::new(Code::InvalidParams, why));
         }
-        let cancelled = self.server.gate.cancel_job(caller, caller.into(), &self.job).await;
-        let job = cancelled.map_err(|refusal| self.refused(refusal))?;
         self.server.partial.forget(&job.id);
         if is_modern { Ok("{}".to_owned()) } else { self.seen(&job).await }
     }

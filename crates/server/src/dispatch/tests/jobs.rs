@@ -137,6 +137,10 @@ async fn a_task_of_a_job_is_its_callers_and_cancelled_as_often_as_one_likes() {
         assert_eq!(client.ask(method, &about(&id)).await, unknown, "{method} of somebody else's");
     }
     assert_eq!(unknown["code"], -32602);
+    let records = client.talk.sample.records(10);
+    let cancels: Vec<_> = records.iter().filter(|record| record.starts_with("tasks_cancel")).collect();
+    let [took, over] = ["tasks_cancel result -", "tasks_cancel tool_error job_state"];
+    assert_eq!(cancels, [took, over, "tasks_cancel refused unknown_job"], "each is there");
 }
 
 #[tokio::test]
@@ -180,6 +184,7 @@ async fn a_client_of_2025_11_25_asks_for_a_task_and_waits_for_its_result() {
     assert_eq!(page["tasks"][0]["status"], "completed");
     let over = client.ask("tasks/cancel", &about(&id)).await;
     assert_eq!(over["code"], -32602, "{over}");
+    assert_eq!(client.talk.sample.records(1), ["tasks_cancel tool_error job_state"]);
     assert_eq!(client.ask("tasks/list", r#"{"cursor":"x"}"#).await["code"], -32602);
     let failing = client.begin(r#"{"name":"fail","arguments":{"text":"so it is"},"task":{}}"#).await;
     let failed = client.ask("tasks/result", &about(&failing)).await;

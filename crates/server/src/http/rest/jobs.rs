@@ -122,7 +122,9 @@ pub(super) async fn act(endpoint: &Endpoint, caller: &Caller, id: &str, act: Act
     let (jobs, gate) = (of(endpoint)?, endpoint.server.gate());
     let whose = acted_on_by(caller);
     let job = match act {
-        Act::Cancel => gate.cancel_job(caller, whose, id).await.map_err(Failure::from),
+        Act::Cancel => {
+            gate.cancel_job(caller, whose, id).await.map(|cancelled| cancelled.job).map_err(Failure::from)
+        }
         Act::Pause => jobs.pause(whose, id).await.map_err(Failure::from),
         Act::Resume => jobs.resume(whose, id).await.map_err(Failure::from),
         Act::Again => jobs.again(gate, whose, id).await,
