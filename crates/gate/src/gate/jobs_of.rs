@@ -23,10 +23,18 @@ impl Gate {
     /// Cancels a job for `by`, as [`crate::jobs::Jobs::cancel`] does.
     ///
     /// # Errors
-    /// As there; or there are no jobs here.
+    /// As there; or there are no jobs here; or `by` has been refused, or has cancelled what was over, too often.
     pub async fn cancel_job(&self, by: &Caller, whose: Whose<'_>, id: &str) -> Result<Cancelled, Refusal> {
         let jobs = self.jobs().ok_or(Refusal::UnknownJob)?;
-        jobs.cancel(whose, id, (by, &self.audit_log)).await
+        if let Some(refusal) = self.refusals.turn_away(by, &self.audit_log) {
+            return Err(refusal);
+        }
+        let cancelled = jobs.cancel(whose, id, (by, &self.audit_log)).await;
+        // What ended nothing was a record for nothing, as a refusal is.
+        if !cancelled.as_ref().is_ok_and(Cancelled::took) {
+            self.refusals.note(by, &self.ruleset.load().rates);
+        }
+        cancelled
     }
 
     /// The caller's background tasks, for the tools that need them.

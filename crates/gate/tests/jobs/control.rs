@@ -63,6 +63,27 @@ async fn each_cancel_leaves_a_record_that_says_whether_it_took() {
 }
 
 #[tokio::test]
+async fn whoever_cancels_what_cannot_be_cancelled_is_turned_away_in_the_end() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let done = process.submit(&local(), "work", "says").await.unwrap();
+    process.over(&done).await;
+    let unknown = "0".repeat(32);
+    for (caller, id) in [(holder("key:b", "k"), unknown.as_str()), (local(), done.id.as_str())] {
+        let mut code = None;
+        // A hundred fill the bucket, and ten more fit in each second that this takes.
+        for _ in 0..5_000 {
+            let cancelled = process.gate.cancel_job(&caller, (&caller).into(), id).await;
+            code = cancelled.err().map(|refusal| refusal.code());
+            if code == Some("rate_limited") {
+                break;
+            }
+        }
+        assert_eq!(code, Some("rate_limited"), "{id}");
+    }
+}
+
+#[tokio::test]
 async fn a_job_that_waits_is_paused_and_resumed_and_one_that_runs_is_not() {
     let scene = Scene::new();
     let (process, first) = full(&scene).await;
