@@ -238,6 +238,7 @@ impl Jobs {
         let recorder = Arc::new(Recorder::of_call(listener));
         let ring = wants.background.then(|| Arc::new(Ring::before(recorder.clone())));
         let (client, header_check) = (call.client.clone(), call.header_check.clone());
+        let request_id = call.request_id.clone();
         let (gate_of_call, caller_of_call) = (gate.clone(), caller.clone());
         let heard: Arc<dyn Listener> = ring.clone().map_or(recorder.clone() as _, |ring| ring as _);
         let (running, marked, cancelled) = (kept.clone(), mark.clone(), cancel.clone());
@@ -248,6 +249,7 @@ impl Jobs {
                 listener: Some(heard),
                 client,
                 header_check,
+                request_id,
                 forms: relay.as_ref().map(|relay| relay as &dyn Forms),
                 job: Some(OfJob { id: marked, was_judged: false, is_approved: false }),
                 ..running.call()

@@ -11,5 +11,6 @@ mod broken;
 mod control;
 mod ends;
 mod notify;
+mod once;
 mod restart;
 mod waits;

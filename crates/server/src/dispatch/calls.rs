@@ -326,8 +326,8 @@ impl PendingCall {
     async fn make(&self, handed: Handed) -> Result<Passed, Failure> {
         let (gate, caller, call) = (&self.server.gate, &self.session.caller, self.call(handed));
         match (self.made, gate.jobs()) {
-            (Made::Job(wants, form), Some(jobs)) => {
-                let job = Box::pin(jobs.submit(gate, caller, call, wants)).await?;
+            (Made::Job(wants, form), Some(_)) => {
+                let job = Box::pin(gate.submit(caller, call, wants)).await?;
                 Ok(Passed::Job(Box::new(job), form))
             }
             (Made::Patiently(patience, form), Some(jobs)) => {

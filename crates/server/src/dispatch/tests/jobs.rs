@@ -263,6 +263,20 @@ async fn older_clients_are_given_a_result_that_names_the_job() {
 }
 
 #[tokio::test]
+async fn a_job_that_is_asked_for_again_by_its_request_id_is_the_same() {
+    let mut client = Client::that_waits(Revision::V2025_06_18, default());
+    let asked = |text: &str| {
+        let meta = r#"{"toolcrib/job":true,"toolcrib/request_id":"r1"}"#;
+        format!(r#"{{"name":"echo","arguments":{{"text":"{text}"}},"_meta":{meta}}}"#)
+    };
+    let first = client.ask("tools/call", &asked("a")).await["_meta"]["toolcrib/job"]["job_id"].take();
+    let again = client.ask("tools/call", &asked("a")).await["_meta"]["toolcrib/job"]["job_id"].take();
+    assert!(first.is_string() && first == again, "{first} {again}");
+    let other = client.ask("tools/call", &asked("b")).await;
+    assert_eq!(other["_meta"]["toolcrib/error"]["code"], "request_conflict", "{other}");
+}
+
+#[tokio::test]
 async fn who_could_not_wait_for_a_job_is_told_so_and_none_is_taken() {
     let required = Config { required: vec!["shout".into()], ..default() };
     let asked = r#"{"name":"shout","arguments":{"text":"a"},"_meta":{"toolcrib/job":true}}"#;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures_util::future::BoxFuture;
 use gate::jobs::Wants;
-use gate::{Call, Caller, Client, Earnest, Failure, Listener, REQUEST_ID_BYTES_MAX, Refusal, approvals};
+use gate::{Call, Caller, Client, Earnest, Listener, REQUEST_ID_BYTES_MAX, approvals};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use hyper::header::HeaderMap;
@@ -190,28 +190,15 @@ async fn call(
 /// Takes it as a job, once for a request id.
 async fn take(server: Arc<Server>, caller: Caller, work: Work, wants: Wants) -> Invoked {
     let (since, gate) = (Since::now(), server.gate());
-    let submit = async || -> Result<String, Failure> {
-        let jobs = gate.jobs().ok_or_else(|| Refusal::NoJobs("there are none here".to_owned()))?;
-        let mut call = work.call();
-        // What its tool asks is answered by another request. One of a person's key would be asked for approvals, too.
-        if !caller.is_person() {
-            call.client.capabilities = Bytes::from_static(FILLS_IN_FORMS);
+    let mut call = work.call();
+    // What its tool asks is answered by another request. One of a person's key would be asked for approvals, too.
+    if !caller.is_person() {
+        call.client.capabilities = Bytes::from_static(FILLS_IN_FORMS);
+    }
+    match gate.submit(&caller, call, wants).await {
+        Ok(job) => {
+            Invoked { job_id: Some(job.id.to_string()), ..work.answered(&since, Word::Accepted, None) }
         }
-        let job = jobs.submit(gate, &caller, call, wants).await?;
-        Ok(job.id.as_str().to_owned())
-    };
-    let taken = match &work.given {
-        None => submit().await,
-        Some(id) => {
-            let arguments = work.arguments.as_deref().unwrap_or_default();
-            let (tool, earnest) = (work.tool_id.as_bytes(), work.earnest.word().as_bytes());
-            let wanted = format!("{} {}", wants.priority, wants.retries);
-            let what: [&[u8]; 5] = [b"job", tool, arguments, earnest, wanted.as_bytes()];
-            gate.once(&caller, id, &what, submit).await
-        }
-    };
-    match taken {
-        Ok(id) => Invoked { job_id: Some(id), ..work.answered(&since, Word::Accepted, None) },
         Err(failure) => {
             let told = verdict::of_failure(&failure);
             work.answered(&since, told.word, told.error)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use daemon::assemble::Crib;
-use gate::jobs::{Wants, Whose};
+use gate::jobs::Wants;
 use gate::{Call, Client, Earnest, Failure, Listener, Outcome, REQUEST_ID_BYTES_MAX, Refusal};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -136,22 +136,9 @@ pub(super) fn as_job(
         // What its tool asks is answered by `jobs answer`.
         let capabilities = Bytes::from_static(FILLS_IN_FORMS);
         let client = Client { capabilities, ..Client::default() };
-        let claims = said.claims.clone();
-        let call = Call { client, claims, ..Call::tool(name, Some(arguments.clone())) };
-        let submit = async || crib.shared.jobs.submit(&crib.gate, &caller(), call, wants).await;
-        let job = match &said.request_id {
-            None => submit().await,
-            Some(id) => {
-                let wanted = format!("{} {}", wants.priority, wants.retries);
-                let what: [&[u8]; 4] = [b"job", name.as_bytes(), &arguments, wanted.as_bytes()];
-                let submit = async || -> Result<String, Failure> { Ok(submit().await?.id.to_string()) };
-                let id = crib.gate.once(&caller(), id, &what, submit).await;
-                match id {
-                    Ok(id) => crib.shared.jobs.get(Whose::Anyone, &id).await.map_err(Failure::from),
-                    Err(failure) => Err(failure),
-                }
-            }
-        };
+        let (claims, request_id) = (said.claims.clone(), said.request_id.clone());
+        let call = Call { client, claims, request_id, ..Call::tool(name, Some(arguments)) };
+        let job = crib.gate.submit(&caller(), call, wants).await;
         Ok(job.map_err(|failure| (failure, crib.shared.state.clone())))
     })?;
     match taken {
