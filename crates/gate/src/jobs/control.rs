@@ -207,8 +207,7 @@ impl Jobs {
         if !job.state.is_final() {
             return Err(Refusal::JobState { is: job.state.as_str(), cannot: "be run again yet" }.into());
         }
-        let mut kept = self.kept_call(&job.id).await?;
-        kept.anew();
+        let kept = self.kept_call(&job.id).await?.anew();
         let Some(caller) = kept.caller.caller() else { return Err(Internal { call: CallId::next() }.into()) };
         let (known, approvals) = (caller.clone(), self.approvals.clone());
         let known = tokio::task::spawn_blocking(move || approvals.is_known(&known)).await;

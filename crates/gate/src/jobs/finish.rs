@@ -110,13 +110,7 @@ impl Jobs {
                 let message = format!("{}; tried again in {wait:?}", failure.message);
                 let message = Some(shown(&message));
                 let events = vec![Event::State { status: State::Queued, message: message.clone() }];
-                // What it was answered counts once, so it begins from its beginning, and asks again.
-                let answered = self.opened_call(&live.id).await?.filter(|kept| kept.state.is_some());
-                let call = answered.map(|mut kept| {
-                    kept.anew();
-                    kept
-                });
-                let with = With { call, events, ..With::default() };
+                let with = With { events, ..With::default() };
                 let edit = |job: &mut Job| {
                     job.message = message;
                     job.failures += 1;

@@ -24,7 +24,7 @@ pub(super) struct KeptCall {
     askers: Vec<Asker>,
     /// What is brought to a further round.
     responses: Option<String>,
-    pub(super) state: Option<String>,
+    state: Option<String>,
     /// The hash of the definition that it was judged by.
     pub(super) definition: String,
     pub(super) ttl_ms: u64,
@@ -103,8 +103,7 @@ impl KeptCall {
     /// The call, as the gate takes it.
     pub(super) fn call(&self) -> Call<'_> {
         let bytes = |text: &Option<String>| text.as_ref().map(|text| Bytes::from(text.clone()));
-        let is_further = self.responses.is_some() || self.state.is_some();
-        let input = is_further.then(|| Input {
+        let input = self.is_further().then(|| Input {
             responses: bytes(&self.responses),
             state: self.state.as_deref().map(Arc::from),
         });
@@ -131,9 +130,14 @@ impl KeptCall {
         (self.responses, self.state) = (responses.map(text), state);
     }
 
+    /// Whether it brings an answer to what was asked in the round before.
+    pub(super) fn is_further(&self) -> bool {
+        self.responses.is_some() || self.state.is_some()
+    }
+
     /// The same call from its beginning.
-    pub(super) fn anew(&mut self) {
-        (self.responses, self.state) = (None, None);
+    pub(super) fn anew(&self) -> KeptCall {
+        KeptCall { responses: None, state: None, ..self.clone() }
     }
 
     pub(super) fn bytes(&self) -> Vec<u8> {

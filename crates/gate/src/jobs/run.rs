@@ -92,6 +92,8 @@ impl Jobs {
     async fn begin(&self, gate: &dyn Serving, live: &Arc<Live>) -> Result<Option<KeptCall>, Failure> {
         let kept = self.opened_call(&live.id).await.map_err(no_jobs)?;
         let kept = kept.ok_or_else(|| Failure::from(unreadable()))?;
+        // What it was answered counts once, so what is kept of a job that runs is its call from the beginning.
+        let call = kept.is_further().then(|| kept.anew());
         if !self.is_known(live).await? {
             return Err(Refusal::KeyRevoked(kept.tool).into());
         }
@@ -103,8 +105,9 @@ impl Jobs {
         let job = live.job().await;
         let attempt = job.attempt + 1;
         // What may be done twice begins anew anyway, should it be forgotten that it has begun.
+        let may_be_lost = job.idempotent && call.is_none();
         let events = vec![Event::Started { attempt }];
-        let with = With { events, may_be_lost: job.idempotent, ..With::default() };
+        let with = With { call, events, may_be_lost, ..With::default() };
         let begun = self.alter(live, State::Running, with, |job| {
             job.attempt = attempt;
             job.started_at_ms = Some(now_ms);

@@ -84,6 +84,28 @@ fn what_may_be_done_twice_begins_anew() {
 }
 
 #[test]
+fn what_had_been_answered_is_asked_again_however_the_process_ended() {
+    for in_order in [false, true] {
+        let scene = Scene::new();
+        let job = in_a_process_that_dies(&scene, async |process| {
+            let job = process.submit(&local(), "look", "asks and waits").await.unwrap();
+            process.until(&job, State::InputRequired).await;
+            let answer = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
+            process.jobs.answer(&local(), job.id.as_str(), &answer).await.unwrap();
+            process.has_told(&job, "output a line").await;
+            if in_order {
+                process.jobs.end().await;
+            }
+            job
+        });
+        in_the_next(async {
+            let process = scene.process();
+            process.until(&job, State::InputRequired).await;
+        });
+    }
+}
+
+#[test]
 fn a_process_that_ends_in_order_leaves_nothing_running() {
     let scene = Scene::new();
     let jobs = in_a_process_that_dies(&scene, async |process| {

@@ -42,7 +42,11 @@ impl AnyTool for Sample {
             let text = |text: String| Payload::Ours { blocks: vec![Block::Text(text)], structured: None };
             let input = cx.input.clone().unwrap_or_default();
             Ok(Outcome::of(match does.as_str() {
-                "waits" => {
+                "asks" | "asks and fails once" | "asks and waits" if input.state.is_none() => {
+                    let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
+                    Payload::InputRequired { requests, state: Some("inner".into()), hold: None }
+                }
+                "waits" | "asks and waits" => {
                     if let Ok(tasks) = cx.tasks() {
                         tasks.reads(None);
                     }
@@ -80,10 +84,6 @@ impl AnyTool for Sample {
                 }
                 "fails once" if nth == 1 => return Err(ToolError::new("broken", "it is broken")),
                 "fails" => return Err(ToolError::new("broken", "it is broken")),
-                "asks" | "asks and fails once" if input.state.is_none() => {
-                    let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
-                    Payload::InputRequired { requests, state: Some("inner".into()), hold: None }
-                }
                 "asks and fails once" if nth == 2 => return Err(ToolError::new("broken", "it is broken")),
                 "asks and fails once" => text("at last".to_owned()),
                 "asks" => text(String::from_utf8(input.responses.unwrap_or_default().to_vec()).unwrap()),
