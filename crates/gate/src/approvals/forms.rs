@@ -9,6 +9,11 @@ pub trait Forms: Send + Sync {
     /// Dropped when nobody wants the answer any more; the client should then be told.
     fn ask(&self, requests: Bytes) -> BoxFuture<'_, Option<Bytes>>;
 
+    /// Whether the client can still be asked: what its call runs for may have ended before the call does.
+    fn is_open(&self) -> bool {
+        true
+    }
+
     /// Whether it makes sure itself that a person answers, and keeps the answer where the call looks for it. Then nothing that
     /// it gives back counts.
     fn is_answered_itself(&self) -> bool {

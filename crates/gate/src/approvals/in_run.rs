@@ -160,7 +160,7 @@ impl InRun<'_> {
         let may_show = |form: &&dyn Forms| {
             form.is_answered_itself() || may_ask_client(self.config, caller, &self.capabilities, &approvers)
         };
-        self.forms.filter(may_show)
+        self.forms.filter(|form| form.is_open()).filter(may_show)
     }
 
     fn waiting(&self) -> Waiting<'_> {

@@ -47,6 +47,10 @@ impl Forms for Relay {
         })
     }
 
+    fn is_open(&self) -> bool {
+        !self.questions.is_closed()
+    }
+
     fn is_answered_itself(&self) -> bool {
         self.is_answered_itself
     }
@@ -119,6 +123,7 @@ mod tests {
                 never = &mut shown => match never {},
             };
             assert_eq!(answered, (Some("a".into()), Some("b".into())));
+            assert!(relay.is_open());
             // It was answered elsewhere: the client is told.
             let is_open = async {
                 while open() == 0 {
@@ -141,6 +146,7 @@ mod tests {
             }
         }
         // The request is over.
+        assert!(!relay.is_open());
         assert_eq!(asks("a").await, None);
     }
 }

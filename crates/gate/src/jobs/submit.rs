@@ -1,5 +1,6 @@
 //! Taking a call as a job: judged now, kept, and run later; or run now, and made a job if it outlives its request.
 
+use std::pin::pin;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -260,11 +261,11 @@ impl Jobs {
         });
         // A caller that goes away before that takes the call with it.
         let mut giving_up = GiveUp(cancel.clone(), true);
-        let shown = OptionFuture::from(asked.map(Asked::show));
+        let mut shown = pin!(OptionFuture::from(asked.map(Asked::show)));
         let waited = tokio::select! {
             biased;
             result = &mut is_done => Some(result),
-            Some(never) = shown => match never {},
+            Some(never) = &mut shown => match never {},
             () = sleep(patience) => None,
         };
         if let Some(result) = waited {
@@ -285,11 +286,19 @@ impl Jobs {
                 Err(_) => drop(told.send(Err(is_done))),
             }
         });
-        let answered = match adopted.await {
-            Ok(Ok(job)) => Answered::Job(Box::new(job)),
-            // It cannot be kept, so its caller waits for it.
-            Ok(Err(is_done)) => Answered::Done(ended(is_done).await),
-            Err(_) => Answered::Done(Err(Internal { call: CallId::next() }.into())),
+        let goes_on = async {
+            match adopted.await {
+                Ok(Ok(job)) => Answered::Job(Box::new(job)),
+                // It cannot be kept, so its caller waits for it.
+                Ok(Err(is_done)) => Answered::Done(ended(is_done).await),
+                Err(_) => Answered::Done(Err(Internal { call: CallId::next() }.into())),
+            }
+        };
+        // As long as it is no job, its client can be asked.
+        let answered = tokio::select! {
+            biased;
+            answered = goes_on => answered,
+            Some(never) = &mut shown => match never {},
         };
         giving_up.1 = false;
         answered
