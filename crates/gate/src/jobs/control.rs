@@ -21,6 +21,7 @@ use super::submit::Wants;
 use super::vault::Sealed;
 use crate::approvals::is_question;
 use crate::failure::{Failure, Internal, Refusal};
+use crate::is_idempotent::is_idempotent;
 use crate::schema::{VIOLATIONS_MAX, Violation};
 
 /// How long a cancel or a pause waits for what another process, or the tool, is to do.
@@ -215,7 +216,11 @@ impl Jobs {
             return Err(Refusal::KeyRevoked(job.tool).into());
         }
         let ttl = Some(Duration::from_millis(job.ttl_ms));
-        let wants = Wants { priority: job.priority, retries: job.retries, ttl, ..Wants::default() };
+        // A tool that may not do the same twice any more is not tried again, and nobody asked for that just now.
+        let found = gate.find(&caller, &job.tool).await;
+        let may_twice = found.is_ok_and(|offered| is_idempotent(offered.definition()));
+        let retries = if may_twice { job.retries } else { 0 };
+        let wants = Wants { priority: job.priority, retries, ttl, ..Wants::default() };
         self.submit(gate, &caller, kept.call(), wants).await
     }
 

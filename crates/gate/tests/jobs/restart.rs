@@ -90,8 +90,9 @@ fn what_had_been_answered_is_asked_again_however_the_process_ended() {
         let job = in_a_process_that_dies(&scene, async |process| {
             let job = process.submit(&local(), "look", "asks and waits").await.unwrap();
             process.until(&job, State::InputRequired).await;
-            let answer = Bytes::from_static(br#"{"k":{"roots":[]}}"#);
-            process.jobs.answer(&local(), job.id.as_str(), &answer).await.unwrap();
+            let (id, answer) = (job.id.as_str(), Bytes::from_static(br#"{"k":{"roots":[]}}"#));
+            let asked = process.jobs.asked(&local(), id).await.unwrap();
+            process.jobs.answer(&local(), id, asked.number, &answer).await.unwrap();
             process.has_told(&job, "output a line").await;
             if in_order {
                 process.jobs.end().await;
