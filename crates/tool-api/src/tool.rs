@@ -9,8 +9,7 @@ use sandbox::egress::HostRules;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_path_to_error::Segment;
+use serde_json::{Number, Value};
 
 use crate::about::About;
 use crate::arguments::Arguments;
@@ -103,7 +102,7 @@ impl<T: Tool> AnyTool for Builtin<T> {
             let text = arguments.bytes();
             let mut value = arguments.into_value();
             whole_numbers(&mut value);
-            let input = serde_json::from_value(value).map_err(|_| schema_too_loose::<T::Input>(&text))?;
+            let input = serde_json::from_value(value).map_err(|error| schema_too_loose(&text, &error))?;
             match self.tool.run(input, cx).await {
                 Ok(output) => Ok(output.into_outcome()),
                 Err(error) if T::ABOUT.arguments.paths.is_empty() => Err(error),
@@ -136,33 +135,35 @@ fn whole_numbers(value: &mut Value) {
     }
 }
 
-/// The schema let something through that the type refuses, such as a number out of the type's range: which member it is.
-fn schema_too_loose<T: DeserializeOwned>(text: &[u8]) -> ToolError {
+/// The schema let something through that the type refuses: a number out of the type's range. Which one it is is looked for
+/// here, since to have each type tell where it was costs code for each.
+fn schema_too_loose(text: &[u8], error: &serde_json::Error) -> ToolError {
     let mut value = serde_json::from_slice(text).unwrap_or_default();
     whole_numbers(&mut value);
-    let why = match serde_path_to_error::deserialize::<_, T>(&value) {
-        Ok(_) => "the arguments do not fit".to_owned(),
-        Err(error) => {
-            let pointer: String = error.path().iter().map(pointed).collect();
-            match value.pointer(&pointer) {
-                Some(Value::Number(number)) => {
-                    format!(
-                        "`{}` takes no number like {number}: too large, too small or no whole one",
-                        error.path()
-                    )
-                }
-                _ => format!("`{}` does not fit: {}", error.path(), error.inner()),
-            }
+    let why = match odd_number(&value, String::new()) {
+        Some((name, number)) => {
+            format!("`{name}` takes no number like {number}: too large, too small or no whole one")
         }
+        None => format!("the arguments do not fit: {error}"),
     };
     ToolError::new("invalid_arguments", why)
 }
 
-/// A step of a JSON pointer.
-fn pointed(segment: &Segment) -> String {
-    match segment {
-        Segment::Seq { index } => format!("/{index}"),
-        named => format!("/{named}"),
+/// The first number that few types take, with its place.
+fn odd_number(value: &Value, place: String) -> Option<(String, &Number)> {
+    match value {
+        Value::Number(number) => {
+            let is_usual = number.as_i64().is_some_and(|whole| u32::try_from(whole).is_ok());
+            (!is_usual).then_some((place, number))
+        }
+        Value::Array(all) => {
+            all.iter().enumerate().find_map(|(nth, one)| odd_number(one, format!("{place}[{nth}]")))
+        }
+        Value::Object(all) => all.iter().find_map(|(name, one)| {
+            let dot = if place.is_empty() { "" } else { "." };
+            odd_number(one, format!("{place}{dot}{name}"))
+        }),
+        Value::Null | Value::Bool(_) | Value::String(_) => None,
     }
 }
 
@@ -211,7 +212,7 @@ mod tests {
         whole_numbers(&mut value);
         let read = serde_json::from_value::<Input>(value);
         read.map(|input| (input.count, input.all))
-            .map_err(|_| schema_too_loose::<Input>(text.as_bytes()).to_string())
+            .map_err(|error| schema_too_loose(text.as_bytes(), &error).to_string())
     }
 
     #[test]
@@ -224,8 +225,8 @@ mod tests {
         assert_eq!(read(r#"{"count": 1e20}"#), outside("count", "1e+20"));
         assert_eq!(read(r#"{"count": 2.5}"#), outside("count", "2.5"));
         assert_eq!(read(r#"{"count": -1}"#), outside("count", "-1"));
-        assert_eq!(read(r#"{"all": [1, 256.0]}"#), outside("all[1]", "256"));
-        let text = read(r#"{"count": "2"}"#).expect_err("no number");
-        assert!(text.starts_with("`count` does not fit: "), "{text}");
+        assert_eq!(read(r#"{"all": [1, 2.5e9, 1e10]}"#), outside("all[2]", "10000000000"));
+        let text = read(r#"{"all": [256.0]}"#).expect_err("too large for this one");
+        assert!(text.starts_with("the arguments do not fit: ") && text.contains("256"), "{text}");
     }
 }
