@@ -286,18 +286,10 @@ impl Jobs {
                 Err(_) => drop(told.send(Err(is_done))),
             }
         });
-        let goes_on = async {
-            match adopted.await {
-                Ok(Ok(job)) => Answered::Job(Box::new(job)),
-                // It cannot be kept, so its caller waits for it.
-                Ok(Err(is_done)) => Answered::Done(ended(is_done).await),
-                Err(_) => Answered::Done(Err(Internal { call: CallId::next() }.into())),
-            }
-        };
         // As long as it is no job, its client can be asked.
         let answered = tokio::select! {
             biased;
-            answered = goes_on => answered,
+            answered = become_of(adopted) => answered,
             Some(never) = &mut shown => match never {},
         };
         giving_up.1 = false;
@@ -342,6 +334,17 @@ impl Jobs {
             }
         });
         Ok(live)
+    }
+}
+
+/// What becomes of a call that is to be a job: one, or what came of it, if it cannot be kept and its caller waits for it.
+async fn become_of(
+    adopted: oneshot::Receiver<Result<Job, oneshot::Receiver<Result<Outcome, Failure>>>>,
+) -> Answered {
+    match adopted.await {
+        Ok(Ok(job)) => Answered::Job(Box::new(job)),
+        Ok(Err(is_done)) => Answered::Done(ended(is_done).await),
+        Err(_) => Answered::Done(Err(Internal { call: CallId::next() }.into())),
     }
 }
 
