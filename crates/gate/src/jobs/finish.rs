@@ -39,9 +39,15 @@ impl Jobs {
             Ok(Outcome { payload: Payload::InputRequired { hold, .. }, .. }) => hold.clone(),
             Ok(_) | Err(_) => None,
         };
-        if let Some(hold) = hold {
-            self.inner().holds.insert(live.id.clone(), hold);
-        }
+        // That of the round before is of no use any more, whatever follows.
+        let before = {
+            let mut inner = self.inner();
+            match hold {
+                Some(hold) => inner.holds.insert(live.id.clone(), hold),
+                None => inner.holds.remove(&live.id),
+            }
+        };
+        drop(before);
         let mut next = next(&job, result, live.ending());
         let mut was_too_large = false;
         for tried in 1.. {

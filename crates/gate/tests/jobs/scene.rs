@@ -15,7 +15,8 @@ pub(crate) use gate::{
 pub(crate) use store::{Secrets, SqliteJobs, SqliteStore, StoreError};
 pub(crate) use tokio::sync::Notify;
 pub(crate) use tool_api::{
-    About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Context, JOB_WAIT, Listing, Need, Typed,
+    About, AnyTool, ArgumentRoles, Arguments, BACKGROUND, Cancel, Context, Hold, JOB_WAIT, Listing, Need,
+    Typed,
 };
 
 use crate::breaking::Breaking;
@@ -42,6 +43,11 @@ impl AnyTool for Sample {
             let text = |text: String| Payload::Ours { blocks: vec![Block::Text(text)], structured: None };
             let input = cx.input.clone().unwrap_or_default();
             Ok(Outcome::of(match does.as_str() {
+                "asks and holds" if input.state.is_none() => {
+                    let hold = Hold::new(move || let_go.notify_one(), Cancel::new());
+                    let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
+                    Payload::InputRequired { requests, state: Some("inner".into()), hold: Some(hold) }
+                }
                 "asks" | "asks and fails once" | "asks and waits" if input.state.is_none() => {
                     let requests = Some(Bytes::from_static(br#"{"k":{"method":"roots/list"}}"#));
                     Payload::InputRequired { requests, state: Some("inner".into()), hold: None }

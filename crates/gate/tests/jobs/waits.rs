@@ -82,6 +82,19 @@ async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
 }
 
 #[tokio::test]
+async fn what_a_tool_keeps_for_the_answer_goes_once_its_job_has_gone_on() {
+    let scene = Scene::new();
+    let process = scene.process();
+    let job = process.submit(&local(), "work", "asks and holds").await.unwrap();
+    process.until(&job, State::InputRequired).await;
+    let (id, answer) = (job.id.as_str(), Bytes::from_static(br#"{"k":{"roots":[]}}"#));
+    let asked = process.jobs.asked(&local(), id).await.unwrap();
+    process.jobs.answer(&local(), id, asked.number, &answer).await.unwrap();
+    assert_eq!(process.over(&job).await.0.state, State::Succeeded);
+    tokio::time::timeout(SOON, scene.let_go.notified()).await.expect("it is let go");
+}
+
+#[tokio::test]
 async fn whoever_looks_after_a_job_answers_all_that_it_asks() {
     let scene = Scene::new();
     let process = scene.process();
