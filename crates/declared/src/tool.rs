@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use policy::Scope;
 use sandbox::egress::HostRules;
 use serde_json::{Map, Value};
 use tool_api::{
-    AnyTool, Bounds, Definition, Described, Effect, Listing, Need, Origin, ResultBudget, ToolName, Validate,
+    AnyTool, Bounds, Definition, Described, Effect, Listing, Need, Origin, ResultBudget, SchemaText,
+    ToolName, Validate,
 };
 
 use crate::asking::KeptSecrets;
@@ -226,6 +226,6 @@ fn definition(
     }
 }
 
-fn schema(schema: Map<String, Value>) -> Bytes {
+fn schema(schema: Map<String, Value>) -> SchemaText {
     Value::Object(schema).to_string().into()
 }

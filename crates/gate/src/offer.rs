@@ -82,7 +82,7 @@ impl Offered {
     }
 
     pub(crate) fn output_schema(&self) -> Option<Result<&Schema, &str>> {
-        let compile = || self.definition().output_schema.as_deref().map(Schema::compile);
+        let compile = || self.definition().output_schema.as_deref().map(|text| Schema::compile(text));
         self.output.get_or_init(compile).as_ref().map(|compiled| compiled.as_ref().map_err(String::as_str))
     }
 
@@ -127,7 +127,7 @@ fn hash_of(definition: &Definition) -> Hash {
         summary.as_bytes(),
         listing,
         &definition.input_schema,
-        definition.output_schema.as_deref().unwrap_or_default(),
+        definition.output_schema.as_deref().map_or(b"", |text| text),
         &flags,
     ];
     Hash::of_parts(parts)

@@ -93,7 +93,7 @@ impl AnyTool for Leaky {
 fn leaky(name: &str) -> Arc<dyn AnyTool> {
     let input = r#"{"type":"object","properties":{"mode":{"enum":["a"]}},"additionalProperties":false}"#;
     Arc::new(Leaky(Definition {
-        input_schema: Bytes::from_static(input.as_bytes()),
+        input_schema: Bytes::from_static(input.as_bytes()).into(),
         ..samples::definition(None, name, Effect::Reads)
     }))
 }

@@ -203,7 +203,7 @@ impl<'a> View<'a> {
             Listing::Declared(described) => (&*described.title, described.idempotent),
         };
         let schema = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
-        let output_schema = definition.output_schema.as_ref().map(schema);
+        let output_schema = definition.output_schema.as_deref().map(schema);
         let entry = ToolEntry {
             name: definition.name.as_str(),
             title,

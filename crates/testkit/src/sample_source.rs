@@ -149,7 +149,7 @@ fn definition(name: &str, marked_destructive: bool) -> Definition {
         scopes: Arc::new(["upstream:call".into()]),
         timeout: Duration::from_secs(60),
         extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
+        input_schema: Bytes::from_static(b"{}").into(),
         validate: Validate::Strict,
         output_schema: None,
         result_budget: tool_api::ResultBudget::Whole,

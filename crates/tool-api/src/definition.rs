@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::about::{About, Effect, Need};
 use crate::described::{Bounds, Described, StandsFor};
+use crate::schema_text::SchemaText;
 
 /// Longest tool name, in characters: the bound of the model providers.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -176,11 +177,11 @@ pub struct Definition {
     /// that.
     pub extends_to: Option<Duration>,
     /// JSON Schema of the arguments, as text.
-    pub input_schema: Bytes,
+    pub input_schema: SchemaText,
     /// How they are held against it.
     pub validate: Validate,
     /// JSON Schema of the structured result, as text.
-    pub output_schema: Option<Bytes>,
+    pub output_schema: Option<SchemaText>,
     /// How much of a result one answer holds.
     pub result_budget: ResultBudget,
     /// How it is shown.

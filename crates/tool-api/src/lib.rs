@@ -27,6 +27,7 @@ mod plain_text;
 mod plan_mode;
 mod process;
 mod sandboxed;
+mod schema_text;
 mod secrets;
 mod skills;
 mod state;
@@ -66,6 +67,7 @@ pub use process::{
     BLOCKED_TOLD_MAX, Blocked, Chunk, Command, Ended, Given, Printed, Process, Processes, Worker,
 };
 pub use sandboxed::Sandboxed;
+pub use schema_text::SchemaText;
 pub use secrets::{Secrets, Striking};
 pub use skills::{
     DIRECTORY_READ, INVOKE_SKILL, NoSkills, SKILL_FILE, SKILL_SCHEME, SKILLS_EXTENSION, Skill, SkillFile,

@@ -126,8 +126,8 @@ impl Payload {
 
 /// What a typed tool returns: it knows its schema, if it has structure, and how it is shown.
 pub trait Output: Send {
-    /// The schema of the structured form.
-    fn schema() -> Option<schemars::Schema>;
+    /// What makes the schema of the structured form, if there is one.
+    const SCHEMA: Option<fn() -> schemars::Schema>;
 
     /// The outcome for the gate.
     fn into_outcome(self) -> Outcome;
@@ -139,9 +139,7 @@ pub trait Output: Send {
 pub struct Document(pub Vec<Block>);
 
 impl Output for Document {
-    fn schema() -> Option<schemars::Schema> {
-        None
-    }
+    const SCHEMA: Option<fn() -> schemars::Schema> = None;
 
     fn into_outcome(self) -> Outcome {
         Outcome::of(Payload::Ours { blocks: self.0, structured: None })
@@ -153,9 +151,7 @@ impl Output for Document {
 pub struct Structured<T>(pub T);
 
 impl<T: Serialize + JsonSchema + std::fmt::Display + Send> Output for Structured<T> {
-    fn schema() -> Option<schemars::Schema> {
-        Some(schemars::schema_for!(T))
-    }
+    const SCHEMA: Option<fn() -> schemars::Schema> = Some(|| schemars::schema_for!(T));
 
     fn into_outcome(self) -> Outcome {
         let structured = serde_json::to_vec(&self.0).expect("outputs have string keys and no failing parts");

@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use sandbox::FileError;
 use sandbox::egress::HostRules;
-use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
@@ -18,6 +16,7 @@ use crate::definition::{Definition, Listing, Origin, ResultBudget, ToolName, Val
 use crate::failure::ToolError;
 use crate::outcome::{Outcome, Output};
 use crate::sandboxed::Sandboxed;
+use crate::schema_text::SchemaText;
 
 /// Up to here a floating-point number says which whole number is meant.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
@@ -66,13 +65,10 @@ pub trait AnyTool: Send + Sync {
 
 /// Makes a typed tool one that the gate can run.
 pub fn builtin<T: Tool>(tool: T) -> Arc<dyn AnyTool> {
-    let input =
-        schema_text(SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<T::Input>());
-    let output = <T::Output as Output>::schema().map(schema_text);
     for hosts in T::ABOUT.needs.iter().filter_map(|need| need.hosts()) {
         hosts.expect("a built-in tool's hosts can be read; the catalogue test checks it");
     }
-    Arc::new(Builtin { definition: definition(const { sound(&T::ABOUT) }, input, output), tool })
+    Arc::new(Builtin { definition: definition::<T>(), tool })
 }
 
 /// A tool that makes no sense is not even compiled.
@@ -167,7 +163,8 @@ fn odd_number(value: &Value, place: String) -> Option<(String, &Number)> {
     }
 }
 
-fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<Bytes>) -> Definition {
+fn definition<T: Tool>() -> Definition {
+    let about = const { sound(&T::ABOUT) };
     Definition {
         name: ToolName::parse(about.name)
             .expect("a built-in tool's name is legal; the catalogue test checks it"),
@@ -179,19 +176,12 @@ fn definition(about: &'static About, input_schema: Bytes, output_schema: Option<
         scopes: about.scopes.iter().map(|&scope| scope.into()).collect(),
         timeout: about.timeout,
         extends_to: None,
-        input_schema,
+        input_schema: SchemaText::of_input::<T::Input>(),
         validate: Validate::Strict,
-        output_schema,
+        output_schema: SchemaText::of_output::<T::Output>(),
         result_budget: ResultBudget::Whole,
         listing: Listing::Ours(about),
     }
-}
-
-/// The schema without what only costs tokens: the dialect (2020-12 is MCP's default) and the type's name.
-fn schema_text(mut schema: Schema) -> Bytes {
-    schema.remove("$schema");
-    schema.remove("title");
-    serde_json::to_vec(&schema).expect("a schema is plain JSON").into()
 }
 
 #[cfg(test)]

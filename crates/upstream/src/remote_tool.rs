@@ -94,8 +94,8 @@ impl RemoteTool {
         let definition = Definition {
             effect: stated.unwrap_or_else(|| effect(&tool.hints, settings.trust)),
             marked_destructive: tool.hints.destructive == Some(true),
-            input_schema: tool.input_schema.bytes(),
-            output_schema: tool.output_schema.map(|schema| schema.bytes()),
+            input_schema: tool.input_schema.bytes().into(),
+            output_schema: tool.output_schema.map(|schema| schema.bytes().into()),
             result_budget: settings.result_budget,
             listing: Listing::Relayed(text.bytes()),
             ..unknown(name, &tool.description, settings)
@@ -279,7 +279,7 @@ pub(crate) fn unknown(name: ToolName, description: &str, settings: &Settings) ->
         scopes: Arc::new([SCOPE.into()]),
         timeout: settings.limits.call,
         extends_to: Some(settings.limits.call_max),
-        input_schema: Bytes::from_static(b"{}"),
+        input_schema: Bytes::from_static(b"{}").into(),
         validate: settings.validate,
         output_schema: None,
         result_budget: ResultBudget::Whole,

@@ -29,7 +29,7 @@ pub(crate) fn ai_rules(candidate: &mut Candidate, rules: &Rules, engine: &dyn En
         is_action: candidate.action.is_some(),
         paths: definition.listing.paths().filter(|_| candidate.action.is_none()),
         input_schema: Some(&definition.input_schema),
-        output_schema: definition.output_schema.as_ref(),
+        output_schema: definition.output_schema.as_deref(),
         arguments: content.arguments.value(),
         begun_with: None,
         answers: content.answers.as_deref().and_then(|answers| std::str::from_utf8(answers).ok()),

@@ -54,7 +54,7 @@ mod tests {
             scopes: scopes.iter().map(|&scope| scope.into()).collect(),
             timeout: Duration::from_secs(1),
             extends_to: None,
-            input_schema: Bytes::from_static(b"{}"),
+            input_schema: Bytes::from_static(b"{}").into(),
             validate: Validate::Strict,
             output_schema: None,
             result_budget: tool_api::ResultBudget::Whole,

@@ -10,8 +10,8 @@ use gate::{Action, Block, Catalog, Definition, Features, Item, Outcome, Payload}
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Need, ResultBudget, Structured, Tool,
-    ToolError, Validate, builtin,
+    About, AnyTool, Arguments, Context, Document, Effect, Expect, Held, Need, ResultBudget, SchemaText,
+    Structured, Tool, ToolError, Validate, builtin,
 };
 
 /// Text of a result of `u` that is shown at once.
@@ -231,7 +231,7 @@ fn deep() -> Bytes {
 }
 
 /// A schema of fifty parts that wait for each other over one value.
-fn many_parts() -> Bytes {
+fn many_parts() -> SchemaText {
     format!("{}{{}}{}", "{\"allOf\":[".repeat(50), "]}".repeat(50)).into()
 }
 
@@ -263,8 +263,9 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         builtin(ReadOn),
         builtin(Note),
     ]);
-    let numbers =
-        Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#);
+    let numbers: SchemaText =
+        Bytes::from_static(br#"{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}"#)
+            .into();
     let mut tools: Vec<_> =
         ["u_read", "u_asks", "u_keeps", "u_works", "u_beside"].map(|name| offered(far(name))).into();
     tools.push(offered(Definition { marked_destructive: true, ..far("u_drop") }));
@@ -273,13 +274,13 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         tools.push(offered(Definition { result_budget: budget, ..far(name) }));
     }
     tools.push(offered(Definition {
-        input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#),
+        input_schema: Bytes::from_static(br#"{"type":"nonsense"}"#).into(),
         ..far("u_bad")
     }));
     tools.push(offered(Definition { input_schema: numbers.clone(), ..far("u_counts") }));
     for (name, validate, input_schema) in [
         ("u_eases", Validate::Lenient, numbers.clone()),
-        ("u_sloppy", Validate::Lenient, Bytes::from_static(br#"{"type":"any"}"#)),
+        ("u_sloppy", Validate::Lenient, Bytes::from_static(br#"{"type":"any"}"#).into()),
         ("u_takes", Validate::Off, numbers.clone()),
     ] {
         tools.push(offered(Definition { validate, input_schema, ..far(name) }));

@@ -19,7 +19,7 @@ pub(crate) fn definition(upstream: Option<&str>, name: &str, effect: Effect) -> 
         scopes: Arc::new([]),
         timeout: Duration::from_secs(5),
         extends_to: None,
-        input_schema: Bytes::from_static(b"{}"),
+        input_schema: Bytes::from_static(b"{}").into(),
         validate: Validate::Strict,
         output_schema: None,
         result_budget: tool_api::ResultBudget::Whole,

@@ -72,9 +72,7 @@ pub(crate) enum Asked {
 }
 
 impl Output for Asked {
-    fn schema() -> Option<schemars::Schema> {
-        Structured::<Answers>::schema()
-    }
+    const SCHEMA: Option<fn() -> schemars::Schema> = Structured::<Answers>::SCHEMA;
 
     fn into_outcome(self) -> Outcome {
         match self {

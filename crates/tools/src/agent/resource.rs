@@ -34,7 +34,7 @@ fn features(tool: impl Tool, name: &'static str, description: &str, kept: Kept) 
     let listing = json!({ "uri": &*uri, "name": name, "description": description, "mimeType": MARKDOWN });
     // Its arguments are the parameters of the request.
     let definition = Definition {
-        input_schema: Bytes::from_static(b"{}"),
+        input_schema: Bytes::from_static(b"{}").into(),
         output_schema: None,
         effect: Effect::Reads,
         ..builtin(tool).definition().clone()

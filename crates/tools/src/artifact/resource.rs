@@ -43,7 +43,7 @@ impl ReadResource {
     fn new() -> ReadResource {
         let read = builtin(Read { text_bytes_max: 0 });
         // Its arguments are the parameters of the request.
-        let input_schema = Bytes::from_static(b"{}");
+        let input_schema = Bytes::from_static(b"{}").into();
         ReadResource(Definition { input_schema, ..read.definition().clone() })
     }
 }

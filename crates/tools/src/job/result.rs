@@ -28,9 +28,7 @@ pub(crate) struct Input {
 pub(crate) struct PassedOn(Outcome);
 
 impl Output for PassedOn {
-    fn schema() -> Option<Schema> {
-        None
-    }
+    const SCHEMA: Option<fn() -> Schema> = None;
 
     fn into_outcome(self) -> Outcome {
         self.0

@@ -78,9 +78,7 @@ pub(crate) enum Waited {
 }
 
 impl Output for Waited {
-    fn schema() -> Option<Schema> {
-        Structured::<Seen>::schema()
-    }
+    const SCHEMA: Option<fn() -> Schema> = Structured::<Seen>::SCHEMA;
 
     fn into_outcome(self) -> Outcome {
         match self {

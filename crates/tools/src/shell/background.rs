@@ -122,10 +122,8 @@ pub(crate) enum Begun {
 }
 
 impl Output for Begun {
-    fn schema() -> Option<Schema> {
-        // What a task gives is its job's affair.
-        None
-    }
+    // What a task gives is its job's affair.
+    const SCHEMA: Option<fn() -> Schema> = None;
 
     fn into_outcome(self) -> Outcome {
         match self {

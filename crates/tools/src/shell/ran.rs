@@ -145,10 +145,8 @@ impl fmt::Display for Ran {
 }
 
 impl Output for Ran {
-    fn schema() -> Option<Schema> {
-        // An answer may also be that the command goes on, which has another structure; and every conversation would pay for it.
-        None
-    }
+    // An answer may also be that the command goes on, which has another structure; and every conversation would pay for it.
+    const SCHEMA: Option<fn() -> Schema> = None;
 
     fn into_outcome(self) -> Outcome {
         let is_error = self.exit_code != Some(0);

@@ -190,7 +190,7 @@ fn description(skills: &[SkillSummary]) -> String {
 /// A definition for something else that is done with skills: policy and records know it as this tool.
 pub(super) fn definition() -> Definition {
     // Its arguments are the parameters of the request.
-    let input_schema = Bytes::from_static(b"{}");
+    let input_schema = Bytes::from_static(b"{}").into();
     Definition { input_schema, ..without_skills().definition().clone() }
 }
 

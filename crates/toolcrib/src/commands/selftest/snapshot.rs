@@ -16,7 +16,7 @@ pub(super) const RELEASED: &str = include_str!("../../../tool-list.snapshot");
 pub(super) fn of(tools: &[Arc<Offered>]) -> String {
     let line = |tool: &Arc<Offered>| {
         let definition = tool.definition();
-        let output = definition.output_schema.as_deref().map_or("-".to_owned(), sha256);
+        let output = definition.output_schema.as_deref().map_or("-".to_owned(), |text| sha256(text));
         format!("{} {} {output}\n", definition.name, sha256(&definition.input_schema))
     };
     tools.iter().map(line).collect()
