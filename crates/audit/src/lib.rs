@@ -67,6 +67,7 @@ mod key;
 mod limits;
 mod line;
 mod loss;
+mod members;
 mod open_segment;
 mod queue;
 mod read;

@@ -8,6 +8,7 @@ use crate::checkpoint::Checkpoint;
 use crate::event::Event;
 use crate::hash::Hash;
 use crate::head::Head;
+use crate::members::Members;
 use crate::record::Record;
 
 /// What a line holds between its place in the audit log and its hash.
@@ -18,8 +19,7 @@ pub(crate) trait Body {
 
 impl Body for Record {
     fn write(&self, into: &mut Vec<u8>) {
-        members(into, &self.opening);
-        members(into, self);
+        self.write_members(&mut Members::of(into));
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::hash::Hash;
+use crate::members::Members;
 
 /// The longest text of one member. Names that callers invent may be of any length; the audit log keeps this much.
 pub const TEXT_BYTES_MAX: usize = 256;
@@ -136,60 +137,42 @@ pub struct Wanted {
 }
 
 /// One finished call. In its line the members of the opening come first. By default one that nobody waited for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
     /// What was known before it ran.
-    #[serde(skip)]
     pub opening: Opening,
     /// Each check that was made and its verdict, in order. Borrowed for the ways that most calls go.
     pub verdicts: Cow<'static, [(&'static str, &'static str)]>,
     /// The rules that had a say.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Decided>,
     /// What a person answered, if one was asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approved>,
     /// The job that it was taken as, or ran for.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<Arc<str>>,
     /// The profile of the sandbox that the call's programs had, if it ran some.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'static str>,
     /// What made their namespaces, if not we ourselves.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub launcher: Option<&'static str>,
     /// Layers of the sandbox that these ran without, or with a weaker form of.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub degraded: Vec<&'static str>,
     /// The hosts that the call's programs and its tool reached, and those that they were refused.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Reached>,
     /// How many more there were.
-    #[serde(skip_serializing_if = "is_none")]
     pub hosts_more: u32,
     /// What the call's programs wanted to see or write beyond what they have, and a person was asked about.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub folders: Vec<Wanted>,
     /// The ids of the artifacts that the call has made.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub artifacts: Vec<Arc<str>>,
     /// How many places were struck out of the result.
-    #[serde(skip_serializing_if = "is_none")]
     pub redactions: u32,
     /// How it ended.
     pub outcome: Outcome,
     /// The stable code of what went wrong, or of the rule that refused.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<Cow<'static, str>>,
     /// From the call's arrival to its answer, in microseconds.
     pub duration_us: u64,
     /// The size of the result that was sent.
     pub result_bytes: u64,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over references")]
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 /// How a call ended.
@@ -219,6 +202,49 @@ pub enum Outcome {
 }
 
 impl Opening {
+    fn write_members(&self, into: &mut Members<'_>) {
+        let Opening {
+            call_id,
+            opened_at_ms,
+            caller,
+            caller_kind,
+            caller_roles,
+            caller_scopes,
+            via,
+            tool,
+            upstream,
+            effect,
+            arguments_sha256,
+            arguments_bytes,
+            arguments,
+            request_id,
+            claims,
+            meta_sha256,
+            definition_sha256,
+            dry_run,
+            trace_id,
+        } = self;
+        into.text("call_id", call_id);
+        into.value("opened_at_ms", opened_at_ms);
+        into.text("caller", caller);
+        into.text("caller_kind", caller_kind);
+        into.text_if("caller_roles", caller_roles.as_deref());
+        into.text_if("caller_scopes", caller_scopes.as_deref());
+        into.text("via", via);
+        into.text("tool", tool);
+        into.text_if("upstream", upstream.as_deref());
+        into.text_if("effect", effect.as_deref());
+        into.hash_if("arguments_sha256", arguments_sha256.as_ref());
+        into.value("arguments_bytes", arguments_bytes);
+        into.text_if("arguments", arguments.as_deref());
+        into.text_if("request_id", request_id.as_deref());
+        into.text_if("claims", claims.as_deref());
+        into.hash_if("meta_sha256", meta_sha256.as_ref());
+        into.hash_if("definition_sha256", definition_sha256.as_ref());
+        into.text_if("dry_run", dry_run.as_deref());
+        into.text_if("trace_id", trace_id.as_deref());
+    }
+
     /// Shortens what is longer than the audit log keeps, so that a waiting record has a bounded size.
     pub(crate) fn cut(&mut self) {
         self.cut_to(TEXT_BYTES_MAX);
@@ -260,6 +286,49 @@ impl Record {
             cut_text(&mut approved.id, TEXT_BYTES_MAX);
             cut_text(&mut approved.by, TEXT_BYTES_MAX);
         }
+    }
+
+    /// Appends all that it says, the opening first.
+    pub(crate) fn write_members(&self, into: &mut Members<'_>) {
+        // By name, so that none is forgotten.
+        let Record {
+            opening,
+            verdicts,
+            decisions,
+            approval,
+            job,
+            profile,
+            launcher,
+            degraded,
+            hosts,
+            hosts_more,
+            folders,
+            artifacts,
+            redactions,
+            outcome,
+            code,
+            duration_us,
+            result_bytes,
+        } = self;
+        opening.write_members(into);
+        into.pairs("verdicts", verdicts);
+        into.list_if("decisions", decisions);
+        if let Some(approval) = approval {
+            into.value("approval", approval);
+        }
+        into.text_if("job", job.as_deref());
+        into.text_if("profile", *profile);
+        into.text_if("launcher", *launcher);
+        into.list_if("degraded", degraded);
+        into.list_if("hosts", hosts);
+        into.count_if("hosts_more", *hosts_more);
+        into.list_if("folders", folders);
+        into.list_if("artifacts", artifacts);
+        into.count_if("redactions", *redactions);
+        into.value("outcome", outcome);
+        into.text_if("code", code.as_deref());
+        into.value("duration_us", duration_us);
+        into.value("result_bytes", result_bytes);
     }
 
     /// The record of a call that was open when its process ended. How long it ran is not known.

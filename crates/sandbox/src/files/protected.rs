@@ -2,7 +2,6 @@
 //! on the next `git` command. Otherwise one allowed write would be permission for everything else. Some of them hold
 //! secrets and are not read by tools either.
 
-use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
@@ -105,12 +104,19 @@ impl ProtectionInForce {
         }
         let real = real_path(opened).map_err(FileError::Io)?;
         let name = real.as_os_str().as_bytes();
-        let real = Path::new(OsStr::from_bytes(name.strip_suffix(GONE_MARK).unwrap_or(name)));
-        if protected.unread.iter().any(|unread| real.starts_with(unread)) {
+        let real = name.strip_suffix(GONE_MARK).unwrap_or(name);
+        if protected.unread.iter().any(|unread| is_below(real, unread)) {
             return Err(FileError::Secret(path.clone()));
         }
         Ok(())
     }
+}
+
+/// Whether the path is `folder` or lies below it. Both are as the kernel says them, so that their bytes can be compared, which
+/// each file that is read waits for.
+fn is_below(path: &[u8], folder: &Path) -> bool {
+    let rest = path.strip_prefix(folder.as_os_str().as_bytes());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || folder == Path::new("/"))
 }
 
 /// True if `real`, a path without links, must not be written. `root` is where the workspace really lies now;
@@ -191,6 +197,22 @@ mod tests {
             std::fs::remove_file(root.join(name)).expect("ours");
             let path = Inside::parse(name, &[]).expect("a path inside");
             assert_eq!(guarded.check_readable(&opened, &path).is_err(), is_secret, "{name}");
+        }
+    }
+
+    #[test]
+    fn below_a_folder_by_its_bytes() {
+        let cases = [
+            ("/w/state", "/w/state", true),
+            ("/w/state/a/b", "/w/state", true),
+            ("/w/states", "/w/state", false),
+            ("/w", "/w/state", false),
+            ("/W/state", "/w/state", false),
+            ("/w", "/", true),
+            ("/", "/", true),
+        ];
+        for (path, folder, is) in cases {
+            assert_eq!(is_below(path.as_bytes(), Path::new(folder)), is, "{path} beside {folder}");
         }
     }
 
