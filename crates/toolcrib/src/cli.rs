@@ -4,6 +4,7 @@
 mod approvals;
 mod artifacts;
 mod audit;
+mod client;
 mod jobs;
 mod keys;
 mod known;
@@ -44,7 +45,7 @@ const GLOBAL: &str = "Global options";
 /// one gate that checks and records every call.
 ///
 /// Without a command it serves over HTTP with the nearest configuration, or none.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "toolcrib", version)]
 pub(crate) struct Cli {
     /// Use this configuration file and no other.
@@ -303,6 +304,14 @@ impl Cli {
             _ => self.serving,
         };
         Flags { workspace: self.workspace.clone(), trust_folder: self.trust_folder, bind, port }
+    }
+
+    /// The line that this process was started by.
+    ///
+    /// # Errors
+    /// What is wrong with it, or the help that it asks for.
+    pub(crate) fn of_process() -> Result<Cli, clap::Error> {
+        Cli::of_client(std::env::args_os().skip(1)).map_or_else(Cli::try_parse, Ok)
     }
 
     /// The command in effect.

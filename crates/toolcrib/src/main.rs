@@ -6,7 +6,6 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
 use daemon::own_program::{GUARD, PROBE, RESIDENT, SPAWNER};
 use daemon::resident;
 use terminal::{Ending, Trouble, paint, print, signals};
@@ -40,7 +39,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     signals::outlive_large_files();
-    let cli = cli::Cli::try_parse().unwrap_or_else(|error| unread(&error));
+    let cli = cli::Cli::of_process().unwrap_or_else(|error| unread(&error));
     let command = cli.action().unwrap_or_else(|error| unread(&error));
     if cli.json {
         paint::without_colours();
