@@ -32,6 +32,7 @@ mod plan_fault;
 pub mod questions;
 mod record_scope;
 mod redaction;
+mod refusal_facts;
 mod refusal_limit;
 mod reminders;
 mod repeats;

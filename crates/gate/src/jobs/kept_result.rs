@@ -1,7 +1,7 @@
 //! What came of a job, as it is kept.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tool_api::{Outcome, ToolError};
 
 use crate::failure::{Failure, Refusal};
@@ -15,7 +15,7 @@ pub struct StoredFailure {
     pub code: String,
     /// The sentence for the caller.
     pub message: String,
-    /// Facts for programs: those of the tool; of a refusal `rule_id` or `violations`.
+    /// Facts for programs: those of the tool; of a refusal [its own](Refusal::facts).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
     /// Whether the gate did not let it run.
@@ -38,7 +38,7 @@ impl StoredFailure {
                 let told = error.protocol().filter(|_| error.is_protocol_told());
                 (error.details().cloned(), told.map(|protocol| Box::new(protocol.into())))
             }
-            Failure::Refused(refusal) => (facts(refusal), None),
+            Failure::Refused(refusal) => (refusal.facts(), None),
             Failure::Internal(_) => (None, None),
         };
         let is_refused = matches!(failure, Failure::Refused(_));
@@ -54,22 +54,11 @@ impl StoredFailure {
 impl From<&Refusal> for StoredFailure {
     fn from(refusal: &Refusal) -> StoredFailure {
         StoredFailure {
-            details: facts(refusal),
+            details: refusal.facts(),
             is_refused: true,
             ..StoredFailure::new(refusal.code(), refusal.to_string())
         }
     }
-}
-
-/// What programs are told of a refusal that a job may meet before its tool begins.
-fn facts(refusal: &Refusal) -> Option<Value> {
-    if let Refusal::InvalidArguments { violations, .. } = refusal {
-        return Some(json!({ "violations": violations }));
-    }
-    if let Refusal::Denied(ruling) | Refusal::RuleBlocked(ruling) | Refusal::NeedsApproval(ruling) = refusal {
-        return Some(json!({ "rule_id": &*ruling.rule }));
-    }
-    None
 }
 
 /// As the failure of a tool, which models are told with its code.

@@ -1,7 +1,7 @@
 //! How an invocation is answered: one table from what came of a call to a status word, a code and a status of HTTP.
 
 use gate::jobs::StoredFailure;
-use gate::{Awaited, Failure, Outcome, Payload, PlanFault, Refusal, RequestFault, ToolError};
+use gate::{Failure, Outcome, Payload, PlanFault, Refusal, RequestFault, ToolError};
 use hyper::StatusCode;
 use serde_json::{Value, json};
 
@@ -92,6 +92,9 @@ const OUTPUT: Row = (Word::InvalidOutput, Code::InvalidOutput, StatusCode::BAD_G
 const FAILED: Row = (Word::Error, Code::ToolFailed, StatusCode::UNPROCESSABLE_ENTITY);
 const INPUT: Row = (Word::Error, Code::InputRequired, StatusCode::UNPROCESSABLE_ENTITY);
 
+/// The reason of [`Refusal::Outdated`].
+const OUTDATED: &str = "approval_outdated";
+
 /// All of them, for the test of what is described.
 #[cfg(test)]
 pub(super) const ROWS: [Row; 23] = [
@@ -139,15 +142,11 @@ pub(super) fn of(result: &Result<Outcome, Failure>) -> Verdict {
 /// What is told of a failure.
 pub(super) fn of_failure(failure: &Failure) -> Verdict {
     let (row, facts) = match failure {
-        Failure::Refused(refusal) => refused(refusal),
+        Failure::Refused(refusal) => (refused(refusal), refusal.facts().unwrap_or_default()),
         Failure::Tool(error) => failed(error),
         Failure::Internal(internal) => (INTERNAL, json!({ "call": internal.call.to_string() })),
     };
-    let is_outdated = matches!(failure, Failure::Refused(Refusal::Outdated(_)));
-    let mut verdict = with_facts(row, failure.to_string(), failure.code(), facts);
-    // The same call asks anew.
-    verdict.error.iter_mut().for_each(|problem| problem.retryable |= is_outdated);
-    verdict
+    with_facts(row, failure.to_string(), failure.code(), facts)
 }
 
 /// What is told of a failure that a job has kept: what it would have been told at once.
@@ -161,7 +160,9 @@ pub(super) fn of_kept(stored: StoredFailure) -> Verdict {
 }
 
 fn with_facts(row: Row, detail: String, reason: &str, facts: Value) -> Verdict {
-    told(row, detail, |problem| {
+    told(row, detail, |mut problem| {
+        // The same call asks anew.
+        problem.retryable |= row == PENDING && reason == OUTDATED;
         let Value::Object(facts) = facts else { return problem.with("reason", reason) };
         let wait_ms = facts.get("retry_after_ms").and_then(Value::as_u64);
         let problem = facts.into_iter().fold(problem, |problem, (name, fact)| problem.with(&name, fact));
@@ -176,7 +177,7 @@ fn told((word, code, status): Row, detail: String, add: impl FnOnce(Problem) -> 
 }
 
 /// Every kind is decided here.
-fn refused(refusal: &Refusal) -> (Row, Value) {
+fn refused(refusal: &Refusal) -> Row {
     match refusal {
         Refusal::UnknownTool(_)
         | Refusal::UnknownMethod(_)
@@ -184,42 +185,32 @@ fn refused(refusal: &Refusal) -> (Row, Value) {
         | Refusal::UnknownResource(_)
         | Refusal::UnknownPrompt(_)
         | Refusal::UnknownTask
-        | Refusal::Unsupported { .. } => (NOT_FOUND, Value::Null),
-        Refusal::HeldBack(_) => (HELD, Value::Null),
-        Refusal::HeaderMismatch(_) | Refusal::BadState(_) => (INVALID, Value::Null),
-        Refusal::InvalidArguments { violations, .. } => (INVALID, json!({ "violations": violations })),
-        Refusal::Denied(ruling) | Refusal::RuleBlocked(ruling) => (RULE, json!({ "rule_id": &*ruling.rule })),
-        Refusal::NeedsApproval(ruling) => (PENDING, json!({ "rule_id": &*ruling.rule })),
-        Refusal::ApprovalPending(awaited) => {
-            let Awaited { id, roles, expires_at_ms, .. } = &**awaited;
-            (PENDING, json!({ "approval_id": &**id, "roles": roles, "expires_at_ms": expires_at_ms }))
+        | Refusal::Unsupported { .. } => NOT_FOUND,
+        Refusal::HeldBack(_) => HELD,
+        Refusal::HeaderMismatch(_) | Refusal::BadState(_) | Refusal::InvalidArguments { .. } => INVALID,
+        Refusal::Denied(_) | Refusal::RuleBlocked(_) => RULE,
+        Refusal::NeedsApproval(_) | Refusal::ApprovalPending(_) | Refusal::Outdated(_) => PENDING,
+        Refusal::NoDryRun(_) => NO_DRY_RUN,
+        Refusal::NotPlanned(PlanFault::Unavailable(_)) => UNAVAILABLE,
+        Refusal::NotPlanned(PlanFault::Unknown | PlanFault::Outdated(_)) => NOT_PLANNED,
+        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) | Refusal::Planning { .. } => DENIED,
+        Refusal::KeyRevoked(_) => SCOPE,
+        Refusal::TooManyApprovals { .. } | Refusal::RateLimited { .. } | Refusal::TooManyJobs { .. } => {
+            LIMITED
         }
-        Refusal::NoDryRun(_) => (NO_DRY_RUN, Value::Null),
-        Refusal::NotPlanned(PlanFault::Unavailable(_)) => (UNAVAILABLE, Value::Null),
-        Refusal::NotPlanned(_) => (NOT_PLANNED, Value::Null),
-        Refusal::Outdated(_) => (PENDING, Value::Null),
-        Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) | Refusal::Planning { .. } => {
-            (DENIED, Value::Null)
-        }
-        Refusal::KeyRevoked(_) => (SCOPE, Value::Null),
-        Refusal::TooManyApprovals { max, .. } => (LIMITED, json!({ "pending_max": max })),
-        Refusal::RateLimited { retry_after_ms, limit } => {
-            (LIMITED, json!({ "retry_after_ms": retry_after_ms, "limit": &**limit }))
-        }
-        Refusal::TooManyJobs { max, .. } => (LIMITED, json!({ "jobs_max": max })),
-        Refusal::UnknownJob => (NO_JOB, Value::Null),
-        Refusal::JobState { .. } => (JOB_STATE, Value::Null),
-        Refusal::BadCursor | Refusal::NotAJob | Refusal::NoRetries(_) => (INVALID, Value::Null),
-        Refusal::Repeated(RequestFault::Conflict) => (CONFLICT, Value::Null),
-        Refusal::Repeated(RequestFault::InProgress) => (IN_PROGRESS, Value::Null),
-        Refusal::Repeated(RequestFault::Interrupted | RequestFault::NotKept) => (INTERRUPTED, Value::Null),
+        Refusal::UnknownJob => NO_JOB,
+        Refusal::JobState { .. } => JOB_STATE,
+        Refusal::BadCursor | Refusal::NotAJob | Refusal::NoRetries(_) => INVALID,
+        Refusal::Repeated(RequestFault::Conflict) => CONFLICT,
+        Refusal::Repeated(RequestFault::InProgress) => IN_PROGRESS,
+        Refusal::Repeated(RequestFault::Interrupted | RequestFault::NotKept) => INTERRUPTED,
         Refusal::Repeated(RequestFault::Unavailable(_))
         | Refusal::NoJobs(_)
         | Refusal::NoApprovals(_)
         | Refusal::NoQuota(_)
         | Refusal::NoPlanMode(_)
-        | Refusal::NoAuditLog(_) => (UNAVAILABLE, Value::Null),
-        Refusal::UnusableSchema { .. } => (OUTPUT, Value::Null),
+        | Refusal::NoAuditLog(_) => UNAVAILABLE,
+        Refusal::UnusableSchema { .. } => OUTPUT,
     }
 }
 
@@ -229,9 +220,10 @@ fn refused_by(code: &str) -> Row {
         "unknown_tool" | "unknown_method" | "several_owners" | "unknown_resource" | "unknown_prompt"
         | "unknown_task" | "unsupported" => NOT_FOUND,
         "held_back" => HELD,
-        "header_mismatch" | "bad_request_state" | "invalid_arguments" | "bad_cursor" | "not_a_job" => INVALID,
+        "header_mismatch" | "bad_request_state" | "invalid_arguments" | "bad_cursor" | "not_a_job"
+        | "no_retries" => INVALID,
         "policy_denied" | "rule_blocked" => RULE,
-        "approval_required" | "approval_outdated" => PENDING,
+        "approval_required" | OUTDATED => PENDING,
         "approval_denied" | "approval_expired" | "plan_mode" => DENIED,
         "dry_run_unsupported" => NO_DRY_RUN,
         "unknown_plan" | "plan_outdated" => NOT_PLANNED,

@@ -1,7 +1,7 @@
 //! The table, row by row, and that a job keeps what it takes.
 
 use gate::schema::Violation;
-use gate::{Ruling, StateFault};
+use gate::{Awaited, Ruling, StateFault};
 
 use super::*;
 
@@ -15,12 +15,24 @@ fn brief(verdict: Verdict) -> String {
     format!("{} {status} {}", json!(verdict.word), Value::from(problem))
 }
 
+fn text() -> String {
+    "x".to_owned()
+}
+
+fn ruling() -> Ruling {
+    Ruling { tool: "t".into(), rule: "r".into(), why: "is refused".into() }
+}
+
+fn violations() -> Vec<Violation> {
+    vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }]
+}
+
+fn awaited() -> Awaited {
+    Awaited { id: "k7".into(), why: "w".into(), roles: vec!["owner".into()], expires_at_ms: 5 }
+}
+
 #[test]
 fn each_end_has_a_word_a_code_and_a_status() {
-    let ruling = || Ruling { tool: "t".into(), rule: "r".into(), why: "is refused".into() };
-    let violations =
-        vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
-    let awaited = Awaited { id: "k7".into(), why: "w".into(), roles: vec!["owner".into()], expires_at_ms: 5 };
     let tool = |code: &'static str| ToolError::new(code, "it failed");
     let ours = Payload::Ours { blocks: Vec::new(), structured: None };
     for (result, expected) in [
@@ -42,11 +54,11 @@ fn each_end_has_a_word_a_code_and_a_status() {
             r#""denied" 403 {"code":"rule_blocked","reason":"policy_denied","retryable":false,"rule_id":"r"}"#,
         ),
         (
-            Err(Refusal::InvalidArguments { tool: "t".into(), violations }.into()),
+            Err(Refusal::InvalidArguments { tool: "t".into(), violations: violations() }.into()),
             r#""error" 400 {"code":"invalid_arguments","reason":"invalid_arguments","retryable":false,"violations":[{"expected":"integer","found":"null","pointer":"/a"}]}"#,
         ),
         (
-            Err(Refusal::ApprovalPending(Box::new(awaited)).into()),
+            Err(Refusal::ApprovalPending(Box::new(awaited())).into()),
             r#""approval_required" 403 {"approval_id":"k7","code":"approval_required","expires_at_ms":5,"reason":"approval_required","retryable":false,"roles":["owner"]}"#,
         ),
         (
@@ -86,65 +98,74 @@ fn each_end_has_a_word_a_code_and_a_status() {
     }
 }
 
-/// One of each kind.
-fn refusals() -> Vec<Refusal> {
-    let ruling = || Ruling { tool: "t".into(), rule: "r".into(), why: "is refused".into() };
-    let awaited = Awaited { id: "k7".into(), why: "w".into(), roles: Vec::new(), expires_at_ms: 5 };
-    let violations =
-        vec![Violation { pointer: "/a".into(), expected: "integer".into(), found: "null".into() }];
-    let text = || "x".to_owned();
-    let mut all = vec![
-        Refusal::UnknownTool(text()),
-        Refusal::UnknownMethod(text()),
-        Refusal::SeveralOwners { method: text(), upstreams: text() },
-        Refusal::UnknownResource(text()),
-        Refusal::UnknownPrompt(text()),
-        Refusal::UnknownTask,
-        Refusal::Unsupported { upstream: text(), action: "x" },
-        Refusal::HeldBack("x".into()),
-        Refusal::HeaderMismatch(text()),
-        Refusal::BadState(StateFault::Foreign),
-        Refusal::NoDryRun(text()),
-        Refusal::NotPlanned(PlanFault::Unknown),
-        Refusal::NotPlanned(PlanFault::Outdated(text())),
-        Refusal::NotPlanned(PlanFault::Unavailable(text())),
+/// Samples of each kind: a kind without any does not compile.
+macro_rules! samples {
+    ($($kind:pat => [$($sample:expr),+ $(,)?],)+) => {
+        fn refusals() -> Vec<Refusal> {
+            let _every_kind = |refusal: &Refusal| match refusal {
+                $($kind => ()),+
+            };
+            let mut all = Vec::new();
+            $(for sample in [$($sample),+] {
+                assert!(matches!(sample, $kind), "a sample of another kind: {sample:?}");
+                all.push(sample);
+            })+
+            all
+        }
+    };
+}
+
+samples! {
+    Refusal::UnknownTool(_) => [Refusal::UnknownTool(text())],
+    Refusal::UnknownMethod(_) => [Refusal::UnknownMethod(text())],
+    Refusal::SeveralOwners { .. } => [Refusal::SeveralOwners { method: text(), upstreams: text() }],
+    Refusal::UnknownResource(_) => [Refusal::UnknownResource(text())],
+    Refusal::UnknownPrompt(_) => [Refusal::UnknownPrompt(text())],
+    Refusal::UnknownTask => [Refusal::UnknownTask],
+    Refusal::Unsupported { .. } => [Refusal::Unsupported { upstream: text(), action: "x" }],
+    Refusal::HeldBack(_) => [Refusal::HeldBack("x".into())],
+    Refusal::HeaderMismatch(_) => [Refusal::HeaderMismatch(text())],
+    Refusal::BadState(_) => [Refusal::BadState(StateFault::Foreign)],
+    Refusal::NoDryRun(_) => [Refusal::NoDryRun(text())],
+    Refusal::NotPlanned(PlanFault::Unknown) => [Refusal::NotPlanned(PlanFault::Unknown)],
+    Refusal::NotPlanned(PlanFault::Outdated(_)) => [Refusal::NotPlanned(PlanFault::Outdated(text()))],
+    Refusal::NotPlanned(PlanFault::Unavailable(_)) => [Refusal::NotPlanned(PlanFault::Unavailable(text()))],
+    Refusal::Planning { .. } => [
         Refusal::Planning { tool: text(), effect: gate::Effect::Writes, is_a_servers: false, goal: None },
-        Refusal::NoPlanMode(text()),
-        Refusal::Denied(ruling()),
-        Refusal::RuleBlocked(ruling()),
-        Refusal::NeedsApproval(ruling()),
-        Refusal::ApprovalPending(Box::new(awaited)),
-        Refusal::ApprovalDenied { tool: text(), by: "x".into(), reason: None },
-        Refusal::ApprovalExpired(text()),
-        Refusal::KeyRevoked(text()),
-        Refusal::Outdated(text()),
-        Refusal::TooManyApprovals { tool: text(), max: 1, is_own_share: true },
-        Refusal::NoApprovals(text()),
-        Refusal::InvalidArguments { tool: text(), violations },
-        Refusal::UnusableSchema { tool: text(), why: text() },
-        Refusal::RateLimited { retry_after_ms: 1, limit: "x".into() },
-        Refusal::NoQuota(text()),
-        Refusal::UnknownJob,
-        Refusal::BadCursor,
-        Refusal::NotAJob,
-        Refusal::JobState { is: "x", cannot: "y" },
-        Refusal::TooManyJobs { max: 1, is_own_share: true },
-        Refusal::NoJobs(text()),
-        Refusal::NoAuditLog(text()),
-    ];
-    let faults = [RequestFault::Conflict, RequestFault::InProgress, RequestFault::Interrupted];
-    let more = [RequestFault::NotKept, RequestFault::Unavailable(text())];
-    all.extend(faults.into_iter().chain(more).map(Refusal::Repeated));
-    all
+    ],
+    Refusal::NoPlanMode(_) => [Refusal::NoPlanMode(text())],
+    Refusal::Denied(_) => [Refusal::Denied(ruling())],
+    Refusal::RuleBlocked(_) => [Refusal::RuleBlocked(ruling())],
+    Refusal::NeedsApproval(_) => [Refusal::NeedsApproval(ruling())],
+    Refusal::ApprovalPending(_) => [Refusal::ApprovalPending(Box::new(awaited()))],
+    Refusal::ApprovalDenied { .. } => [Refusal::ApprovalDenied { tool: text(), by: "x".into(), reason: None }],
+    Refusal::ApprovalExpired(_) => [Refusal::ApprovalExpired(text())],
+    Refusal::KeyRevoked(_) => [Refusal::KeyRevoked(text())],
+    Refusal::Outdated(_) => [Refusal::Outdated(text())],
+    Refusal::TooManyApprovals { .. } => [Refusal::TooManyApprovals { tool: text(), max: 1, is_own_share: true }],
+    Refusal::NoApprovals(_) => [Refusal::NoApprovals(text())],
+    Refusal::InvalidArguments { .. } => [Refusal::InvalidArguments { tool: text(), violations: violations() }],
+    Refusal::UnusableSchema { .. } => [Refusal::UnusableSchema { tool: text(), why: text() }],
+    Refusal::RateLimited { .. } => [Refusal::RateLimited { retry_after_ms: 1, limit: "x".into() }],
+    Refusal::NoQuota(_) => [Refusal::NoQuota(text())],
+    Refusal::UnknownJob => [Refusal::UnknownJob],
+    Refusal::BadCursor => [Refusal::BadCursor],
+    Refusal::NotAJob => [Refusal::NotAJob],
+    Refusal::NoRetries(_) => [Refusal::NoRetries(text())],
+    Refusal::JobState { .. } => [Refusal::JobState { is: "x", cannot: "y" }],
+    Refusal::TooManyJobs { .. } => [Refusal::TooManyJobs { max: 1, is_own_share: true }],
+    Refusal::NoJobs(_) => [Refusal::NoJobs(text())],
+    Refusal::NoAuditLog(_) => [Refusal::NoAuditLog(text())],
+    Refusal::Repeated(RequestFault::Conflict) => [Refusal::Repeated(RequestFault::Conflict)],
+    Refusal::Repeated(RequestFault::InProgress) => [Refusal::Repeated(RequestFault::InProgress)],
+    Refusal::Repeated(RequestFault::Interrupted) => [Refusal::Repeated(RequestFault::Interrupted)],
+    Refusal::Repeated(RequestFault::NotKept) => [Refusal::Repeated(RequestFault::NotKept)],
+    Refusal::Repeated(RequestFault::Unavailable(_)) => [Refusal::Repeated(RequestFault::Unavailable(text()))],
 }
 
 #[test]
 fn what_a_job_has_kept_of_a_refusal_is_told_as_it_was_at_once() {
-    let told = |verdict: Verdict| {
-        let (word, problem) = (verdict.word, json!(verdict.error));
-        let facts = ["status", "code", "reason", "detail", "rule_id", "violations"];
-        (word, facts.map(|fact| problem[fact].clone()))
-    };
+    let told = |verdict: Verdict| (verdict.word, json!(verdict.error));
     for refusal in refusals() {
         let kept = StoredFailure::from(&refusal);
         assert_eq!(told(of_kept(kept)), told(of_failure(&refusal.clone().into())), "{refusal:?}");
