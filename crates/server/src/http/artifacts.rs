@@ -17,8 +17,9 @@ use tokio::task::spawn_blocking;
 
 use super::answer::{self, Answer, Answered};
 use super::endpoint::Endpoint;
+use super::problem::Problem;
 use super::query::Query;
-use super::{PATH, named};
+use super::{PATH, named, rest};
 
 /// Where artifacts are, behind the path of their workspace.
 const FOLDER: &str = "artifacts";
@@ -137,18 +138,17 @@ fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     }
 }
 
-fn refused(failure: &Failure) -> Box<Answer> {
-    let status = match (failure, failure.code()) {
-        (_, "artifact_not_found" | "unknown_tool") => StatusCode::NOT_FOUND,
-        (_, "rate_limited") => StatusCode::TOO_MANY_REQUESTS,
-        (Failure::Refused(_), _) => StatusCode::FORBIDDEN,
-        (Failure::Tool(_) | Failure::Internal(_), _) => StatusCode::SERVICE_UNAVAILABLE,
-    };
-    let sentence = match status {
-        StatusCode::NOT_FOUND => "there is no artifact of this id for you here; it may be over".to_owned(),
-        _ => failure.to_string(),
-    };
-    answer::refusal(status, sentence)
+fn refused(failure: &Failure) -> Problem {
+    match (failure, failure.code()) {
+        (_, "artifact_not_found" | "unknown_tool") => Problem::new(
+            StatusCode::NOT_FOUND,
+            "there is no artifact of this id for you here; it may be over",
+        ),
+        (Failure::Refused(_), _) => rest::problem(failure),
+        (Failure::Tool(_) | Failure::Internal(_), _) => {
+            Problem::new(StatusCode::SERVICE_UNAVAILABLE, failure.to_string())
+        }
+    }
 }
 
 /// Whether `If-None-Match` names this tag; a proxy may have made a weak one of it, which counts here (RFC 9110, 13.1.2).
@@ -195,7 +195,29 @@ fn position(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use gate::{Refusal, Ruling, ToolError};
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn why_there_is_none_is_told_as_of_an_invocation() {
+        let ruling = Ruling { tool: "t".into(), rule: "r".into(), why: "is refused".into() };
+        let limited = Refusal::RateLimited { retry_after_ms: 90, limit: "limits.rate".into() };
+        for (failure, status, code, reason) in [
+            (Refusal::UnknownTool("t".into()).into(), 404, "not_found", None),
+            (ToolError::new("artifact_not_found", "gone").into(), 404, "not_found", None),
+            (Refusal::Denied(ruling).into(), 403, "rule_blocked", Some("policy_denied")),
+            (limited.into(), 429, "rate_limited", Some("rate_limited")),
+            (Refusal::NoAuditLog("full".into()).into(), 503, "unavailable", Some("book_unavailable")),
+            (ToolError::new("artifact_store_unavailable", "down").into(), 503, "service_unavailable", None),
+        ] {
+            let failure: Failure = failure;
+            let told = json!(refused(&failure));
+            let expected = json!([status, code, reason]);
+            assert_eq!(json!([told["status"], told["code"], told["reason"]]), expected, "{failure:?}");
+        }
+    }
 
     #[test]
     fn ranges_are_read() {

@@ -19,13 +19,14 @@ mod tools;
 mod validate;
 mod verdict;
 
-use gate::Caller;
+use gate::{Caller, Failure};
 use hyper::body::Incoming;
 use hyper::{Method, Request, StatusCode};
 
 use super::answer::{self, Answered};
 use super::door::Door;
 use super::head;
+use super::problem::Problem;
 use super::query::Query;
 use crate::config::MCP_PATH;
 use crate::workspaces::check_workspace_name;
@@ -115,6 +116,11 @@ impl<'p> Route<'p> {
             Route::RulesTest | Route::Job(_) | Route::JobAct(..) | Route::JobInput(_) => false,
         }
     }
+}
+
+/// How a failure of a call is told outside of an invocation.
+pub(super) fn problem(failure: &Failure) -> Problem {
+    verdict::of_failure(failure).problem()
 }
 
 /// What a path stands for; nothing if it is none of ours.
