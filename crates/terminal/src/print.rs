@@ -53,10 +53,14 @@ pub fn secret(text: &str) -> io::Result<()> {
 /// Prints a value as JSON, laid out for reading, as [`line()`] does.
 pub fn json(value: &impl Serialize) -> io::Result<()> {
     let value = serde_json::to_value(value).expect("what is printed has text for keys");
-    let json = format!("{value:#}");
+    json_text(&format!("{value:#}"))
+}
+
+/// The same of JSON that is text already, as it stands there: a number may be larger than ours.
+pub fn json_text(json: &str) -> io::Result<()> {
     match REDACTOR.get().and_then(|redactor| redactor.json(json.as_bytes())) {
         Some(struck) => to_stdout(&String::from_utf8_lossy(&struck.bytes)),
-        None => to_stdout(&json),
+        None => to_stdout(json),
     }
 }
 

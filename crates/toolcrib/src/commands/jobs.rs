@@ -108,7 +108,11 @@ fn show(cli: &Cli, part: &JobsPart, id: String) -> Result<Ending, Trouble> {
     let job = operations::Show { id }.perform(part, &By::owner())?;
     let result = result(part, &job)?;
     let (facts, words) = shown::with_result(&job, result);
-    print::found(cli.json, &facts, &words)
+    match cli.json {
+        true => print::json_text(&facts.text())?,
+        false => print::painted(&words)?,
+    }
+    Ok(Ending::Good)
 }
 
 /// What came of a job, or what it asks; nothing while there is nothing.

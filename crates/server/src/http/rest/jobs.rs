@@ -6,7 +6,7 @@ use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
 use gate::{Caller, Failure, Outcome, Payload, Refusal, Role};
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
@@ -149,21 +149,56 @@ pub(super) fn problem(refusal: Refusal) -> Problem {
 }
 
 /// A job, and what came of it if it is over, or what it asks.
-fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Value {
-    let mut told = json!({ "job": job });
+#[derive(Serialize)]
+struct Told<'a> {
+    job: &'a Job,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Problem>,
+}
+
+fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Told<'_> {
+    let mut told = Told { job, input_requests: None, result: None, error: None };
     match result {
         None => {}
         Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => {
-            let requests = requests.and_then(|requests| serde_json::from_slice(&requests).ok());
-            told["input_requests"] = requests.unwrap_or_else(|| json!({}));
+            let requests = requests.as_deref().unwrap_or(b"{}");
+            told.input_requests = serde_json::from_slice(requests).ok();
         }
-        Some(Ok(outcome)) => {
-            let raw: Option<Box<RawValue>> = result_of(&outcome);
-            told["result"] = raw.and_then(|raw| serde_json::from_str(raw.get()).ok()).unwrap_or_default();
-        }
-        Some(Err(failure)) => {
-            told["error"] = json!(verdict::of_kept(failure).problem());
-        }
+        Some(Ok(outcome)) => told.result = result_of(&outcome),
+        Some(Err(failure)) => told.error = Some(verdict::of_kept(failure).problem()),
     }
     told
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use serde_json::from_value;
+
+    use super::*;
+
+    #[test]
+    fn what_came_of_a_job_is_told_byte_for_byte() {
+        let job = json!({
+            "id": "0123456789abcdef0123456789abcdef", "tool": "t", "caller": "local", "workspace": "/w",
+            "state": "succeeded", "created_at_ms": 0, "updated_at_ms": 0, "poll_interval_ms": 1, "ttl_ms": 1,
+        });
+        let job: Job = from_value(job).expect("a job");
+        let said = r#"{"n": 123456789012345678901, "x": 1.10}"#;
+        let ours =
+            Payload::Ours { blocks: Vec::new(), structured: Some(Bytes::from_static(said.as_bytes())) };
+        let asks = Payload::InputRequired {
+            requests: Some(Bytes::from_static(said.as_bytes())),
+            state: None,
+            hold: None,
+        };
+        for payload in [ours, asks] {
+            let text = serde_json::to_string(&told(&job, Some(Ok(Outcome::of(payload))))).expect("JSON");
+            assert!(text.contains(said), "{text}");
+        }
+    }
 }

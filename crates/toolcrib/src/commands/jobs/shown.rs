@@ -2,6 +2,8 @@
 
 use gate::jobs::{Job, JobEvent, JobProgress, Numbered, StoredFailure};
 use gate::{Outcome, Payload};
+use serde::Serialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use terminal::paint::{Painted, Words as _};
 use terminal::print::{self, Table};
@@ -69,34 +71,66 @@ fn in_a_line(progress: &JobProgress) -> String {
     words.join(" ").replace('\t', " ")
 }
 
+/// A job, and what came of it or what it asks, for programs.
+#[derive(Serialize)]
+pub(super) struct Facts<'a> {
+    #[serde(flatten)]
+    job: &'a Job,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    input_requests: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<Value>,
+}
+
+impl Facts<'_> {
+    /// What a tool has said stands in it byte for byte.
+    pub(super) fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a job has text for keys")
+    }
+}
+
 /// A job, and what came of it or what it asks: for programs, and for people.
-pub(super) fn with_result(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> (Value, Painted) {
-    let (mut facts, mut words) = (json!(job), whole(job).painted());
-    let (member, value, text) = match result {
-        None => return (facts, words),
+pub(super) fn with_result(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> (Facts<'_>, Painted) {
+    let mut facts = Facts { job, input_requests: None, result: None, error: None };
+    let text = match result {
+        None => String::new(),
         Some(Ok(Outcome { payload: Payload::InputRequired { requests, .. }, .. })) => {
-            let requests: Value =
-                requests.and_then(|it| serde_json::from_slice(&it).ok()).unwrap_or_else(|| json!({}));
-            let text = format!("it asks: {requests:#}");
-            ("input_requests", requests, text)
+            let requests = requests.and_then(|it| raw(it.into())).unwrap_or_else(nothing);
+            let text = format!("it asks: {:#}", read(&requests));
+            facts.input_requests = Some(requests);
+            text
         }
         Some(Ok(outcome)) => {
-            let result = server::outcome_json(Revision::LATEST_LEGACY, &outcome);
-            let result = serde_json::from_slice(&result).unwrap_or_default();
-            let text = result_text(&result);
-            ("result", result, text)
+            let result = raw(server::outcome_json(Revision::LATEST_LEGACY, &outcome)).unwrap_or_else(nothing);
+            let text = result_text(&read(&result));
+            facts.result = Some(result);
+            text
         }
         // People have read its code and its sentence among the facts.
         Some(Err(failure)) => {
-            let error = json!({ "code": failure.code, "message": failure.message });
-            ("error", error, String::new())
+            facts.error = Some(json!({ "code": failure.code, "message": failure.message }));
+            String::new()
         }
     };
-    facts[member] = value;
+    let mut words = whole(job).painted();
     if !text.is_empty() {
         words = words.and("\n\n".painted()).and(text.painted());
     }
     (facts, words)
+}
+
+fn raw(text: Vec<u8>) -> Option<Box<RawValue>> {
+    RawValue::from_string(String::from_utf8(text).ok()?).ok()
+}
+
+fn nothing() -> Box<RawValue> {
+    RawValue::from_string("{}".to_owned()).expect("an object is JSON")
+}
+
+fn read(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_default()
 }
 
 fn how_far(progress: &JobProgress) -> String {
@@ -126,5 +160,35 @@ pub(super) fn event(numbered: &Numbered) -> String {
         JobEvent::State { status, message: None } => status.to_string(),
         JobEvent::InputRequired {} => "its tool wants an answer".to_owned(),
         JobEvent::Finished { status } => status.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn what_came_of_a_job_is_shown_byte_for_byte() {
+        let job = json!({
+            "id": "0123456789abcdef0123456789abcdef", "tool": "t", "caller": "local", "workspace": "/w",
+            "state": "succeeded", "created_at_ms": 0, "updated_at_ms": 0, "poll_interval_ms": 1, "ttl_ms": 1,
+        });
+        let job: Job = serde_json::from_value(job).expect("a job");
+        let said = r#"{"n": 123456789012345678901, "x": 1.10}"#;
+        let ours =
+            Payload::Ours { blocks: Vec::new(), structured: Some(Bytes::from_static(said.as_bytes())) };
+        let asks = Payload::InputRequired {
+            requests: Some(Bytes::from_static(said.as_bytes())),
+            state: None,
+            hold: None,
+        };
+        for (payload, member) in [(ours, "result"), (asks, "input_requests")] {
+            let text = with_result(&job, Some(Ok(Outcome::of(payload)))).0.text();
+            assert!(text.contains(said) && text.contains(r#""state": "succeeded""#), "{text}");
+            let read: Value = serde_json::from_str(&text).expect("JSON");
+            assert!(read[member].is_object(), "{text}");
+        }
     }
 }
