@@ -58,6 +58,7 @@ pub const OPERATIONS: &[Listed] = &[
     Listed::of::<approvals::Show>(),
     Listed::of::<approvals::Answer>(),
     Listed::of::<approvals::Grants>(),
+    Listed::of::<approvals::ShowGrant>(),
     Listed::of::<approvals::Revoke>(),
     Listed::of::<approvals::Reset>(),
     Listed::of::<artifacts::List>(),

@@ -64,6 +64,14 @@ pub struct GrantList {
     pub grants: Vec<GrantReport>,
 }
 
+/// One standing permission.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowGrant {
+    /// Its id.
+    pub id: String,
+}
+
 /// Takes a standing permission back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -136,6 +144,17 @@ impl Operation for Grants {
 
     fn perform(self, kept: &Approvals, by: &By) -> Result<GrantList, Fault> {
         Ok(GrantList { grants: kept.grants(by.caller())?.iter().map(approvals::Grant::report).collect() })
+    }
+}
+
+impl Operation for ShowGrant {
+    const NAME: &'static str = "approvals.grant";
+    type Part = Approvals;
+    type Output = GrantReport;
+
+    fn perform(self, kept: &Approvals, by: &By) -> Result<GrantReport, Fault> {
+        let found = kept.find_grant(&self.id, by.caller());
+        Ok(found.map_err(|fault| with_nearest(fault, kept, by))?.report())
     }
 }
 

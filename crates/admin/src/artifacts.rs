@@ -15,6 +15,9 @@ use crate::operation::Operation;
 /// The most that is read at once, in bytes.
 pub const PIECE_BYTES_MAX: usize = 1024 * 1024;
 
+/// Most artifacts in a page.
+pub const PAGE_MAX: usize = 200;
+
 /// What operations on artifacts work on.
 pub struct ArtifactPart {
     /// Those of the state folder.
@@ -48,21 +51,28 @@ pub struct ArtifactReport {
     pub ends_at_ms: i64,
 }
 
-/// Lists them, the oldest first.
+/// A page of them, the oldest first.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
     /// Those of this caller; of all if nothing is said.
     pub caller: Option<String>,
+    /// Most of them; 0 for as many as a page holds.
+    pub limit: usize,
+    /// Where the page before ended.
+    pub cursor: Option<String>,
 }
 
 /// Those there are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactList {
-    /// Each of them.
+    /// Those of the page.
     pub artifacts: Vec<ArtifactReport>,
-    /// Their bytes in all.
+    /// The bytes of all that are meant, on whatever page.
     pub bytes: u64,
+    /// Where the next page begins; nothing if this is the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cursor: Option<String>,
 }
 
 /// Reads a piece of one.
@@ -111,11 +121,46 @@ impl Operation for List {
     type Output = ArtifactList;
 
     fn perform(self, part: &ArtifactPart, _: &By) -> Result<ArtifactList, Fault> {
-        let all = part.artifacts.list().map_err(fault)?.into_iter();
-        let meant = |entry: &Entry| self.caller.as_ref().is_none_or(|caller| *caller == entry.owner.caller);
-        let artifacts: Vec<_> = all.filter(meant).map(ArtifactReport::from).collect();
-        Ok(ArtifactList { bytes: artifacts.iter().map(|one| one.bytes).sum(), artifacts })
+        let List { caller, limit, cursor } = self;
+        let before = cursor.map(|cursor| Place::parse(&cursor).ok_or_else(bad_cursor)).transpose()?;
+        let limit = if limit == 0 { PAGE_MAX } else { limit.min(PAGE_MAX) };
+        let mut meant = part.artifacts.list().map_err(fault)?;
+        meant.retain(|entry| caller.as_ref().is_none_or(|caller| *caller == entry.owner.caller));
+        meant.sort_by_cached_key(Place::of);
+        let bytes = meant.iter().map(|one| one.bytes).sum();
+        let begin = before.map_or(0, |before| meant.partition_point(|entry| Place::of(entry) <= before));
+        let mut page = meant.split_off(begin);
+        let has_more = page.len() > limit;
+        page.truncate(limit);
+        let cursor = page.last().filter(|_| has_more).map(|last| Place::of(last).cursor());
+        Ok(ArtifactList { artifacts: page.into_iter().map(ArtifactReport::from).collect(), bytes, cursor })
     }
+}
+
+/// Where one stands in the list: it stays there whatever is removed before it.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    made_at_ms: i64,
+    id: String,
+}
+
+impl Place {
+    fn of(entry: &Entry) -> Place {
+        Place { made_at_ms: entry.made_at_ms, id: entry.id.clone() }
+    }
+
+    fn cursor(&self) -> String {
+        format!("{}-{}", self.made_at_ms, self.id)
+    }
+
+    fn parse(cursor: &str) -> Option<Place> {
+        let (made_at_ms, id) = cursor.split_once('-')?;
+        Some(Place { made_at_ms: made_at_ms.parse().ok()?, id: id.to_owned() })
+    }
+}
+
+fn bad_cursor() -> Fault {
+    Fault::misused("the cursor is none that a page has given; leave it out for the first page")
 }
 
 impl Operation for Read {

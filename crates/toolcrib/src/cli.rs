@@ -398,7 +398,7 @@ mod tests {
         check("secrets set X --json", Ok(set(&[])));
         // Told by the command, which repeats none of it.
         check("secrets set X a b", Ok(set(&["a", "b"])));
-        let tail = Audit::Tail { lines: 3, follow: false, filter: Filter::default() };
+        let tail = Audit::Tail { lines: 3, follow: false, before: None, filter: Filter::default() };
         check("audit tail -n 3", Ok(Command::Audit(tail)));
     }
 

@@ -20,7 +20,7 @@ use admin::trust;
 use admin::{Admin, By, Fault, Kind, OPERATIONS, Operation, approvals};
 use pins::Trust;
 use policy::Verdict;
-use sample::{ARTIFACT, RULES, Sample, SampleBeside, sample, set};
+use sample::{ARTIFACT, ARTIFACTS, RULES, Sample, SampleBeside, sample, set};
 use serde_json::{Value, json};
 
 /// Does it on one sample, and through its serialised form on another; gives what came of it.
@@ -221,6 +221,7 @@ fn what_is_refused_is_refused_alike() {
     refused(check(approvals::Show { id: nobody(), full: true }), unknown, "unknown_approval");
     refused(check(approvals::Answer { id: nobody(), answer: deny() }), unknown, "unknown_approval");
     refused(check(approvals::Revoke { id: nobody() }), unknown, "unknown_grant");
+    refused(check(approvals::ShowGrant { id: nobody() }), unknown, "unknown_grant");
     refused(check(jobs::Asked { id: nobody() }), unknown, "unknown_job");
     let answer = jobs::Answer { id: nobody(), number: Some(1), responses: serde_json::Map::new() };
     refused(check(answer), unknown, "unknown_job");
@@ -292,9 +293,36 @@ fn what_is_no_operation_or_no_input_is_not_done() {
 fn artifacts_are_listed_read_and_removed() {
     let done = |done: Result<Value, Fault>| done.expect("it can be done");
     let found = done(check(artifacts::List::default()));
-    assert_eq!((&found["bytes"], &found["artifacts"][0]["caller"]), (&json!(8), &json!("local")));
-    let of_nobody = artifacts::List { caller: Some("key:ci".to_owned()) };
+    assert_eq!((&found["bytes"], &found["artifacts"][0]["caller"]), (&json!(24), &json!("local")));
+    let of_nobody = artifacts::List { caller: Some("key:ci".to_owned()), ..artifacts::List::default() };
     assert_eq!(done(check(of_nobody)), json!({ "artifacts": [], "bytes": 0 }));
+    let page = |limit, cursor: Option<&str>| {
+        let cursor = cursor.map(str::to_owned);
+        let found = done(check(artifacts::List { caller: Some("local".to_owned()), limit, cursor }));
+        let ids: Vec<_> =
+            found["artifacts"].as_array().into_iter().flatten().map(|one| one["id"].clone()).collect();
+        (json!(ids), found["bytes"].clone(), found["cursor"].as_str().map(str::to_owned))
+    };
+    let behind = |id: &str| Some(format!("1700000000000-{id}"));
+    let [first, second, third] = ARTIFACTS;
+    let expected = [
+        (page(2, None), (json!([first, second]), behind(second))),
+        (page(2, behind(second).as_deref()), (json!([third]), None)),
+        // What the page before ended with was removed meanwhile.
+        (page(1, behind(&"9".repeat(32)).as_deref()), (json!([second]), behind(second))),
+        (page(0, behind(third).as_deref()), (json!([]), None)),
+        (page(3, None), (json!(ARTIFACTS), None)),
+    ];
+    for ((ids, bytes, cursor), (expected, next)) in expected {
+        assert_eq!((&ids, cursor), (&expected, next));
+        assert_eq!(bytes, 24, "of all pages: {ids}");
+    }
+    for cursor in ["", "1", "x-y"] {
+        let cursor = Some(cursor.to_owned());
+        let fault =
+            check(artifacts::List { cursor, ..artifacts::List::default() }).expect_err("none of ours");
+        assert_eq!(fault.code, "misused");
+    }
     let read = |offset, bytes| {
         let piece = done(check(artifacts::Read { id: ARTIFACT.to_owned(), offset, bytes }));
         serde_json::from_value::<artifacts::Piece>(piece).expect("a piece").decoded().expect("base64")

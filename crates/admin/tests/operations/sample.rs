@@ -234,14 +234,20 @@ pub(crate) static RULES: LazyLock<TempDir> = LazyLock::new(|| {
 /// The id of an artifact that is there.
 pub(crate) const ARTIFACT: &str = "0123456789abcdef0123456789abcdef";
 
-/// Artifacts with one of them.
+/// The ids of all that are there, in the order of the list.
+pub(crate) const ARTIFACTS: [&str; 3] =
+    [ARTIFACT, "a123456789abcdef0123456789abcdef", "e123456789abcdef0123456789abcdef"];
+
+/// Artifacts, all made in the same moment.
 fn kept(state: &Path, store: Arc<SqliteStore>) -> Artifacts {
     let artifacts = Artifacts::new(state, store, Limits::default(), || 1_700_000_000_000);
-    let mut draft = artifacts.draft().expect("a draft");
-    draft.write(b"one\ntwo\n").expect("written");
-    let owner = Owner { caller: "local".into(), key: None, workspace: "/w".into() };
-    let about = About { name: "stdout".into(), media_type: "text/plain".into(), tool: "make".into() };
-    artifacts.keep(draft, ARTIFACT.into(), owner, about).expect("kept");
+    for id in ARTIFACTS.iter().rev() {
+        let mut draft = artifacts.draft().expect("a draft");
+        draft.write(b"one\ntwo\n").expect("written");
+        let owner = Owner { caller: "local".into(), key: None, workspace: "/w".into() };
+        let about = About { name: "stdout".into(), media_type: "text/plain".into(), tool: "make".into() };
+        artifacts.keep(draft, (*id).into(), owner, about).expect("kept");
+    }
     artifacts
 }
 

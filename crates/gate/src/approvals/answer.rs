@@ -322,6 +322,15 @@ impl Approvals {
         Ok(self.store.grants(own)?.into_iter().map(|kept| kept.record).collect())
     }
 
+    /// The one of this id, if the caller may know of it. Blocks on the disk.
+    ///
+    /// # Errors
+    /// There is none, or the store cannot be read.
+    pub fn find_grant(&self, id: &str, by: &Caller) -> Result<Grant, AnswerFault> {
+        let found = self.grants(by)?.into_iter().find(|grant| *grant.id == *id);
+        found.ok_or_else(|| AnswerFault::UnknownGrant(id.to_owned()))
+    }
+
     /// The questions that a caller may know of, in the order they were asked. Blocks on the disk.
     ///
     /// # Errors

@@ -185,11 +185,7 @@ pub(super) async fn handle(endpoint: &Arc<Endpoint>, caller: Caller, request: Re
             on_disk(endpoint, move |approvals| grants(approvals, &caller)).await
         }
         (Place::Grants(Some(_)), &Method::GET) => {
-            on_disk(endpoint, move |approvals| {
-                let found = approvals.grants(&caller)?.into_iter().find(|grant| *grant.id == *id);
-                found.map(|grant| json!(grant.report())).ok_or(AnswerFault::UnknownGrant(id))
-            })
-            .await
+            on_disk(endpoint, move |approvals| Ok(json!(approvals.find_grant(&id, &caller)?.report()))).await
         }
         (Place::Grants(Some(_)), &Method::DELETE) => {
             on_disk(endpoint, move |approvals| Ok(json!(approvals.revoke(&id, &caller)?.report()))).await

@@ -65,7 +65,11 @@ pub(crate) enum Approvals {
         reason: Option<String>,
     },
     /// List what is allowed without asking again.
-    Grants,
+    Grants {
+        /// The id of one of those, to show that alone.
+        #[arg(value_parser = as_kept, add = known::grants())]
+        id: Option<String>,
+    },
     /// Take back one of those.
     Revoke {
         /// Its id.

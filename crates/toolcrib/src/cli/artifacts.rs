@@ -1,6 +1,8 @@
 //! The words of `toolcrib artifacts`.
 
+use admin::artifacts::PAGE_MAX;
 use clap::Subcommand;
+use clap::builder::RangedU64ValueParser;
 
 /// What to do with results that were too large for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
@@ -10,6 +12,13 @@ pub(crate) enum Artifacts {
         /// Those of this caller only, such as `local` or `key:ci`.
         #[arg(long, value_name = "CALLER")]
         caller: Option<String>,
+        /// No more than so many, at most 200.
+        #[arg(long, value_name = "N", default_value_t = 50)]
+        #[arg(value_parser = RangedU64ValueParser::<usize>::new().range(1..=PAGE_MAX as u64))]
+        limit: usize,
+        /// Only those behind the page before, which says where it ended.
+        #[arg(long, value_name = "CURSOR")]
+        cursor: Option<String>,
     },
     /// Print an artifact to standard output, as it is.
     #[command(after_help = "Examples:\n  \

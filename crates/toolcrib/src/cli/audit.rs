@@ -20,6 +20,9 @@ pub(crate) enum Audit {
         /// Go on with what is written from now on, until interrupted.
         #[arg(short, long)]
         follow: bool,
+        /// Only those before the record of this number, the `seq` that --json says of each: the page before.
+        #[arg(long, value_name = "RECORD", conflicts_with = "follow")]
+        before: Option<u64>,
         #[command(flatten)]
         filter: Filter,
     },

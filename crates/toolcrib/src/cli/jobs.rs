@@ -73,6 +73,9 @@ pub(crate) enum Jobs {
         id: String,
         /// The answers as JSON, each by the key of what is asked, `-` for standard input: MCP's `inputResponses`.
         responses: Option<String>,
+        /// Which of its questions is answered, the `last_event` that `jobs show --json` has with it: a later one is not then.
+        #[arg(long, value_name = "NUMBER", requires = "responses")]
+        number: Option<u64>,
     },
     /// Make the call of a job that has ended once more, as a new job.
     Again {

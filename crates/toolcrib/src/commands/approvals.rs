@@ -55,7 +55,11 @@ pub(super) fn run(cli: &Cli, command: Approvals) -> Result<Ending, Trouble> {
             answer(cli, &here, id, Answer::Approve { scope, note })
         }
         Approvals::Deny { id, reason } => answer(cli, &here, id, Answer::Deny { reason }),
-        Approvals::Grants => {
+        Approvals::Grants { id: Some(id) } => {
+            let grant = operations::ShowGrant { id }.perform(&kept, &by)?;
+            print::found(cli.json, &grant, &shown::grants(std::slice::from_ref(&grant)))
+        }
+        Approvals::Grants { id: None } => {
             let found = operations::Grants {}.perform(&kept, &by)?;
             let table = shown::grants(&found.grants);
             print::list(cli.json, &found, &table, "nothing is allowed without asking again")

@@ -16,10 +16,14 @@ const TITLES: [&str; 7] = ["ID", "CALLER", "TOOL", "NAME", "BYTES", "MADE", "UNT
 pub(super) fn run(cli: &Cli, command: Artifacts) -> Result<Ending, Trouble> {
     let part = administration::artifacts(&start_nobody(cli)?.settings);
     match command {
-        Artifacts::List { caller } => {
-            let found = List { caller }.perform(&part, &By::owner())?;
+        Artifacts::List { caller, limit, cursor } => {
+            let found = List { caller, limit, cursor }.perform(&part, &By::owner())?;
             let table = Table::titled(TITLES, found.artifacts.iter().map(row));
-            print::list(cli.json, &found, &table, "there is no artifact")
+            let ending = print::list(cli.json, &found, &table, "there is no artifact")?;
+            if let Some(cursor) = found.cursor.filter(|_| !cli.json) {
+                print::remark(&format!("there are more: --cursor {cursor}"));
+            }
+            Ok(ending)
         }
         Artifacts::Read { id, offset, bytes } => read(cli, &part, &id, offset, bytes.unwrap_or(u64::MAX)),
         Artifacts::Remove { ids } => {

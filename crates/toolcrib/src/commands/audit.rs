@@ -17,7 +17,9 @@ pub(super) use tail::tell_calls;
 pub(super) fn run(cli: &Cli, command: Audit) -> Result<Ending, Trouble> {
     let part = administration::audit_log(&start_nobody(cli)?.settings);
     match command {
-        Audit::Tail { lines, follow, filter } => tail::run(cli, &part, lines, follow, &filter),
+        Audit::Tail { lines, follow, before, filter } => {
+            tail::run(cli, &part, (lines, before), follow, &filter)
+        }
         Audit::Verify { folder, keys, from } => {
             let folder = folder.map(|folder| folder.display().to_string());
             verify::run(cli, &part, Verify { folder, keys, from })

@@ -63,9 +63,9 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
             wake(cli, &job)?;
             one(job)
         }
-        Jobs::Answer { id, responses } => {
+        Jobs::Answer { id, responses, number } => {
             let (number, responses) = match responses {
-                Some(text) => (None, arguments(&text)?),
+                Some(text) => (number, arguments(&text)?),
                 None => asked(&part, &id)?,
             };
             let responses = serde_json::from_slice(&responses).map_err(Trouble::because)?;

@@ -27,13 +27,13 @@ const NAME_CHARS_MAX: usize = 64;
 pub(super) fn run(
     cli: &Cli,
     part: &AuditPart,
-    lines: usize,
+    (lines, before): (usize, Option<u64>),
     follow: bool,
     filter: &Filter,
 ) -> Result<Ending, Trouble> {
     let filter = meant(filter)?;
     let wanted = Wanted::of(filter.clone())?;
-    let found = audit_log::Tail { lines, before: None, filter }.perform(part, &By::owner())?;
+    let found = audit_log::Tail { lines, before, filter }.perform(part, &By::owner())?;
     show(cli, &found.lines)?;
     if found.lines.is_empty() && !follow && !cli.json {
         print::remark("there is no such call in the audit log");
