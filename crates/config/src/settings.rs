@@ -1,6 +1,7 @@
 //! What the configuration means: checked, resolved, ready to be put together. Nothing behind this reads the
 //! environment or a file of configuration.
 
+mod absent;
 mod bucket;
 mod confined;
 mod governing;

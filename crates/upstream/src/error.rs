@@ -23,6 +23,8 @@ pub enum NotStarted {
     Sandbox(Layer),
     /// The sandbox does not show it what it needs to start.
     NotShown,
+    /// It is to see what cannot be shown.
+    CannotBeShown,
     /// The system cannot run it.
     NotRun,
 }
@@ -138,6 +140,7 @@ impl From<ConfineError> for ConnectError {
         let kind = match &error {
             ConfineError::Unavailable(missing) => NotStarted::Sandbox(missing.layer),
             ConfineError::Workspace(_) => NotStarted::NotShown,
+            ConfineError::NotShown { .. } => NotStarted::CannotBeShown,
             ConfineError::NotRun { .. } => NotStarted::NotRun,
             ConfineError::Io(_) => NotStarted::System,
         };

@@ -26,6 +26,7 @@ pub(super) fn not_started(failed: &Failed<'_>, kind: NotStarted, message: &str) 
             &[("message", &message), ("fix", &layer.fix()), ("name", &failed.settings.name())],
         ),
         NotStarted::NotRun => Diagnosis::of("cannot_run", &[("message", &format!(": {message}"))]),
+        NotStarted::CannotBeShown => Diagnosis::of("cannot_be_shown", &[("message", &message)]),
         NotStarted::NotShown => {
             Diagnosis::of("not_shown", &[("message", &message), ("name", &failed.settings.name())])
         }

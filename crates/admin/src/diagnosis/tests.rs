@@ -74,6 +74,11 @@ fn programs_that_do_not_start() {
             ),
             start("x", NotStarted::Folder, "the working folder /no does not exist or is not a folder"),
             start("x", NotStarted::System, "the program could not be started: out of memory"),
+            start(
+                "x",
+                NotStarted::CannotBeShown,
+                "/a cannot be shown to the program: No such file; if `read` names it, make it",
+            ),
             case(program(), ConnectError::Disabled),
         ],
         expect![[r#"

@@ -215,7 +215,7 @@ pub(super) fn not_run(telemetry: &Telemetry, error: ConfineError) -> ToolError {
         ConfineError::NotRun { code, .. } => {
             ToolError::new("program_not_run", message).with_details(json!({ "exit_code": code }))
         }
-        ConfineError::Io(_) => ToolError::new("program_not_run", message),
+        ConfineError::NotShown { .. } | ConfineError::Io(_) => ToolError::new("program_not_run", message),
     }
 }
 

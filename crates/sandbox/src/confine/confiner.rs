@@ -155,6 +155,20 @@ pub enum ConfineError {
     /// The folder is not for programs.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
+    /// What it is to see besides is not there, or is not for programs.
+    #[error(
+        "{} cannot be shown to the program: {why}; if `{key}` in [sandbox] or in the server's table names it, make it or \
+         take it out there",
+        path.display()
+    )]
+    NotShown {
+        /// As it was named.
+        path: PathBuf,
+        /// The key that names such paths.
+        key: &'static str,
+        /// What it is, or what the system said.
+        why: String,
+    },
     /// It is not to be found inside, or cannot be run: 127 or 126.
     #[error("`{command}` could not be run in the sandbox: {why}")]
     NotRun {
@@ -313,11 +327,11 @@ impl Confined {
         let (mut mounts, mut surveyed) = (Mounts::default(), Vec::new());
         // Others can make no socket to connect with.
         let live = if self.profile.sockets.has_local() { live_sockets(&self.sockets) } else { Vec::new() };
-        let mut add = |path: &Path, access| -> Result<_, ConfineError> {
+        let mut add = |path: &Path, access| -> Result<_, WorkspaceError> {
             let holds_absent = self.profile.holds_absent && self.aside.is_none();
             let prepared = workspace::prepare(path, access, &protected, home.as_deref(), holds_absent)?;
             let Some(Prepared { ordered, surveyed: before }) = prepared else { return Ok(None) };
-            mounts.follow(path)?;
+            follow(&mut mounts, path)?;
             let at = ordered.path.clone();
             let is_covered = ordered.is_writable && self.aside.is_some();
             mounts.add(OrderedMount { is_covered, ..ordered.hiding(&live) });
@@ -327,7 +341,7 @@ impl Confined {
         let workspace = add(&self.workspace, self.profile.workspace)?;
         let beside = if self.aside.is_some() { WorkspaceAccess::ReadOnly } else { WorkspaceAccess::Writable };
         for path in &self.write {
-            add(path, beside)?;
+            add(path, beside).map_err(|error| not_shown(path, "write", &error))?;
         }
         let settings = self.profile.settings.iter().map(Path::new).filter(|path| path.exists());
         let written = self.written();
@@ -337,12 +351,12 @@ impl Confined {
         let read = settings.chain(read).map(|path| (path, false));
         let read_as_owner = self.read_as_owner.iter().map(|path| (path.as_path(), true));
         for (path, is_owned) in read.chain(read_as_owner) {
-            mounts.follow(path)?;
-            let shown = workspace::shown(path, &protected)?.hiding(&live);
+            let shown = follow(&mut mounts, path).and_then(|()| workspace::shown(path, &protected));
+            let shown = shown.map_err(|error| not_shown(path, "read", &error))?.hiding(&live);
             mounts.add(OrderedMount { is_owned, ..shown });
         }
         for path in &self.sockets {
-            mounts.socket(path)?;
+            mounts.socket(path).map_err(|error| not_shown(path, "sockets", &unseen(path, error)))?;
         }
         if let Some(home) = &self.home {
             mounts.home(home)?;
@@ -411,6 +425,23 @@ impl Confined {
         env.extend(self.env.iter().filter(|(name, _)| !nobody.contains(&&*name.to_string_lossy())).cloned());
         env
     }
+}
+
+/// Has the links on the way to a path be there, too.
+fn follow(mounts: &mut Mounts, path: &Path) -> Result<(), WorkspaceError> {
+    mounts.follow(path).map(drop).map_err(|error| unseen(path, error))
+}
+
+fn unseen(path: &Path, source: io::Error) -> WorkspaceError {
+    WorkspaceError::Unseen { folder: path.to_owned(), source }
+}
+
+fn not_shown(path: &Path, key: &'static str, error: &WorkspaceError) -> ConfineError {
+    let why = match error {
+        WorkspaceError::TooWide { why, .. } => (*why).to_owned(),
+        WorkspaceError::Unseen { source, .. } => source.to_string(),
+    };
+    ConfineError::NotShown { path: path.to_owned(), key, why }
 }
 
 /// The next report. Nothing when the pipe has ended.

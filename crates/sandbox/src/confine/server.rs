@@ -54,6 +54,8 @@ impl ConfinedServer {
         let mut own = chains.person;
         let path = outside.get(&OsString::from("PATH")).cloned().unwrap_or_default();
         own.extend(places::of(&executable, &path, seen.home.as_deref()));
+        // A Python environment may name a base that is gone.
+        own.retain(|place| place.exists());
         named::look(program, &mut seen);
         let NamedHosts { ports, unreached } = hosts::look(program, &may.hosts);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());

@@ -152,6 +152,37 @@ async fn input_arrives_and_what_cannot_be_run_says_so() {
 }
 
 #[tokio::test]
+async fn what_is_to_be_shown_and_cannot_be_is_named_with_its_key() {
+    let confiner = Confiner::new(spawner());
+    let (_folder, work) = folder();
+    let absent = work.join("absent");
+    let plain = shell(Profile::write(), &work, "true");
+    let why = "No such file or directory (os error 2)";
+    for (key, path, why, program) in [
+        ("read", &absent, why, Confined { read: vec![absent.clone()], ..plain.clone() }),
+        ("read", &absent, why, Confined { read_as_owner: vec![absent.clone()], ..plain.clone() }),
+        ("write", &absent, why, Confined { write: vec![absent.clone()], ..plain.clone() }),
+        ("sockets", &absent, why, Confined { sockets: vec![absent.clone()], ..plain.clone() }),
+        (
+            "write",
+            &PathBuf::from("/etc"),
+            "it belongs to the system",
+            Confined { write: vec!["/etc".into()], ..plain.clone() },
+        ),
+    ] {
+        let error = confiner.start(&program).await.expect_err("not started");
+        let said = format!(
+            "{} cannot be shown to the program: {why}; if `{key}` in [sandbox] or in the server's table names it, make it or \
+             take it out there",
+            path.display()
+        );
+        assert_eq!(error.to_string(), said);
+        assert!(matches!(error, ConfineError::NotShown { .. }));
+    }
+    assert_eq!(confiner.spawner(), None, "nothing was started for any of them");
+}
+
+#[tokio::test]
 async fn memory_is_kept_by_the_kernel_where_it_can_be() {
     // What waits in a pool has groups, too.
     let confiner = Confiner::new(spawner()).without_pool();

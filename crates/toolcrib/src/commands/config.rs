@@ -50,6 +50,7 @@ fn check(cli: &Cli) -> Result<Ending, Trouble> {
             let notes: Vec<String> = upstreams
                 .iter()
                 .filter_map(missing_folder)
+                .chain(loaded.settings.absent_paths())
                 .chain(upstreams.iter().filter_map(|upstream| misplaced(upstream, &loaded.settings)))
                 .chain(loaded.passed_over.iter().cloned())
                 .chain(trust::line(&loaded.held))

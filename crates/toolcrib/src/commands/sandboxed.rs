@@ -123,7 +123,9 @@ async fn confined(confiner: &Confiner, program: &Confined) -> Result<Ending, Tro
 fn not_run(error: ConfineError) -> Result<Ending, Trouble> {
     let ending = match &error {
         ConfineError::NotRun { code, .. } => Ending::Program(u8::try_from(*code).unwrap_or(LOST)),
-        ConfineError::Unavailable(_) | ConfineError::Workspace(_) => Ending::Refused,
+        ConfineError::Unavailable(_) | ConfineError::Workspace(_) | ConfineError::NotShown { .. } => {
+            Ending::Refused
+        }
         ConfineError::Io(_) => Ending::Program(LOST),
     };
     print::remark(&error.to_string());

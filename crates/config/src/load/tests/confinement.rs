@@ -36,6 +36,23 @@ fn paths_start_where_they_are_written_or_at_home() {
 }
 
 #[test]
+fn what_is_named_and_not_there_is_told_with_its_key() {
+    let there = tempfile::tempdir().expect("a folder");
+    let there = there.path().display();
+    let text = format!(
+        "[sandbox]\nread = ['{there}', '/no/a']\nwrite = ['/no/b']\n[mcp.it]\ncommand = 'x'\n\
+         sandbox = {{ read = ['/no/c'], write = ['{there}'], sockets = ['/no/d'] }}\n\
+         [mcp.open]\ncommand = 'x'\nsandbox = {{ profile = 'open', read = ['/no/e'] }}\n"
+    );
+    expect![[r#"
+        sandbox.read[1]: /no/a is not there, and no confined program starts until it is
+        sandbox.write[0]: /no/b is not there, and no program that may write starts until it is
+        mcp.it.sandbox.read[0]: /no/c is not there, and the server does not start until it is
+        mcp.it.sandbox.sockets[0]: /no/d is not there, and the server does not start until it is"#]]
+    .assert_eq(&load(&[&text]).expect("sound").settings.absent_paths().join("\n"));
+}
+
+#[test]
 fn mistakes_are_told_where_they_stand() {
     check_refused(
         "[sandbox]\nwrite = ['a', '/']\nhosts = [\n  'none',\n  'localhost',\n]\n[mcp.it]\ncommand = 'x'\n\
