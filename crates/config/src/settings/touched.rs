@@ -26,9 +26,14 @@ impl Settling<'_> {
         let read = self.absolute_paths(&[SECTION, "read"], &config.read);
         let write = self.absolute_paths(&[SECTION, "write"], &config.write);
         let browser = config.browser.as_ref().map(|path| self.path(&[SECTION, "browser"], path));
-        for (nth, _) in write.iter().enumerate().filter(|(_, path)| path.parent().is_none()) {
-            let why = "is everything on this machine; name the folders that programs write";
-            self.report(&[SECTION, "write", &nth.to_string()], format!("{SECTION}.write[{nth}] {why}"));
+        for (key, paths, name) in [
+            ("read", &read, "name the files and folders that programs read"),
+            ("write", &write, "name the folders that programs write"),
+        ] {
+            for (nth, _) in paths.iter().enumerate().filter(|(_, path)| path.parent().is_none()) {
+                let what = format!("{SECTION}.{key}[{nth}] is everything on this machine; {name}");
+                self.report(&[SECTION, key, &nth.to_string()], what);
+            }
         }
         for (name, value) in &config.env {
             if let Some(why) = objection_to_variable(name, value) {

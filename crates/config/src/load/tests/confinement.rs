@@ -55,17 +55,18 @@ fn what_is_named_and_not_there_is_told_with_its_key() {
 #[test]
 fn mistakes_are_told_where_they_stand() {
     check_refused(
-        "[sandbox]\nwrite = ['a', '/']\nhosts = [\n  'none',\n  'localhost',\n]\n[mcp.it]\ncommand = 'x'\n\
+        "[sandbox]\nread = ['//']\nwrite = ['a', '/']\nhosts = [\n  'none',\n  'localhost',\n]\n[mcp.it]\ncommand = 'x'\n\
          [mcp.it.sandbox]\nnetwork = ['a.example',\n  'http://b']\nread = ['/']\nmemory = '1 MiB'\n\
          [mcp.web]\nurl = 'http://h/'\nsandbox.network = 'none'\n",
         expect![[r#"
-            toolcrib.toml:2:15: sandbox.write[1] is everything on this machine; name the folders that programs write
-            toolcrib.toml:4:3: sandbox.hosts[0]: `none` is no host; a list without hosts reaches nothing
-            toolcrib.toml:5:3: sandbox.hosts[1]: `localhost` needs a port, as in localhost:5432: nobody should get at everything on this machine
-            toolcrib.toml:11:3: mcp.it.sandbox.network[1]: `http://b` names no host: only the host is written and, behind a colon, its port: no http://, no path and no user
-            toolcrib.toml:12:9: mcp.it.sandbox.read[0]: is everything on this machine; a server that needs it says `profile = "open"`
-            toolcrib.toml:13:10: mcp.it.sandbox.memory: must be at least 16 MiB
-            toolcrib.toml:16:1: mcp.web.sandbox: only a server with `command` is confined"#]],
+            toolcrib.toml:2:9: sandbox.read[0] is everything on this machine; name the files and folders that programs read
+            toolcrib.toml:3:15: sandbox.write[1] is everything on this machine; name the folders that programs write
+            toolcrib.toml:5:3: sandbox.hosts[0]: `none` is no host; a list without hosts reaches nothing
+            toolcrib.toml:6:3: sandbox.hosts[1]: `localhost` needs a port, as in localhost:5432: nobody should get at everything on this machine
+            toolcrib.toml:12:3: mcp.it.sandbox.network[1]: `http://b` names no host: only the host is written and, behind a colon, its port: no http://, no path and no user
+            toolcrib.toml:13:9: mcp.it.sandbox.read[0]: is everything on this machine; a server that needs it says `profile = "open"`
+            toolcrib.toml:14:10: mcp.it.sandbox.memory: must be at least 16 MiB
+            toolcrib.toml:17:1: mcp.web.sandbox: only a server with `command` is confined"#]],
     );
     check_refused(
         "[mcp.a]\ncommand = 'x'\nsandbox = { netwrok = 'none' }\n[mcp.b]\ncommand = 'x'\nsandbox.network = 'pubic'\n\
