@@ -39,9 +39,9 @@ pub(crate) struct Config {
     /// The HTTP proxy through which alone this network lets anybody out: what programs reach is asked of it. As
     /// `"http://proxy.example:3128"`, or with a user and a password, best as a reference: `{ store = "PROXY" }`.
     pub(crate) proxy: Option<upstream::Value>,
-    /// How long a program may take.
+    /// How long a program may take; at least a second.
     pub(crate) timeout: Span,
-    /// How much processor time each of its processes may take.
+    /// How much processor time each of its processes may take; at least a second.
     pub(crate) cpu: Span,
     /// How many processes and threads it may have at once.
     #[schemars(range(min = 1))]
@@ -49,11 +49,11 @@ pub(crate) struct Config {
     /// How many files each of its processes may have open.
     #[schemars(range(min = 16))]
     pub(crate) open_files: u64,
-    /// How much memory all its processes may use together.
+    /// How much memory all its processes may use together; at least 16 MiB.
     pub(crate) memory: Size,
     /// How large each file may be that it writes.
     pub(crate) file_size: Size,
-    /// How much it may keep in its temporary folder, and as much in its home folder. Both are gone when it ends.
+    /// How much it may keep in its temporary folder, and as much in its home folder; at least 64 KiB. Both are gone when it ends.
     pub(crate) scratch: Size,
     /// How much it may print.
     pub(crate) output: Size,
@@ -144,6 +144,25 @@ impl Config {
         let waived = self.waive.iter().map(|layer| layer.layer()).collect();
         Confinement { waived, env, limits, asks: self.ask, ..Confinement::default() }
     }
+}
+
+/// The keys that say how much programs may use, what is too little, and the least as people write it.
+type Least = (&'static str, fn(&Limits) -> bool, &'static str);
+
+const LEAST: [Least; 8] = [
+    ("timeout", |limits| limits.time < Limits::TIME_MIN, "1s"),
+    ("cpu", |limits| limits.cpu < Limits::TIME_MIN, "1s"),
+    ("processes", |limits| limits.processes < Limits::PROCESSES_MIN, "1"),
+    ("open_files", |limits| limits.open_files < Limits::OPEN_FILES_MIN, "16"),
+    ("memory", |limits| limits.memory_bytes < Limits::MEMORY_BYTES_MIN, "16 MiB"),
+    ("file_size", |limits| limits.file_bytes < Limits::OUTPUT_BYTES_MIN, "1 KiB"),
+    ("scratch", |limits| limits.scratch_bytes < Limits::SCRATCH_BYTES_MIN, "64 KiB"),
+    ("output", |limits| limits.output_bytes < Limits::OUTPUT_BYTES_MIN, "1 KiB"),
+];
+
+/// The limits with which nothing would run, by their keys, each with the least that is possible.
+pub(crate) fn too_low(limits: &Limits) -> impl Iterator<Item = (&'static str, &'static str)> {
+    LEAST.iter().filter(|(_, is_too_low, _)| is_too_low(limits)).map(|(key, _, least)| (*key, *least))
 }
 
 impl Waivable {

@@ -8,7 +8,7 @@ use sandbox::text_file;
 use upstream::{NotFollowed, Reference, SandboxTable, Value, host_rules};
 
 use super::{Settling, begins_at_home, begins_with_reference};
-use crate::confinement::{Config, Confinement};
+use crate::confinement::{Config, Confinement, too_low};
 use crate::kept::{Kept, known};
 use crate::reference::{self, Unfollowed};
 
@@ -50,7 +50,11 @@ impl Settling<'_> {
             }
         });
         let secret = address.as_deref().and_then(password).map(|password| known("sandbox.proxy", password));
-        (Confinement { read, write, hosts, browser, proxy, ..config.settled() }, secret)
+        let settled = config.settled();
+        for (key, least) in too_low(&settled.limits) {
+            self.report(&[SECTION, key], format!("{SECTION}.{key} must be at least {least}"));
+        }
+        (Confinement { read, write, hosts, browser, proxy, ..settled }, secret)
     }
 
     /// A text of the user's file that may be kept elsewhere; nothing if it is not there, which is told if it matters.

@@ -42,6 +42,24 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// With less memory no interpreter starts.
+    pub const MEMORY_BYTES_MIN: u64 = 16 << 20;
+
+    /// With fewer open files a program cannot load its libraries.
+    pub const OPEN_FILES_MIN: u64 = 16;
+
+    /// A program is one process at least.
+    pub const PROCESSES_MIN: u64 = 1;
+
+    /// The kernel counts processor time in whole seconds.
+    pub const TIME_MIN: Duration = Duration::from_secs(1);
+
+    /// A few files: of none the kernel would make as many as there is memory.
+    pub const SCRATCH_BYTES_MIN: u64 = 64 << 10;
+
+    /// A line, and a small file.
+    pub const OUTPUT_BYTES_MIN: u64 = 1 << 10;
+
     /// No more than a program of our own needs that computes with what it is sent and writes no file.
     #[must_use]
     pub fn computing(self) -> Limits {

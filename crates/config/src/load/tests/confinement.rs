@@ -79,6 +79,26 @@ fn mistakes_are_told_where_they_stand() {
     );
 }
 
+#[test]
+fn limits_with_which_nothing_runs_are_told_where_they_stand() {
+    check_refused(
+        "[sandbox]\ntimeout = '0s'\ncpu = '999ms'\nprocesses = 0\nopen_files = 15\nmemory = '16383 KiB'\n\
+         file_size = '0 KiB'\nscratch = '63 KiB'\noutput = '0 KiB'\n",
+        expect![[r#"
+            toolcrib.toml:2:11: sandbox.timeout must be at least 1s
+            toolcrib.toml:3:7: sandbox.cpu must be at least 1s
+            toolcrib.toml:4:13: sandbox.processes must be at least 1
+            toolcrib.toml:5:14: sandbox.open_files must be at least 16
+            toolcrib.toml:6:10: sandbox.memory must be at least 16 MiB
+            toolcrib.toml:7:13: sandbox.file_size must be at least 1 KiB
+            toolcrib.toml:8:11: sandbox.scratch must be at least 64 KiB
+            toolcrib.toml:9:10: sandbox.output must be at least 1 KiB"#]],
+    );
+    let least = "timeout = '1s'\ncpu = '1s'\nprocesses = 1\nopen_files = 16\nmemory = '16 MiB'\nfile_size = '1 KiB'\n\
+                 scratch = '64 KiB'\noutput = '1 KiB'\n";
+    assert!(load(&[&format!("[sandbox]\n{least}")]).is_ok());
+}
+
 /// What a server of the user's, which says this of its sandbox, may do with what a folder's file says of it: whether it
 /// is open, which of some destinations it reaches, and what is passed over.
 #[track_caller]

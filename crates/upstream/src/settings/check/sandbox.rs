@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use sandbox::confine::Limits;
 use sandbox::egress::HostRules;
 
 use super::super::sandbox::ServerSandbox;
@@ -11,12 +12,6 @@ use super::place::NO_SECRET;
 use super::text::May;
 use crate::config::{Config, Network, SandboxProfile, SandboxTable};
 use crate::settings::workspace_words::WORKSPACE;
-
-/// With fewer open files a program cannot load its libraries.
-const OPEN_FILES_MIN: u64 = 16;
-
-/// With less memory no interpreter starts.
-const MEMORY_BYTES_MIN: u64 = 16 << 20;
 
 impl Check<'_> {
     pub(super) fn sandbox(&mut self, config: &Config) -> Arc<ServerSandbox> {
@@ -39,11 +34,11 @@ impl Check<'_> {
         for (key, is_wrong, why) in [
             (
                 "memory",
-                is_below(table.memory.map(|size| size.0), MEMORY_BYTES_MIN),
+                is_below(table.memory.map(|size| size.0), Limits::MEMORY_BYTES_MIN),
                 "must be at least 16 MiB",
             ),
-            ("processes", is_below(table.processes, 1), "must be at least 1"),
-            ("open_files", is_below(table.open_files, OPEN_FILES_MIN), "must be at least 16"),
+            ("processes", is_below(table.processes, Limits::PROCESSES_MIN), "must be at least 1"),
+            ("open_files", is_below(table.open_files, Limits::OPEN_FILES_MIN), "must be at least 16"),
         ] {
             if is_wrong {
                 self.wrong(&format!("sandbox.{key}"), why);
