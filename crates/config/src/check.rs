@@ -202,6 +202,10 @@ fn unknown<'a>(place: Place, name: &str, path: &[&str], known: impl Iterator<Ite
     let what = format!("{UNKNOWN} `{name}` in {table}");
     let meant =
         OTHER_WORDS.iter().find(|(other, ours)| name.eq_ignore_ascii_case(other) && known.contains(ours));
+    if let (["mcp", server, "sandbox"], "env" | "inherit") = (path, name) {
+        let hint = format!("variables of a server stand beside its `sandbox` table: `mcp.{server}.{name}`");
+        return Problem::at(place, what).with_hint(hint);
+    }
     let near = meant.map(|(_, ours)| *ours).or_else(|| nearest(name, known.iter().copied()));
     let hint = match near {
         Some("mcp") => "a server has the table [mcp.NAME] here".to_owned(),

@@ -70,12 +70,14 @@ fn mistakes_are_told_where_they_stand() {
     );
     check_refused(
         "[mcp.a]\ncommand = 'x'\nsandbox = { netwrok = 'none' }\n[mcp.b]\ncommand = 'x'\nsandbox.network = 'pubic'\n\
-         [mcp.c]\ncommand = 'x'\nsandbox.profile = 'opn'\n[mcp.d]\ncommand = 'x'\nsandbox.network = 5\n",
+         [mcp.c]\ncommand = 'x'\nsandbox.profile = 'opn'\n[mcp.d]\ncommand = 'x'\nsandbox.network = 5\n\
+         [mcp.e]\ncommand = 'x'\nsandbox.env = { A = 'b' }\n",
         expect![[r#"
             toolcrib.toml:3:13: unknown key `netwrok` in [mcp.a.sandbox]; did you mean `network`?
             toolcrib.toml:6:19: mcp.b.sandbox.network must be one of "public", "none"; did you mean "public"?
             toolcrib.toml:9:19: mcp.c.sandbox.profile must be one of "confined", "open"; did you mean "open"?
-            toolcrib.toml:12:19: mcp.d.sandbox.network must be text or a list, not a number"#]],
+            toolcrib.toml:12:19: mcp.d.sandbox.network must be text or a list, not a number
+            toolcrib.toml:15:1: unknown key `env` in [mcp.e.sandbox]; variables of a server stand beside its `sandbox` table: `mcp.e.env`"#]],
     );
 }
 
