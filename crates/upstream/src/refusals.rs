@@ -41,7 +41,7 @@ impl SandboxReport {
 
 fn unseen(settings: &Settings, LeftOut { path, why }: &LeftOut) -> SandboxRefusal {
     SandboxRefusal {
-        what: format!("see {}", settings.masked(&path.display().to_string())),
+        what: format!("see {}", settings.masked_path(path)),
         why: (*why).to_owned(),
         times: 1,
         allow: seeing(settings, path),
@@ -73,7 +73,7 @@ fn seeing(settings: &Settings, path: &Path) -> Option<String> {
         // It is going to make it.
         false => ("write", path.parent()?, !sandbox.write.is_empty()),
     };
-    let path = path.to_str().filter(|path| !is_said && settings.masked(path) == *path)?;
+    let path = path.to_str().filter(|text| !is_said && settings.masked_path(path) == **text)?;
     Some(set(settings, key, &[path]))
 }
 
@@ -236,6 +236,23 @@ mod tests {
         };
         let refusal = blocked_entry(&settings.expect("sound"), &entry).expect("it was blocked");
         assert_eq!((&*refusal.what, refusal.allow), ("connect ***.evil.example:443", None));
+    }
+
+    #[test]
+    fn a_path_that_a_variable_names_is_shown_unless_it_is_a_secret() {
+        let table = "command = 'x'\nenv.SSL_CERT_FILE = '/etc/ssl/corp.pem'\nenv.KEY = { store = 'KEPT' }";
+        let settled = toml::from_str::<Config>(table)
+            .expect("a table")
+            .settle("it", Duration::from_secs(1), &|_| Ok("/srv/kept/9fb1c2".to_owned()));
+        let settings = settled.expect("sound");
+        for (path, shown) in [
+            ("/etc/ssl/corp.pem", "/etc/ssl/corp.pem"),
+            ("/srv/kept/9fb1c2", "***"),
+            ("/srv/kept/9fb1c2/x", "***/x"),
+            ("/usr", "/usr"),
+        ] {
+            assert_eq!(settings.masked_path(Path::new(path)), shown);
+        }
     }
 
     #[test]

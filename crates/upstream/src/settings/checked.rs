@@ -1,7 +1,7 @@
 //! `Settings`: what a table says once it has been checked.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -176,6 +176,18 @@ impl Settings {
     /// references have led to, what is secret in its address, and the tokens that it was sent.
     pub fn masked(&self, text: &str) -> String {
         self.mask.text(text).into_owned()
+    }
+
+    /// A path of this machine as people are shown it. One that a variable names in so many words is no secret for that, and
+    /// shown, unless something in it is one that has a name.
+    pub fn masked_path(&self, path: &Path) -> String {
+        let text = path.display().to_string();
+        let is_variables = match &self.endpoint {
+            Endpoint::Program(program) => program.env.iter().any(|(_, value)| *value == text),
+            Endpoint::Socket(_) | Endpoint::Address { .. } => false,
+        };
+        let holds_secret = || self.named.iter().any(|(_, secret)| text.contains(secret));
+        if is_variables && !holds_secret() { text } else { self.masked(&text) }
     }
 
     /// The secrets of its table, each with a name to show in its place: what references to files, kept secrets and

@@ -31,8 +31,7 @@ impl Touched {
             None => (&sandbox.read, &sandbox.write, &sandbox.network),
         };
         let texts = |paths: &[PathBuf]| {
-            let mut texts: Vec<String> =
-                paths.iter().map(|path| settings.masked(&path.display().to_string())).collect();
+            let mut texts: Vec<String> = paths.iter().map(|path| settings.masked_path(path)).collect();
             texts.sort_unstable();
             // What lies in another one goes without saying.
             texts.dedup_by(|next, kept| Path::new(next).starts_with(kept));
