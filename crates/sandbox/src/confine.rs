@@ -26,6 +26,7 @@ mod machine;
 mod mount;
 mod mounts;
 mod order;
+mod own_names;
 mod packet;
 mod plan;
 mod probe;

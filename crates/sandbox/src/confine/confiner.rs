@@ -353,7 +353,8 @@ impl Confined {
         for (path, is_owned) in read.chain(read_as_owner) {
             let shown = follow(&mut mounts, path).and_then(|()| workspace::shown(path, &protected));
             let shown = shown.map_err(|error| not_shown(path, "read", &error))?.hiding(&live);
-            mounts.add(OrderedMount { is_owned, ..shown });
+            let shown = if self.profile.sockets.has_network() { shown.asking_ours() } else { Some(shown) };
+            shown.into_iter().for_each(|shown| mounts.add(OrderedMount { is_owned, ..shown }));
         }
         for path in &self.sockets {
             mounts.socket(path).map_err(|error| not_shown(path, "sockets", &unseen(path, error)))?;

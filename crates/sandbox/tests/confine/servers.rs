@@ -214,3 +214,16 @@ async fn no_socket_in_a_folder_that_a_server_sees_is_connected_to_unless_it_is_n
     let (printed, _) = run(&program(script, &words, &own), &may).await;
     assert_eq!(printed, "made\n");
 }
+
+#[tokio::test]
+async fn a_server_that_reads_etc_asks_our_name_server_all_the_same() {
+    let (_folder, work) = folder();
+    let own = work.with_file_name("own");
+    let machines = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
+    for read in ["/etc", "/etc/resolv.conf"] {
+        let may = ServerMay { read: vec![read.into()], ..may(&work, &["public"]) };
+        let (printed, _) = run(&program("cat /etc/resolv.conf; getent hosts a.example", &[], &own), &may).await;
+        assert!(printed.contains("198.18.0."), "{read}: {printed}");
+        assert!(machines.is_empty() || !printed.contains(&machines), "{read}: {printed}");
+    }
+}
