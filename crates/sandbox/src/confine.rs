@@ -19,6 +19,7 @@ mod beyond;
 mod confiner;
 mod fork;
 mod init;
+mod lacking;
 mod layer;
 mod limits;
 mod live_sockets;

@@ -264,7 +264,7 @@ impl Confiner {
                 let way = WayOut { rules, company, judge: program.judge.clone() };
                 Ok(Running::new(pipes, reports, started, folders, program.profile.limits, way)?)
             }
-            Ok(Some(Report::Missing { layer, why })) => Err(Unavailable { layer, why }.into()),
+            Ok(Some(Report::Missing { layer, why })) => Err(program.lacking(layer, why).into()),
             Ok(Some(Report::NotRun { code, why })) => Err(ConfineError::NotRun { command, code, why }),
             Ok(Some(Report::Ended { .. } | Report::Reached(_)) | None) => {
                 Err(no_spawner("it ended without an answer").into())
