@@ -82,7 +82,7 @@ fn blocked_entry(settings: &Settings, entry: &Entry) -> Option<SandboxRefusal> {
     Some(SandboxRefusal {
         // A server may put a secret into a name that it looks up.
         what: settings.masked(&entry.attempt.to_string()),
-        why: reason.to_string(),
+        why: format!("{reason}{}", ports(settings, &entry.attempt, reason).unwrap_or_default()),
         times: entry.connections,
         allow: reaching(settings, &entry.attempt, reason),
     })
@@ -107,6 +107,22 @@ fn reaching(settings: &Settings, attempt: &Attempt, reason: Reason) -> Option<St
         return None;
     }
     Some(set(settings, "network", &words))
+}
+
+/// Of a name that was only looked up nobody knows the port: what a person writes for another than the command does.
+fn ports(settings: &Settings, attempt: &Attempt, reason: Reason) -> Option<String> {
+    let Attempt::LookUp(name) = attempt else { return None };
+    let Ok(Host::Name(name)) = Host::parse(name) else { return None };
+    let name = settings.masked(&name);
+    match reason {
+        Reason::NoRule | Reason::Private => {
+            Some(format!("; its name allows ports 80 and 443, another is \"{name}:PORT\""))
+        }
+        Reason::NothingCame => {
+            Some(format!("; TCP at another port takes \"{name}:PORT\" in sandbox.network"))
+        }
+        _ => None,
+    }
 }
 
 /// What a person writes for it. Where a cloud keeps credentials nobody is told to go.
@@ -153,7 +169,7 @@ mod tests {
         let refusal = blocked_entry(&settings("it", sandbox), &entry).expect("it was blocked");
         let allow = refusal.allow.unwrap_or("-".to_owned());
         assert_eq!(format!("{}; {allow}", refusal.what), expected, "{sandbox}");
-        assert_eq!((refusal.why, refusal.times), (reason.to_string(), 2));
+        assert!(refusal.why.starts_with(&reason.to_string()) && refusal.times == 2, "{}", refusal.why);
     }
 
     fn connect(to: &str) -> Attempt {
@@ -177,6 +193,20 @@ mod tests {
         let look_up = Attempt::LookUp("db.internal".to_owned());
         let expected = r#"look up db.internal; toolcrib mcp set it 'sandbox.network=["db.internal"]'"#;
         check("network = 'none'", look_up, Reason::NoRule, expected);
+    }
+
+    #[test]
+    fn of_a_name_whose_port_nobody_knows_it_is_said_how_a_port_is_written() {
+        let names = "; its name allows ports 80 and 443, another is \"db.internal:PORT\"";
+        let nothing = "; TCP at another port takes \"db.internal:PORT\" in sandbox.network";
+        let look_up = Attempt::LookUp("db.internal".to_owned());
+        for (attempt, reason, said) in [
+            (look_up.clone(), Reason::NoRule, Some(names)),
+            (look_up, Reason::NothingCame, Some(nothing)),
+            (connect("db.internal:5432"), Reason::NoRule, None),
+        ] {
+            assert_eq!(ports(&settings("it", ""), &attempt, reason).as_deref(), said);
+        }
     }
 
     #[test]
@@ -241,9 +271,10 @@ mod tests {
     #[test]
     fn a_path_that_a_variable_names_is_shown_unless_it_is_a_secret() {
         let table = "command = 'x'\nenv.SSL_CERT_FILE = '/etc/ssl/corp.pem'\nenv.KEY = { store = 'KEPT' }";
-        let settled = toml::from_str::<Config>(table)
-            .expect("a table")
-            .settle("it", Duration::from_secs(1), &|_| Ok("/srv/kept/9fb1c2".to_owned()));
+        let settled =
+            toml::from_str::<Config>(table)
+                .expect("a table")
+                .settle("it", Duration::from_secs(1), &|_| Ok("/srv/kept/9fb1c2".to_owned()));
         let settings = settled.expect("sound");
         for (path, shown) in [
             ("/etc/ssl/corp.pem", "/etc/ssl/corp.pem"),
