@@ -52,7 +52,7 @@ pub use journal::{Attempt, ENTRIES_MAX, Entry, Journal, Outcome};
 pub use judge::Judge;
 pub use names::NamesNet;
 pub use reason::Reason;
-pub use rules::{Grant, HostRuleError, HostRules, PORTS_MAX, PROXY_PORT, RULES_MAX};
+pub use rules::{DOORS_MAX, Grant, HostRuleError, HostRules, PORTS_MAX, PROXY_PORT, RULES_MAX};
 
 pub use crate::net::{CompanyProxy, CompanyProxyError};
 
@@ -113,9 +113,10 @@ impl Egress {
         Ok(Egress { _tasks: tasks, access })
     }
 
-    /// Notes in the journal, once the program has ended, the names that it looked up and to which no connection came.
+    /// Notes in the journal, once the program has ended, the names that it looked up and to which no connection came, and that
+    /// were not noted while it ran.
     pub fn ended(&self) {
-        self.access.note_unmet();
+        self.access.note_unmet(tokio::time::Instant::now());
     }
 }
 

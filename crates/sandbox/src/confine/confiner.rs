@@ -100,7 +100,7 @@ pub struct Confined {
     /// Which hosts it reaches, if its profile has a network.
     pub hosts: HostRules,
     /// Ports at which it reaches them without the proxy, beside those of the rules; as many of both as
-    /// [`PORTS_MAX`](crate::egress::PORTS_MAX).
+    /// [`DOORS_MAX`](crate::egress::DOORS_MAX).
     pub ports: Vec<u16>,
     /// The proxy that we have to go through ourselves, if any.
     pub company: Option<CompanyProxy>,

@@ -57,7 +57,8 @@ impl ConfinedServer {
         // A Python environment may name a base that is gone.
         own.retain(|place| place.exists());
         named::look(program, &mut seen);
-        let NamedHosts { ports, unreached } = hosts::look(program, &may.hosts);
+        let NamedHosts { mut ports, unreached } = hosts::look(program, &may.hosts);
+        ports.extend(hosts::USUAL_PORTS);
         let profile = Profile::upstream().with_network(!may.hosts.is_none());
         let Seen { read: mut named, mut write, left_out, .. } = seen;
         write.extend(may.write.iter().cloned());

@@ -8,8 +8,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
 
 use super::address::Kind;
 use super::dial::Network;
@@ -34,6 +34,7 @@ pub(super) struct Access {
     journal: Arc<Journal>,
     network: Arc<dyn Network>,
     names: Mutex<Names>,
+    given: Notify,
     connections: Arc<Semaphore>,
     lookups: Semaphore,
 }
@@ -92,6 +93,7 @@ impl Access {
             journal,
             network,
             names: Mutex::new(Names::new(net)),
+            given: Notify::new(),
             connections: Arc::new(Semaphore::new(CONNECTIONS_MAX)),
             lookups: Semaphore::new(LOOKUPS_MAX),
         }
@@ -110,6 +112,23 @@ impl Access {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The made-up address of a name.
+    pub(super) fn give_name(&self, host: &Host) -> Ipv4Addr {
+        let address = self.names().give(&host.to_string());
+        self.given.notify_one();
+        address
+    }
+
+    /// Waits until a name has been given an address since this was asked last. Who asks is one alone.
+    pub(super) async fn names_given(&self) {
+        self.given.notified().await;
+    }
+
+    /// Since when a name waits for a connection, if one does.
+    pub(super) fn waiting_since(&self) -> Option<Instant> {
+        self.names().waiting_since()
+    }
+
     /// Room for one more connection, taken up until the permit is dropped.
     pub(super) fn connection(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.connections).try_acquire_owned().ok()
@@ -121,10 +140,10 @@ impl Access {
         NoWay::Blocked(reason)
     }
 
-    /// Notes the names that were looked up and to which no connection came: of what else a program sends to an address the
-    /// kernel inside tells nobody but the program.
-    pub(super) fn note_unmet(&self) {
-        let unmet = self.names().unmet();
+    /// Notes the names that were looked up by then and to which no connection came: of what else a program sends to an address
+    /// the kernel inside tells nobody but the program.
+    pub(super) fn note_unmet(&self, by: Instant) {
+        let unmet = self.names().unmet(by);
         unmet.into_iter().for_each(|name| self.journal.block(Attempt::LookUp(name), Reason::NothingCame));
     }
 

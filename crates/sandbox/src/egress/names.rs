@@ -9,8 +9,10 @@ mod table;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::UdpSocket;
+use tokio::time::{Instant, sleep_until};
 
 use question::{Asks, Code, NoQuestion, Question};
 pub(super) use table::Names;
@@ -21,8 +23,26 @@ use super::host::Host;
 use super::journal::Attempt;
 use super::reason::Reason;
 
-/// Answers questions until it is dropped.
+/// Whoever looks a name up connects at once, or tries addresses that it has for some seconds.
+const UNMET_AFTER: Duration = Duration::from_secs(10);
+
+/// Answers questions until it is dropped, and notes the names to which nobody comes.
 pub(super) async fn serve(socket: UdpSocket, access: Arc<Access>) {
+    tokio::join!(answer_all(socket, &access), note_unmet(&access));
+}
+
+/// Of a program that lasts, nobody waits for the end to hear what it does not reach. Wakes only while a name waits.
+async fn note_unmet(access: &Access) {
+    loop {
+        access.names_given().await;
+        while let Some(since) = access.waiting_since() {
+            sleep_until(since + UNMET_AFTER).await;
+            access.note_unmet(Instant::now() - UNMET_AFTER);
+        }
+    }
+}
+
+async fn answer_all(socket: UdpSocket, access: &Access) {
     // One byte more, so that a longer packet is seen to be longer.
     let mut packet = [0; question::PACKET_BYTES_MAX + 1];
     loop {
@@ -30,7 +50,7 @@ pub(super) async fn serve(socket: UdpSocket, access: Arc<Access>) {
         let Ok((length, from)) = socket.recv_from(&mut packet).await else {
             continue;
         };
-        if let Some(reply) = answer(&packet[..length], &access) {
+        if let Some(reply) = answer(&packet[..length], access) {
             // Whoever does not hear an answer asks again.
             let _ = socket.send_to(&reply, from).await;
         }
@@ -66,7 +86,7 @@ fn find(question: &Question<'_>, access: &Access) -> Option<Addresses> {
         }
         Ok(host @ Host::Name(_)) if access.knows(&host) => {
             // No address is given out for questions that it would not answer.
-            let v4 = (question.asks == Asks::V4).then(|| access.names().give(&host.to_string()));
+            let v4 = (question.asks == Asks::V4).then(|| access.give_name(&host));
             Some(Addresses { v4, v6: None })
         }
         // Programs ask for the names of addresses by themselves; nobody is told that they could not.

@@ -13,6 +13,9 @@ pub const RULES_MAX: usize = 256;
 /// Ports that programs may reach without a proxy, 80 and 443 among them: each costs a socket in every confined program.
 pub const PORTS_MAX: usize = 16;
 
+/// The same with those that others than rules name.
+pub const DOORS_MAX: usize = 32;
+
 /// The ports of a rule that names none.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
@@ -170,12 +173,14 @@ impl HostRules {
         ports.into_iter().take(PORTS_MAX).collect()
     }
 
-    /// The same with others, for which there may be room.
+    /// The same with others, the first of them for which there is room.
     pub(crate) fn ports_and(&self, others: &[u16]) -> Vec<u16> {
         let mut ports = self.ports();
-        let more = others.iter().filter(|port| **port != PROXY_PORT && !ports.contains(port)).copied();
-        let more: BTreeSet<u16> = more.collect();
-        ports.extend(more.into_iter().take(PORTS_MAX - ports.len()));
+        for port in others {
+            if ports.len() < DOORS_MAX && *port != PROXY_PORT && !ports.contains(port) {
+                ports.push(*port);
+            }
+        }
         ports
     }
 

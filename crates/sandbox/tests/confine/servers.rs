@@ -136,6 +136,24 @@ EOF"#;
 }
 
 #[tokio::test]
+async fn a_connection_at_a_usual_port_is_told_with_host_and_port_while_the_server_lives() {
+    let (_folder, work) = folder();
+    let script = r#"
+        python3 - <<'EOF'
+import socket
+with socket.create_connection(("localhost", 5432), 9) as s: s.recv(1)
+EOF
+        read x"#;
+    let program = program(script, &[], &work.with_file_name("own"));
+    let server = ConfinedServer::new(&program, &may(&work, &["public"])).expect("a program");
+    let running = Confiner::new(spawner()).start(&server.program).await.expect("started");
+    let mut blocked = running.journal().watch_blocked();
+    timeout(PATIENCE, blocked.wait_for(|count| *count > 0)).await.expect("in time").expect("it lives");
+    let told: Vec<_> = running.journal().blocked().iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["connect localhost:5432 (no rule allows it)"]);
+}
+
+#[tokio::test]
 async fn a_server_runs_from_a_folder_that_is_closed_to_others() {
     let (_folder, work) = folder();
     let private = work.with_file_name("private");
@@ -222,7 +240,8 @@ async fn a_server_that_reads_etc_asks_our_name_server_all_the_same() {
     let machines = std::fs::read_to_string("/etc/resolv.conf").unwrap_or_default();
     for read in ["/etc", "/etc/resolv.conf"] {
         let may = ServerMay { read: vec![read.into()], ..may(&work, &["public"]) };
-        let (printed, _) = run(&program("cat /etc/resolv.conf; getent hosts a.example", &[], &own), &may).await;
+        let (printed, _) =
+            run(&program("cat /etc/resolv.conf; getent hosts a.example", &[], &own), &may).await;
         assert!(printed.contains("198.18.0."), "{read}: {printed}");
         assert!(machines.is_empty() || !printed.contains(&machines), "{read}: {printed}");
     }

@@ -24,6 +24,11 @@ const PORTS: [(&str, u16); 14] = [
     ("wss", 443),
 ];
 
+/// What servers connect to that know no proxy, though nothing names it: a connection to one of these is judged, and told with
+/// its host and port. The server cannot listen there itself, so none is a port of the web, where servers do.
+pub(super) const USUAL_PORTS: [u16; 12] =
+    [22, 465, 587, 1433, 3306, 5432, 5671, 5672, 6379, 7687, 9200, 27017];
+
 /// So many are looked at: a command line is written by a person.
 const HOSTS_MAX: usize = 16;
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::Ipv4Addr;
 
+use tokio::time::Instant;
+
 /// Names that have an address at once; those that nobody used for the longest lose theirs. A page of the web needs some
 /// dozens, and a table of this size about a megabyte.
 const NAMES_MAX: usize = 4096;
@@ -46,6 +48,8 @@ pub(in super::super) struct Names {
 struct Given {
     name: String,
     last_use: u64,
+    /// When it was given out first.
+    since: Instant,
     /// Whether somebody has come by the address, or was told that nobody has.
     is_settled: bool,
 }
@@ -67,7 +71,10 @@ impl Names {
         }
         let offset = self.free_offset();
         self.offsets.insert(name.to_owned(), offset);
-        self.given.insert(offset, Given { name: name.to_owned(), last_use: 0, is_settled: false });
+        self.given.insert(
+            offset,
+            Given { name: name.to_owned(), last_use: 0, since: Instant::now(), is_settled: false },
+        );
         self.touch(offset);
         self.address(offset)
     }
@@ -95,16 +102,23 @@ impl Names {
         }
     }
 
-    /// The names by whose addresses nobody has come, in the order of their last use; each is told once.
-    pub(in super::super) fn unmet(&mut self) -> Vec<String> {
+    /// The names that were given an address by then and by whose addresses nobody has come, in the order of their last use; each
+    /// is told once.
+    pub(in super::super) fn unmet(&mut self, by: Instant) -> Vec<String> {
         let mut unmet = Vec::new();
         for offset in self.by_use.values() {
-            if let Some(given) = self.given.get_mut(offset).filter(|given| !given.is_settled) {
+            let given = self.given.get_mut(offset);
+            if let Some(given) = given.filter(|given| !given.is_settled && given.since <= by) {
                 given.is_settled = true;
                 unmet.push(given.name.clone());
             }
         }
         unmet
+    }
+
+    /// Since when a name waits for somebody to come, if one does.
+    pub(in super::super) fn waiting_since(&self) -> Option<Instant> {
+        self.given.values().filter(|given| !given.is_settled).map(|given| given.since).min()
     }
 
     fn touch(&mut self, offset: u32) {

@@ -79,6 +79,19 @@ async fn a_name_that_was_looked_up_for_nothing_is_told_once_the_program_has_ende
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_name_that_was_looked_up_for_nothing_is_told_while_the_program_lasts() {
+    let program = Program::new(&["private.test:443", "mapped.test:22"]);
+    let mut blocked = program.journal.watch_blocked();
+    for (count, name) in [(1, "private.test"), (2, "mapped.test")] {
+        look_up(&program, name).await;
+        assert_eq!(*blocked.borrow(), count - 1, "it has a while");
+        blocked.wait_for(|blocked| *blocked == count).await.expect("it lasts");
+    }
+    let told: Vec<_> = program.journal.blocked().into_iter().map(|entry| entry.attempt.to_string()).collect();
+    assert_eq!(told, ["look up private.test", "look up mapped.test"]);
+}
+
 #[tokio::test]
 async fn a_looked_up_address_means_the_name_at_the_proxy_too() {
     let port = host("127.1.0.1", web).await.port();
