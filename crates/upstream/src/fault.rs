@@ -1,5 +1,10 @@
 //! `Fault`: why a request got no answer that could be used.
 
+use sandbox::confine::Limit;
+
+/// What a server is said to have done whose program a limit has ended. Nothing else that is said of one begins so.
+const ENDED: &str = "was ended: ";
+
 /// Why a request got no answer. Holds no secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
@@ -49,4 +54,38 @@ pub enum Fault {
     /// What the client sent to go on with a call cannot be used.
     #[error("{0}")]
     Round(String),
+}
+
+impl Fault {
+    /// That a limit has ended the server's program, or was reached when it failed.
+    pub(crate) fn limited(limit: Limit) -> Fault {
+        let what = if limit.ends_programs() { ENDED } else { "failed: " };
+        Fault::Gone(format!("{what}it reached its limit `{}`", limit.name()))
+    }
+
+    /// Which limit has ended the server's program, as the rest of a sentence, if one has.
+    pub(crate) fn limit(&self) -> Option<&str> {
+        match self {
+            Fault::Gone(how) => how.strip_prefix(ENDED),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_limit_is_one() {
+        assert_eq!(Fault::limited(Limit::MemoryBytes).limit(), Some("it reached its limit `memory_bytes`"));
+        assert_eq!(Fault::limited(Limit::Processes).to_string(), "it failed: it reached its limit `processes`");
+        for other in [
+            Fault::limited(Limit::Processes),
+            Fault::Gone("was ended by signal 9 (was ended: hunter2)".to_owned()),
+            Fault::Broken("was ended: x".to_owned()),
+        ] {
+            assert_eq!(other.limit(), None, "{other}");
+        }
+    }
 }

@@ -157,7 +157,7 @@ impl Upstream {
     pub(crate) fn failure(&self, fault: &Fault) -> ToolError {
         match fault {
             Fault::Gone(_) if self.stays_ended() && self.settings.life.isolation == Isolation::Shared => {
-                answer::stays_gone(self.name())
+                answer::stays_gone(self.name(), fault)
             }
             _ => answer::failed(self.name(), fault),
         }

@@ -137,21 +137,22 @@ const EFFECT_UNKNOWN: &str = "whether this call had an effect is unknown";
 /// Of a server with `restart = "never"`.
 const STAYS_GONE: &str = "it is not started again by itself, so a person must start it";
 
-/// It stopped before it answered; `then` is what follows.
-fn gone(upstream: &str, then: &str) -> ToolError {
-    let message = format!("`{upstream}` stopped before it answered; {then}; {EFFECT_UNKNOWN}");
+/// It stopped before it answered; `then` is what follows. What it said itself is not for everybody, but a limit of ours is.
+fn gone(upstream: &str, fault: &Fault, then: &str) -> ToolError {
+    let why = fault.limit().map(|limit| format!(", since {limit}")).unwrap_or_default();
+    let message = format!("`{upstream}` stopped before it answered{why}; {then}; {EFFECT_UNKNOWN}");
     about(upstream, "upstream_gone", message)
 }
 
 /// It stopped before it answered, and is not started again by itself.
-pub(crate) fn stays_gone(upstream: &str) -> ToolError {
-    gone(upstream, STAYS_GONE)
+pub(crate) fn stays_gone(upstream: &str, fault: &Fault) -> ToolError {
+    gone(upstream, fault, STAYS_GONE)
 }
 
 /// There was no answer that could be used.
 pub(crate) fn failed(upstream: &str, fault: &Fault) -> ToolError {
     match fault {
-        Fault::Gone(_) => gone(upstream, "it is started again with the next call"),
+        Fault::Gone(_) => gone(upstream, fault, "it is started again with the next call"),
         Fault::Broken(why) => broken(upstream, why),
         Fault::Busy => busy(upstream),
         Fault::NotSent(_) => {

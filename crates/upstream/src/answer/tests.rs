@@ -252,3 +252,16 @@ fn secrets_are_masked_in_what_failed() {
     let long = format!(r#"{{"resultType":"{}se\"cret-01"}}"#, "x".repeat(TYPE_BYTES_MAX - 3));
     assert!(read(&long).contains("x***\""), "{}", read(&long));
 }
+
+#[test]
+fn of_a_server_that_a_limit_has_ended_the_caller_hears_which() {
+    use crate::fault::Fault;
+    let fault = Fault::limited(sandbox::confine::Limit::MemoryBytes);
+    assert_eq!(
+        failed("it", &fault).to_string(),
+        "`it` stopped before it answered, since it reached its limit `memory_bytes`; it is started again with the next call; \
+         whether this call had an effect is unknown"
+    );
+    let of_its_own = Fault::Gone("exited with code 3 (hunter2)".to_owned());
+    assert!(!stays_gone("it", &of_its_own).to_string().contains("hunter2"));
+}

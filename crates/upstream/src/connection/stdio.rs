@@ -136,7 +136,7 @@ impl Program {
         let _ = timeout(EXIT_GRACE, self.helpers.join_next()).await;
         let has_ended_well = ended.as_ref().is_some_and(|ended| ended.exit == Exit::Code(0));
         let parting = if has_ended_well { Parting::Well } else { parting };
-        self.exchange.pending.end(parting, &Fault::Gone(how(ended.as_ref(), &self.stderr)));
+        self.exchange.pending.end(parting, &how(ended.as_ref(), &self.stderr));
         let ended = match ended {
             Some(ended) => ended,
             None => self.process.end().await,
@@ -179,11 +179,10 @@ fn tell_written(exchange: &Exchange, ended: &Ended) {
     }
 }
 
-/// How the program ended, as the rest of a sentence about it.
-fn how(ended: Option<&Ended>, stderr: &Stderr) -> String {
+/// How the program ended.
+fn how(ended: Option<&Ended>, stderr: &Stderr) -> Fault {
     if let Some(limit) = ended.and_then(|ended| ended.limit) {
-        let what = if limit.ends_programs() { "was ended" } else { "failed" };
-        return format!("{what}: it reached its limit `{}`", limit.name());
+        return Fault::limited(limit);
     }
     let how = match ended.map(|ended| ended.exit) {
         Some(Exit::Code(code)) => format!("exited with code {code}"),
@@ -192,5 +191,5 @@ fn how(ended: Option<&Ended>, stderr: &Stderr) -> String {
         None => "closed its output".to_owned(),
     };
     let line = stderr.last_line();
-    if line.is_empty() { how } else { format!("{how} ({line})") }
+    Fault::Gone(if line.is_empty() { how } else { format!("{how} ({line})") })
 }
