@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use units::{Size, Span};
 
 /// How programs are confined: what they may use, and which layers of the sandbox they may do without. Only your own file
-/// says it.
+/// says it; a folder's file may lower the limits.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {

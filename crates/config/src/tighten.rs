@@ -1,7 +1,9 @@
 //! What a folder's file may say of what is the user's: a few keys that can only tighten, laid over the user's file.
 //! Everything else that it says of it holds nowhere, and is told. Its own servers are in [`folder`](crate::folder).
 
+use sandbox::confine::Limits;
 use sandbox::egress::HostRules;
+use units::{Size, Span};
 
 use crate::tree::{Member, Node, Place, Written};
 
@@ -9,14 +11,43 @@ use crate::tree::{Member, Node, Place, Written};
 const ANY: &str = "*";
 
 /// What a folder's file may say, each with how it is laid over what the user's file says there.
-const SAID: [(&[&str], Lay); 6] = [
+const SAID: [(&[&str], Lay); 17] = [
     (&["policy", "deny"], added),
     (&["sandbox", "ask"], unasked),
+    (&["sandbox", "timeout"], |users, folders| lower(users, folders, span, |limits| limits.time.as_millis())),
+    (&["sandbox", "cpu"], |users, folders| lower(users, folders, span, |limits| limits.cpu.as_millis())),
+    (&["sandbox", "processes"], |users, folders| {
+        lower(users, folders, count, |limits| limits.processes.into())
+    }),
+    (&["sandbox", "open_files"], |users, folders| {
+        lower(users, folders, count, |limits| limits.open_files.into())
+    }),
+    (&["sandbox", "memory"], |users, folders| {
+        lower(users, folders, size, |limits| limits.memory_bytes.into())
+    }),
+    (&["sandbox", "file_size"], |users, folders| {
+        lower(users, folders, size, |limits| limits.file_bytes.into())
+    }),
+    (&["sandbox", "scratch"], |users, folders| {
+        lower(users, folders, size, |limits| limits.scratch_bytes.into())
+    }),
+    (&["sandbox", "output"], |users, folders| {
+        lower(users, folders, size, |limits| limits.output_bytes.into())
+    }),
     // Of a server of the user's. Those of the folder's own are declared.
     (&["mcp", ANY, "exclude"], added),
     (&["mcp", ANY, "trust"], stricter),
     (&["mcp", ANY, "sandbox", "profile"], confined),
     (&["mcp", ANY, "sandbox", "network"], narrower),
+    (&["mcp", ANY, "sandbox", "memory"], |users, folders| {
+        lower(users, folders, size, |limits| limits.memory_bytes.into())
+    }),
+    (&["mcp", ANY, "sandbox", "processes"], |users, folders| {
+        lower(users, folders, count, |limits| limits.processes.into())
+    }),
+    (&["mcp", ANY, "sandbox", "open_files"], |users, folders| {
+        lower(users, folders, count, |limits| limits.open_files.into())
+    }),
 ];
 
 /// Where a server's table says what its program reaches.
@@ -57,6 +88,32 @@ fn confined(_: Option<&Node>, folders: &Node) -> Option<Written> {
 /// The folder's word, if nobody is to be asked.
 fn unasked(_: Option<&Node>, folders: &Node) -> Option<Written> {
     matches!(folders.written, Written::Switch(false)).then(|| folders.written.clone())
+}
+
+/// The folder's limit, if it is as low as the user's or lower.
+fn lower(
+    users: Option<&Node>,
+    folders: &Node,
+    read: fn(&Node) -> Option<u128>,
+    usual: fn(&Limits) -> u128,
+) -> Option<Written> {
+    let holds = users.map_or_else(|| Some(usual(&Limits::default())), read)?;
+    (read(folders)? <= holds).then(|| folders.written.clone())
+}
+
+fn count(node: &Node) -> Option<u128> {
+    match node.written {
+        Written::Integer(number) => number.try_into().ok(),
+        _ => None,
+    }
+}
+
+fn size(node: &Node) -> Option<u128> {
+    Some(node.text()?.parse::<Size>().ok()?.0.into())
+}
+
+fn span(node: &Node) -> Option<u128> {
+    Some(node.text()?.parse::<Span>().ok()?.0.as_millis())
 }
 
 /// The folder's hosts; who settles them allows none that the user's do not. A mistake in the user's stays, to be told of.
@@ -113,8 +170,17 @@ fn leads(keys: &[&str], path: &[&str]) -> bool {
     keys.len() >= path.len() && keys.iter().zip(path).all(|(key, name)| *key == ANY || key == name)
 }
 
+/// What holds for a server whose own table does not say it: its limits are those of all programs.
+fn general<'t>(tree: &'t Node, path: &[&str]) -> Option<&'t Node> {
+    match path {
+        ["mcp", _, "sandbox", key] => tree.at(&["sandbox", key]),
+        _ => None,
+    }
+}
+
 fn set(tree: &mut Node, path: &[&str], said: &Member, how: Lay) -> bool {
-    let Some(written) = how(tree.at(path), &said.node) else { return false };
+    let users = tree.at(path).or_else(|| general(tree, path));
+    let Some(written) = how(users, &said.node) else { return false };
     let (last, way) = path.split_last().expect("no row is empty");
     let Some(table) = tree.table_at(way, said.key) else { return false };
     let node = Node { place: said.node.place, written };

@@ -79,7 +79,10 @@ mod tests {
     #[test]
     fn only_a_limit_is_one() {
         assert_eq!(Fault::limited(Limit::MemoryBytes).limit(), Some("it reached its limit `memory_bytes`"));
-        assert_eq!(Fault::limited(Limit::Processes).to_string(), "it failed: it reached its limit `processes`");
+        assert_eq!(
+            Fault::limited(Limit::Processes).to_string(),
+            "it failed: it reached its limit `processes`"
+        );
         for other in [
             Fault::limited(Limit::Processes),
             Fault::Gone("was ended by signal 9 (was ended: hunter2)".to_owned()),

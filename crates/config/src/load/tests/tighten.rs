@@ -66,6 +66,47 @@ fn trust_becomes_stricter_and_never_looser() {
 }
 
 #[test]
+fn limits_become_lower_and_never_higher() {
+    for (key, user, folder, expected) in [
+        ("sandbox.timeout", "", "timeout = '9m'", "\"9m\""),
+        ("sandbox.timeout", "", "timeout = '11m'", "-"),
+        ("sandbox.timeout", "timeout = '1h'", "timeout = '11m'", "\"11m\""),
+        ("sandbox.timeout", "timeout = '5m'", "timeout = '9m'", "\"5m\""),
+        ("sandbox.timeout", "", "timeout = 'soon'", "-"),
+        ("sandbox.cpu", "", "cpu = '1m'", "\"1m\""),
+        ("sandbox.processes", "", "processes = 9", "9"),
+        ("sandbox.processes", "processes = 8", "processes = 9", "8"),
+        ("sandbox.open_files", "", "open_files = 5000", "-"),
+        ("sandbox.memory", "", "memory = '1 GiB'", "\"1 GiB\""),
+        ("sandbox.memory", "memory = '512 MiB'", "memory = '1 GiB'", "\"512 MiB\""),
+        ("sandbox.file_size", "", "file_size = '5 GiB'", "-"),
+        ("sandbox.scratch", "", "scratch = '1 MiB'", "\"1 MiB\""),
+        ("sandbox.output", "", "output = 5", "-"),
+        // A server has the limits of all programs where its table has none.
+        ("mcp.git.sandbox.memory", "", "[mcp.git.sandbox]; memory = '1 GiB'", "\"1 GiB\""),
+        ("mcp.git.sandbox.memory", "", "[mcp.git.sandbox]; memory = '8 GiB'", "-"),
+        ("mcp.git.sandbox.memory", "memory = '512 MiB'", "[mcp.git.sandbox]; memory = '1 GiB'", "-"),
+        ("mcp.git.sandbox.memory", "memory = '16 GiB'", "[mcp.git.sandbox]; memory = '8 GiB'", "\"8 GiB\""),
+        (
+            "mcp.git.sandbox.processes",
+            "[mcp.git.sandbox]; processes = 9",
+            "[mcp.git.sandbox]; processes = 10",
+            "9",
+        ),
+        (
+            "mcp.git.sandbox.open_files",
+            "[mcp.git.sandbox]; open_files = 99",
+            "[mcp.git.sandbox]; open_files = 64",
+            "64",
+        ),
+    ] {
+        let (user, folder) = (format!("[sandbox]; {user}"), format!("[sandbox]; {folder}"));
+        let user = if user.contains("mcp.git") { user } else { format!("{user}; [mcp.git]; command = 'x'") };
+        assert_eq!(came_to(key, &user, &folder), expected, "{user} {folder}");
+    }
+}
+
+#[test]
 fn nobody_is_asked_where_one_of_both_files_says_so() {
     for (user, folder, expected) in [
         ("", "ask = false", "false"),
