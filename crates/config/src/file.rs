@@ -34,7 +34,7 @@ pub(crate) struct File {
     /// Results that are too large for an answer: how long they are kept, how much of them, and where.
     pub artifacts: artifacts::Config<upstream::Value>,
     /// Programs that run confined: the ones of `toolcrib sandbox run`, and those of servers, whose tables say more
-    /// (`[mcp.NAME.sandbox]`).
+    /// (`[mcp.NAME.sandbox]`). A folder's file may lower the limits.
     pub sandbox: crate::confinement::Config,
     /// Which tools run without asking, and which never.
     pub policy: policy::Config,
