@@ -92,7 +92,7 @@ pub struct Health {
     pub status: String,
     /// Of the program.
     pub version: String,
-    /// For how long it has served, in seconds.
+    /// For how long its process has served, in seconds, whenever this workspace was made.
     pub uptime_s: u64,
     /// Tools on offer to its owner.
     pub tools: u64,

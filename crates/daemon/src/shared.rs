@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use artifacts::Artifacts;
 use audit::AuditLog;
@@ -32,6 +33,8 @@ const OURSELVES: &str = "Toolcrib";
 /// What a process has once. Copies share it.
 #[derive(Clone)]
 pub struct Shared {
+    /// Since when this process serves.
+    pub since: Instant,
     /// The state folder.
     pub state: PathBuf,
     /// What survives the process.
@@ -95,6 +98,7 @@ impl Shared {
             Jobs::kept_in(Arc::new(SqliteJobs::at(&settings.state)), approvals.clone(), sealed.clone());
         jobs.govern(settings.jobs.clone());
         Ok(Shared {
+            since: Instant::now(),
             jobs,
             _sweeping: Arc::new(artifact_sweep::begin(&artifacts)),
             state: settings.state.clone(),

@@ -147,7 +147,7 @@ impl Seat {
         Health {
             status: if gate.unready().is_none() { "ok" } else { "not_ready" }.to_owned(),
             version: OURSELVES.version.to_owned(),
-            uptime_s: self.reloader.age().as_secs(),
+            uptime_s: self.reloader.crib().shared.since.elapsed().as_secs(),
             tools: offer.tools.iter().filter(|tool| gate.may_see(&owner, tool)).count() as u64,
             jobs: JobCounts { queued: jobs.queued, running: jobs.running, waiting: jobs.waiting },
         }

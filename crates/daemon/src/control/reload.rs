@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use admin::{Admin, By, Refused, Reloaded};
 use config::{self, Kept, Learner, Loaded, Manifests, Problems, Reading, Sections, Surroundings, Unfollowed};
@@ -44,8 +44,6 @@ pub struct Reloader {
     learner: Arc<Learner>,
     last: Mutex<ReadLast>,
     turn: Arc<Semaphore>,
-    /// When it was put together.
-    since: Instant,
 }
 
 /// What was read last.
@@ -96,7 +94,6 @@ impl Reloader {
             learner,
             last,
             turn: Arc::new(Semaphore::new(1)),
-            since: Instant::now(),
         }))
     }
 
@@ -123,11 +120,6 @@ impl Reloader {
     /// Whether this is what was read last.
     pub fn reads_as(&self, loaded: &Loaded) -> bool {
         self.last().reading == loaded.reading()
-    }
-
-    /// How long ago it was put together.
-    pub(super) fn age(&self) -> Duration {
-        self.since.elapsed()
     }
 
     /// What was put together.
