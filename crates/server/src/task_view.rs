@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use gate::jobs::{Job, State};
 use gate::{Action, Caller, Failure, Outcome, Payload, Refusal};
-use wire::tasks::Status;
+use wire::tasks::{self, Status};
 use wire::{Revision, WireError};
 
 use crate::Server;
@@ -30,7 +30,8 @@ impl TaskView<'_> {
         let told = self.told(job).await.map_err(refused)?;
         let mut asks = None;
         if let (Told::Asks(requests), true) = (&told, self.revision.is_modern()) {
-            let left = Bytes::from(self.left(job, requests));
+            // Whoever has read one question answers no later one.
+            let left = Bytes::from(tasks::numbered(&self.left(job, requests), job.last_event));
             asks = Some(rounds::for_modern(&left, self.capabilities)?);
         }
         let asks = asks.as_deref().and_then(|asks| std::str::from_utf8(asks).ok());

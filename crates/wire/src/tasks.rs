@@ -187,11 +187,37 @@ pub fn answered(requests: &str, before: &str, answers: &str) -> Option<String> {
     joined(before.members().chain(new))
 }
 
+/// The same requests under keys that no other question of their task has: a task's keys are unique for as long as it lives, and
+/// tools ask under the same ones again and again. Of what is no object, nothing.
+pub fn numbered(requests: &str, number: u64) -> String {
+    let all = Object::parse(requests).and_then(|requests| {
+        let key = |member: &object::Member<'_>| literal(&format!("{}#{number}", member.key()));
+        of_pairs(requests.members().map(|member| (key(&member), member.value)))
+    });
+    all.unwrap_or_else(|| "{}".to_owned())
+}
+
+/// The answers that were given to the requests of this [number](numbered), under the keys that these had before. Those to others
+/// are left out.
+pub fn of_number(answers: &str, number: u64) -> String {
+    let end = format!("#{number}");
+    let all = Object::parse(answers).and_then(|answers| {
+        of_pairs(answers.members().filter_map(|member| {
+            let key = literal(member.key().strip_suffix(&end)?);
+            Some((key, member.value))
+        }))
+    });
+    all.unwrap_or_else(|| "{}".to_owned())
+}
+
+fn of_pairs<'t>(pairs: impl Iterator<Item = (String, &'t str)>) -> Option<String> {
+    let all: Vec<String> = pairs.map(|(key, value)| format!("{key}:{value}")).collect();
+    (!all.is_empty()).then(|| format!("{{{}}}", all.join(",")))
+}
+
 /// An object of these members; nothing if there are none.
 fn joined<'t>(members: impl Iterator<Item = object::Member<'t>>) -> Option<String> {
-    let all: Vec<String> =
-        members.map(|member| format!("{}:{}", member.key_literal(), member.value)).collect();
-    (!all.is_empty()).then(|| format!("{{{}}}", all.join(",")))
+    of_pairs(members.map(|member| (member.key_literal().to_owned(), member.value)))
 }
 
 fn text(out: Vec<u8>) -> String {
@@ -224,6 +250,23 @@ mod tests {
     fn check(told: &str, expected: Expect) {
         checked(told);
         expected.assert_eq(told);
+    }
+
+    #[test]
+    fn keys_are_those_of_one_question() {
+        let asked = r##"{"a":{"m":1},"b\"#5":{}}"##;
+        let told = numbered(asked, 7);
+        assert_eq!(told, r##"{"a#7":{"m":1},"b\"#5#7":{}}"##);
+        assert_eq!(of_number(&told, 7), asked);
+        for (answers, own) in [
+            (r##"{"a#7":{"x":1.0},"a#6":{},"a":{},"a#17":{}}"##, r#"{"a":{"x":1.0}}"#),
+            (r#"{"a\u0023\u0037":{}}"#, r#"{"a":{}}"#),
+            (r##"{"a#07":{},"a#7 ":{}}"##, "{}"),
+            ("{}", "{}"),
+        ] {
+            assert_eq!(of_number(answers, 7), own, "{answers}");
+        }
+        assert_eq!(numbered("{}", 7), "{}");
     }
 
     #[test]

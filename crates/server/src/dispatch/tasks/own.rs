@@ -117,6 +117,7 @@ impl AboutJob {
         let told = self.view().told(&job).await.map_err(|refusal| self.refused(refusal))?;
         if let (Told::Asks(requests), Some(answers)) = (told, &self.answers) {
             let (requests, answers) = (String::from_utf8_lossy(&requests), String::from_utf8_lossy(answers));
+            let answers = shapes::of_number(&answers, job.last_event);
             let added = self.server.partial.add(&job.id, job.last_event, &requests, &answers);
             if let Answered::All(all) = added {
                 self.go_on(&job, &all).await?;

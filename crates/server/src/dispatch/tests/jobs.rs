@@ -72,6 +72,11 @@ impl Client {
     }
 }
 
+/// The keys under which a task asks.
+fn keys(task: &Value) -> Vec<String> {
+    task["inputRequests"].as_object().into_iter().flat_map(|asked| asked.keys().cloned()).collect()
+}
+
 fn about(id: &str) -> String {
     json!({ "taskId": id }).to_string()
 }
@@ -149,23 +154,48 @@ async fn what_a_job_asks_is_answered_one_by_one() {
     let asks = r#"{"name":"ask","arguments":{"rounds":1,"requests":{"a":{"method":"roots/list"},"b":{"method":"roots/list"}}}}"#;
     let id = client.begin(asks).await;
     let asking = client.until(&id, "input_required").await;
-    assert_eq!(
-        asking["inputRequests"],
-        json!({ "a": { "method": "roots/list" }, "b": { "method": "roots/list" } })
-    );
+    let [a, b] = &keys(&asking)[..] else { panic!("two are asked: {asking}") };
+    let roots = json!({ "method": "roots/list" });
+    assert_eq!(asking["inputRequests"], json!({ a: roots, b: roots }));
     let answer = |answers: Value| json!({ "taskId": id, "inputResponses": answers }).to_string();
-    for nothing in [json!({}), json!({ "no": {} })] {
+    for nothing in [json!({}), json!({ "no": {} }), json!({ "a": {}, "b": {} })] {
         let ack = client.ask("tasks/update", &answer(nothing)).await;
         assert_eq!(ack["resultType"], "complete");
     }
-    client.ask("tasks/update", &answer(json!({ "a": { "roots": [1] } }))).await;
+    client.ask("tasks/update", &answer(json!({ a: { "roots": [1] } }))).await;
     let rest = client.until(&id, "input_required").await;
-    assert_eq!(rest["inputRequests"], json!({ "b": { "method": "roots/list" } }));
-    client.ask("tasks/update", &answer(json!({ "b": { "roots": [] }, "a": {} }))).await;
+    assert_eq!(rest["inputRequests"], json!({ b: roots }));
+    client.ask("tasks/update", &answer(json!({ b: { "roots": [] }, a: {} }))).await;
     let done = client.until(&id, "completed").await;
     let text = &done["result"]["content"][0]["text"];
     assert_eq!(text, r#"1 {"a":{"roots":[1]},"b":{"roots":[]}}"#);
     assert_eq!(client.ask("tasks/update", &about(&id)).await["code"], -32602, "no answers");
+}
+
+#[tokio::test]
+async fn who_has_read_one_question_of_a_task_answers_no_later_one_under_the_same_key() {
+    let mut client = Client::new(Revision::MODERN, Config { always: vec!["ask".into()], ..default() });
+    let asks = r#"{"name":"ask","arguments":{"rounds":2,"requests":{"a":{"method":"roots/list"}}}}"#;
+    let id = client.begin(asks).await;
+    let answer =
+        |key: &str, root| json!({ "taskId": id, "inputResponses": { key: { "roots": [root] } } }).to_string();
+    let first = keys(&client.until(&id, "input_required").await).remove(0);
+    client.ask("tasks/update", &answer(&first, 1)).await;
+    let since = Instant::now();
+    let second = loop {
+        let task = client.ask("tasks/get", &about(&id)).await;
+        match keys(&task).pop() {
+            Some(key) if key != first => break key,
+            _ => assert!(since.elapsed() < PATIENCE, "waited too long until it asks anew: {task}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    };
+    client.ask("tasks/update", &answer(&first, 2)).await;
+    let asking = client.ask("tasks/get", &about(&id)).await;
+    assert_eq!((&asking["status"], keys(&asking)), (&json!("input_required"), vec![second.clone()]));
+    client.ask("tasks/update", &answer(&second, 3)).await;
+    let done = client.until(&id, "completed").await;
+    assert_eq!(done["result"]["content"][0]["text"], r#"2 {"a":{"roots":[3]}}"#);
 }
 
 #[tokio::test]
