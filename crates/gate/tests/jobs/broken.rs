@@ -77,6 +77,27 @@ async fn a_result_that_the_database_does_not_take_is_the_end_of_its_job() {
 }
 
 #[tokio::test]
+async fn a_call_that_cannot_become_a_job_is_waited_for_after_all() {
+    let scene = Scene::new();
+    let process = scene.process();
+    scene.is_broken.store(true, Ordering::SeqCst);
+    let call = Call::tool("work", Some(Bytes::from_static(br#"{"does":"holds"}"#)));
+    let caller = local();
+    let called = process.jobs.call(&process.gate, &caller, call, Duration::ZERO, Wants::default());
+    let let_go = async {
+        while scene.failures.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        scene.let_go.notify_one();
+    };
+    let both = async { tokio::join!(called, let_go).0 };
+    let answered = tokio::time::timeout(SOON, both).await.expect("it ends");
+    assert!(matches!(&answered, Answered::Done(Ok(_))), "{answered:?}");
+    assert!(format!("{answered:?}").contains("let go"), "{answered:?}");
+    assert_eq!((scene.ran(), process.jobs.under_way()), (1, 0));
+}
+
+#[tokio::test]
 async fn a_job_whose_end_only_another_version_could_write_is_held_no_more() {
     let scene = Scene::new();
     let process = scene.process();
