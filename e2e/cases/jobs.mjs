@@ -6,7 +6,8 @@ import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER } from "../support/environment.mjs";
 import { homely } from "../support/other_client.mjs";
-import { expectExit, runToEnd } from "../support/toolcrib.mjs";
+import { ALONE, expectExit, runToEnd, start } from "../support/toolcrib.mjs";
+import { Wire } from "../support/wire_stdio.mjs";
 
 const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
@@ -62,9 +63,9 @@ const sleeping = () =>
       }
     });
 
-/** The process that runs jobs. */
-const resident = async () => {
-  const found = readdirSync("/proc").filter((pid) => {
+/** The processes of the case's user, and the one that runs jobs. */
+const residents = () =>
+  readdirSync("/proc").filter((pid) => {
     try {
       const words = readFileSync(`/proc/${pid}/cmdline`, "utf8");
       return /^\d+$/.test(pid) && words.includes(`${home}/`) && words.includes("resident");
@@ -72,6 +73,8 @@ const resident = async () => {
       return false;
     }
   });
+const resident = async () => {
+  const found = residents();
   checkSame("one process", 1, found.length);
   return Number(found[0]);
 };
@@ -167,6 +170,34 @@ await run({
     check(purged >= 5, "all to be forgotten", purged);
     checkSame("the list", { jobs: [] }, await json(0, "jobs", "list"));
   },
+  "what a process of one client leaves when that goes, runs on in the user's own; of nothing none is made":
+    async () => {
+      await text(0, "stop");
+      const client = async () => {
+        const wire = new Wire(start(["stdio", ALONE], options));
+        await wire.handshake("2025-11-25");
+        const job = async (name, word) => {
+          const { message } = await wire.request("tools/call", { name, arguments: { word }, task: {} });
+          return message.result.task.taskId;
+        };
+        return { wire, job };
+      };
+      const first = await client();
+      const [runs, waits] = [await first.job("slow", "x"), await first.job("quick", "left")];
+      await until({ id: runs }, "running");
+      await first.wire.end();
+      await until({ id: waits }, "succeeded");
+      checkHolds("its result", JSON.stringify((await show({ id: waits })).result), "left");
+      checkSame("how often it began", 1, (await show({ id: waits })).attempt);
+      checkSame("what ran", "interrupted", (await show({ id: runs })).state);
+      check(residents().length === 1, "the user's process", residents());
+      await text(0, "stop");
+      const second = await client();
+      await until({ id: await second.job("quick", "done") }, "succeeded");
+      await second.wire.end();
+      checkSame("processes of the user", [], residents());
+      await json(0, "jobs", "purge", "--all");
+    },
   "a database that is removed in mid-job is begun anew, and what comes then runs": async () => {
     const runs = await take("slow");
     await until(runs, "running");

@@ -56,29 +56,52 @@ pub async fn attach(
     named: Option<PathBuf>,
     door: Door,
 ) -> Result<Result<Front, Alone>, Trouble> {
-    let starting = Starting::by(loaded);
-    let line = opening(loaded, named, door);
-    let mut why = "it goes away each time".to_owned();
-    for _ in 0..TRIES_MAX {
-        let stream = match reach::reach(&starting).await {
-            Ok(stream) => stream,
-            Err(alone) => return Ok(Err(alone)),
-        };
-        let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX), is_json: false };
-        match timeout(READY_MAX, front.ask(&line, door)).await {
-            Ok(Ok(Some(ToFront::Ready))) => match front.say(&FromFront::Go).await {
-                Ok(()) => return Ok(Ok(front.let_go(door)?)),
-                // It has not heard that it may, so nobody but us has the client.
-                Err(error) => why = error.to_string(),
-            },
-            Ok(Ok(Some(ToFront::Refused(said, code)))) => return Err(refused(said, code)),
-            Ok(Ok(Some(ToFront::Unable(said)))) => return Ok(Err(Alone(said))),
-            Ok(Ok(Some(_) | None)) => {}
-            Ok(Err(error)) => why = error.to_string(),
-            Err(_) => return Ok(Err(Alone(format!("it does not answer within {} s", READY_MAX.as_secs())))),
-        }
+    Wish::of(loaded, named, door).attach().await
+}
+
+/// What is wanted of the process, to be asked for now or later.
+pub struct Wish {
+    starting: Starting,
+    door: Door,
+    /// The line that says it.
+    line: Vec<u8>,
+}
+
+impl Wish {
+    /// By this configuration.
+    pub fn of(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Wish {
+        Wish { starting: Starting::by(loaded), door, line: opening(loaded, named, door) }
     }
-    Ok(Err(Alone(why)))
+
+    /// As [`attach`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn attach(&self) -> Result<Result<Front, Alone>, Trouble> {
+        let mut why = "it goes away each time".to_owned();
+        for _ in 0..TRIES_MAX {
+            let stream = match reach::reach(&self.starting).await {
+                Ok(stream) => stream,
+                Err(alone) => return Ok(Err(alone)),
+            };
+            let mut front = Front { stream, lines: Lines::new(LINE_BYTES_MAX), is_json: false };
+            match timeout(READY_MAX, front.ask(&self.line, self.door)).await {
+                Ok(Ok(Some(ToFront::Ready))) => match front.say(&FromFront::Go).await {
+                    Ok(()) => return Ok(Ok(front.let_go(self.door)?)),
+                    // It has not heard that it may, so nobody but us has the client.
+                    Err(error) => why = error.to_string(),
+                },
+                Ok(Ok(Some(ToFront::Refused(said, code)))) => return Err(refused(said, code)),
+                Ok(Ok(Some(ToFront::Unable(said)))) => return Ok(Err(Alone(said))),
+                Ok(Ok(Some(_) | None)) => {}
+                Ok(Err(error)) => why = error.to_string(),
+                Err(_) => {
+                    return Ok(Err(Alone(format!("it does not answer within {} s", READY_MAX.as_secs()))));
+                }
+            }
+        }
+        Ok(Err(Alone(why)))
+    }
 }
 
 /// All that the process needs to read the same configuration, and no other variable.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use ::jobs::{AGE_MAX, Job, JobId, KEPT_BYTES_PER_CALLER, KEPT_PER_CALLER, State};
-use store::{EXPIRE_MAX, JOB_PAGE_MAX, JobRow, Kept, StoreError};
+use store::{EXPIRE_MAX, JOB_PAGE_MAX, JobQuery, JobRow, Kept, StoreError};
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
@@ -26,6 +26,9 @@ const RARELY: u32 = 240;
 
 /// How often it is asked whether there are jobs by now where none was ever made. One question to the system.
 const FIRST_EVERY: Duration = Duration::from_secs(5);
+
+/// What waits in one of these states is held by the process that serves its workspace; in others, by nobody.
+const HELD: [State; 2] = [State::Queued, State::WaitingApproval];
 
 async fn keep(jobs: Weak<Jobs>) {
     for nth in 0_u32.. {
@@ -193,11 +196,21 @@ impl Jobs {
         };
         let untaken = std::mem::take(&mut self.inner().untaken);
         self.resume_all(&untaken).await?;
-        let states = [State::Queued.as_str(), State::WaitingApproval.as_str()];
         for workspace in served {
-            while self.lease_page(&workspace, &states).await? {}
+            while self.lease_page(&workspace, &HELD.map(State::as_str)).await? {}
         }
         Ok(())
+    }
+
+    /// Whether jobs wait in this workspace that no process holds, and that one which serves it would take over.
+    pub async fn has_left(&self, workspace: &str) -> bool {
+        if !self.store().may_have_jobs() {
+            return false;
+        }
+        let (place, states) =
+            (Some(workspace.to_owned()), HELD.map(|state| state.as_str().to_owned()).to_vec());
+        let query = JobQuery { place, states, unheld: true, limit: 1, ..JobQuery::default() };
+        self.store().jobs(&query).await.is_ok_and(|left| !left.is_empty())
     }
 
     /// Takes a page of what waits in a workspace; whether there may be more.

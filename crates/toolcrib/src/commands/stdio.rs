@@ -8,7 +8,7 @@ use std::sync::Arc;
 use config::Loaded;
 use daemon::administration;
 use daemon::control::{Control, Desk, Neighbours, Opening, Reloader};
-use daemon::front::{self, Alone};
+use daemon::front::{self, Alone, Wish};
 use daemon::person;
 use daemon::resident::{Door, GreetWith};
 use daemon::upstreams::Start;
@@ -43,6 +43,7 @@ pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
 async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let signals = Signals::listen()?;
     let greet = greet(&loaded);
+    let heir = Wish::of(&loaded, named.clone(), Door::Jobs);
     let reloader = Reloader::assembled(loaded, named, Start::WhenWanted)?;
     let crib = reloader.crib().clone();
     let of_clients = crib.shared.state.clone();
@@ -54,7 +55,22 @@ async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let served = server::stdio::serve(server, greeting, signals.stop()).await;
     control.close().await;
     crib.close().await;
+    if let Some(workspace) = crib.gate.workspace()
+        && crib.shared.jobs.has_left(workspace).await
+    {
+        hand_over_jobs(&heir).await;
+    }
     served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))
+}
+
+/// Has the user's process run the jobs that are left. They are kept all the same, so no trouble is one of the client's.
+async fn hand_over_jobs(heir: &Wish) {
+    let why = match heir.attach().await {
+        Ok(Ok(_)) => return,
+        Ok(Err(Alone(why))) => why,
+        Err(trouble) => trouble.to_string(),
+    };
+    tracing::warn!(why, "the jobs that are left wait until a Toolcrib serves this folder");
 }
 
 /// What the person behind a client is asked about what the folder declares.
