@@ -133,9 +133,11 @@ await run({
       ["always", "files_write_file", `/path = ${JSON.stringify(target("c.txt"))}`],
       [grants[0].scope, grants[0].tool, grants[0].arguments],
     );
+    checkSame("the one alone", grants[0], await json(0, "grants", grants[0].id));
     await approvals(0, "revoke", grants[0].id);
     check((await plain.call(...write("c.txt", "again"))).isError, "it to ask again", "c.txt");
     await approvals(2, "revoke", grants[0].id);
+    await approvals(2, "grants", grants[0].id);
   },
 
   "what has no terminal, or was started by the client, answers for nobody": async () => {

@@ -248,6 +248,8 @@ await run({
     checkHolds("the list", await command(config, "list"), id, "local", "long_whole", String(Buffer.byteLength(whole)));
     const { artifacts, bytes } = JSON.parse(await command(config, "list", "--json"));
     checkSame("for programs", [id, Buffer.byteLength(whole)], [artifacts[0].id, bytes]);
+    const empty = await expectExit(2, ["artifacts", "list", "--limit", "0", "--config", config.file]);
+    checkHolds("a page of nothing", empty.stderr, "--limit");
     check((await command(config, "read", id)) === whole, "all of it", id);
     checkSame("a piece", "00000", await command(config, "read", id, "--bytes", "5"));
     const lines = readFileSync(path.join(config.folder, "state", "audit.jsonl"), "utf8")
