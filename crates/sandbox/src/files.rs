@@ -6,6 +6,7 @@ mod error;
 mod file_ops;
 mod folder;
 mod for_programs;
+pub(crate) mod git_folder;
 mod inside;
 mod movement;
 mod notes;

@@ -457,6 +457,44 @@ fn what_decides_about_tools_is_not_written() {
     assert!(root.write(&root.locate("notes.md").unwrap(), b"new", &Expect::Anything).is_ok());
 }
 
+/// A folder that `git` obeys is one by what is in it or leads to it, and not by its name.
+#[test]
+fn what_git_obeys_under_another_name_is_not_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap();
+    for real in ["real", "a/x.git"] {
+        for part in ["objects", "refs", "hooks"] {
+            std::fs::create_dir_all(path.join(real).join(part)).unwrap();
+        }
+        std::fs::write(path.join(real).join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        std::fs::write(path.join(real).join("config"), "old").unwrap();
+    }
+    std::fs::write(path.join(".git"), "gitdir: real\n").unwrap();
+    std::fs::create_dir_all(path.join("tools/hooks")).unwrap();
+    std::os::unix::fs::symlink("../tools/hooks", path.join("real/info")).unwrap();
+    std::os::unix::fs::symlink("real", path.join("link")).unwrap();
+    let root = Root::open(&path, Access::ReadWrite).unwrap();
+    let written = |asked: &str| root.write(&root.locate(asked).unwrap(), b"new", &Expect::Anything);
+    for asked in [
+        "real/config",
+        "real/hooks/pre-push",
+        "link/config",
+        "a/x.git/config",
+        "a/x.git/new/file",
+        "tools/hooks/attributes",
+    ] {
+        let refused = written(asked);
+        assert!(matches!(refused, Err(FileError::Protected { .. })), "{asked}: {refused:?}");
+    }
+    let kept = |_: &str| false;
+    let moved = root.move_to(&root.locate("real").unwrap(), &root.locate("other").unwrap(), &kept);
+    assert!(matches!(moved, Err(FileError::Protected { .. })), "{moved:?}");
+    for asked in ["notes.md", "a/notes.md", "tools/notes.md", "realm/config"] {
+        assert!(written(asked).is_ok(), "{asked}");
+    }
+    assert_eq!(std::fs::read_to_string(path.join("real/config")).unwrap(), "old");
+}
+
 /// What is guarded changes for every handle at once, narrowed and cloned ones included.
 #[test]
 fn what_is_guarded_can_be_replaced() {

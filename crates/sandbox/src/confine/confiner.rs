@@ -258,7 +258,8 @@ impl Confiner {
         drop(packet);
         let mut reports: Reports = BufReader::new(pipes.report()?).lines();
         match timeout(START_TIMEOUT, next(&mut reports)).await {
-            Ok(Some(Report::Started { without, memory, is_from_pool, by })) => {
+            Ok(Some(Report::Started { mut without, memory, is_from_pool, by })) => {
+                without.extend(folders.iter().any(Surveyed::is_cut).then_some(Layer::ProtectedPaths));
                 let started = Started { without, memory, is_from_pool, by };
                 let (rules, company) = (program.hosts.clone(), program.company.clone());
                 let way = WayOut { rules, company, judge: program.judge.clone() };

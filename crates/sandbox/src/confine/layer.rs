@@ -76,6 +76,10 @@ impl Layer {
     pub const NO_NAMES: &str =
         "bwrap started it, so it finds hosts only through the proxy that HTTP_PROXY names";
 
+    /// What to say of a program without all of [`ProtectedPaths`](Layer::ProtectedPaths).
+    pub const NOT_ALL_PROTECTED: &str = "the workspace has more than 200,000 names or 2,000 protected files: what agents, git and the like obey \
+         was protected only among the first of them, and changes of it beyond are not told";
+
     /// All of them.
     pub const ALL: [Layer; 25] = [
         Layer::Spawner,

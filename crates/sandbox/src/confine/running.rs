@@ -146,7 +146,7 @@ pub struct Outcome {
     pub exit: Exit,
     /// The limit that ended it, or, if it has failed, one that it had reached by then.
     pub limit: Option<Limit>,
-    /// Layers that were missing and waived.
+    /// Layers that were missing and waived, and [`Layer::ProtectedPaths`] if the workspace holds more than is looked at.
     pub without: Vec<Layer>,
     /// Protected files that were written nevertheless, or that another program has written meanwhile: below the
     /// workspace.
@@ -210,7 +210,8 @@ impl Running {
         &self.journal
     }
 
-    /// Layers that are missing and waived, and [`Layer::Names`] where `bwrap` has started it.
+    /// Layers that are missing and waived, [`Layer::Names`] where `bwrap` has started it, and [`Layer::ProtectedPaths`] where the
+    /// workspace holds more than is looked at.
     pub fn without(&self) -> &[Layer] {
         &self.started.without
     }
@@ -258,14 +259,19 @@ impl Running {
             self.ended.and_then(|(_, limit)| limit).or(self.reached)
         };
         let surveyed = self.surveyed.clone();
-        let written = match surveyed.is_empty() {
+        let looks = match surveyed.is_empty() {
             true => Vec::new(),
             false => {
-                let look = move || surveyed.iter().flat_map(Surveyed::written).collect();
+                let look = move || surveyed.iter().map(Surveyed::written).collect::<Vec<_>>();
                 tokio::task::spawn_blocking(look).await.unwrap_or_default()
             }
         };
-        Outcome { exit, limit, without: self.started.without.clone(), written }
+        let mut without = self.started.without.clone();
+        if looks.iter().any(|(_, is_cut)| *is_cut) && !without.contains(&Layer::ProtectedPaths) {
+            without.push(Layer::ProtectedPaths);
+        }
+        let written = looks.into_iter().flat_map(|(written, _)| written).collect();
+        Outcome { exit, limit, without, written }
     }
 
     /// Ends the program and everything it has started, at once, and waits until nothing is left.

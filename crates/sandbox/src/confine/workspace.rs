@@ -13,7 +13,7 @@ use super::order::{OrderedMount, Rule};
 use super::profile::WorkspaceAccess;
 use super::wide;
 use crate::files::{ProgramPaths, ProtectedPaths};
-use survey::Survey;
+use survey::{REACH, Seen, look};
 
 /// Why a folder cannot be the workspace of a confined program.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +49,7 @@ pub(super) struct Prepared {
 pub(super) struct Surveyed {
     root: PathBuf,
     paths: ProgramPaths,
-    before: Survey,
+    before: Seen,
 }
 
 /// Looks at the workspace. `home` is the folder of the person; `holds_absent` keeps what is absent from being made.
@@ -71,7 +71,7 @@ pub(super) fn prepare(
     let mut rules = hidden(&root, &paths);
     let path: OsString = root.clone().into();
     let surveyed = is_writable.then(|| {
-        let before = Survey::of(&root, &paths);
+        let before = look(&root, &paths, REACH);
         // What is hidden may lie in what is only read-only, so it comes last.
         let mut held = before.rules(&root, &paths);
         held.retain(|(_, rule)| holds_absent || !matches!(rule, Rule::AbsentFile | Rule::AbsentFolder));
@@ -104,9 +104,16 @@ fn readable(root: &Path, protected: &Arc<ProtectedPaths>) -> Result<ProgramPaths
 }
 
 impl Surveyed {
-    /// What is there after the run that no program should have written: new, or not what it was. Below the root.
-    pub(super) fn written(&self) -> Vec<PathBuf> {
-        self.before.changed(&Survey::of(&self.root, &self.paths))
+    /// Whether there is more than is looked at, so that not all that is protected is held.
+    pub(super) fn is_cut(&self) -> bool {
+        self.before.is_cut()
+    }
+
+    /// What is there after the run that no program should have written: new, or not what it was. Below the root. And whether
+    /// there is more by now than is looked at.
+    pub(super) fn written(&self) -> (Vec<PathBuf>, bool) {
+        let after = look(&self.root, &self.paths, REACH);
+        (self.before.changed(&after, &self.root), after.is_cut())
     }
 }
 

@@ -3,9 +3,11 @@
 //!
 //! Ordinary sources, `Makefile` and `package.json` are not in it: they are the work itself.
 
-use std::ffi::OsStr;
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
@@ -73,6 +75,21 @@ const OBEYED: [(&str, &str); 10] = [
 /// Every name with who obeys it.
 fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
     OBEYED.iter().flat_map(|(why, names)| names.split_ascii_whitespace().map(move |name| (name, *why)))
+}
+
+/// The last part of every name, in lower case, but for ends of names.
+static LAST_PARTS: LazyLock<HashSet<OsString>> = LazyLock::new(|| {
+    let whole = names().filter(|(name, _)| !name.starts_with('*'));
+    whole.filter_map(|(name, _)| Path::new(name).file_name().map(OsStr::to_ascii_lowercase)).collect()
+});
+
+/// The ends of names among them.
+static ENDS: LazyLock<Vec<&'static str>> =
+    LazyLock::new(|| names().filter_map(|(name, _)| name.strip_prefix('*')).collect());
+
+/// Whether something of this name, in lower case, may be obeyed where it lies.
+pub(super) fn may_be_obeyed(lower: &OsStr) -> bool {
+    LAST_PARTS.contains(lower) || ENDS.iter().any(|end| ends_with(lower, end))
 }
 
 /// A file that others obey, where a write would really reach it.

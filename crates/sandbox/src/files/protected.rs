@@ -4,7 +4,7 @@
 
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::error::FileError;
@@ -127,14 +127,18 @@ pub(super) fn is_protected(root: &Path, protected: &ProtectedPaths, real: &Path)
         return true;
     }
     let Ok(inside) = real.strip_prefix(root) else { return true };
-    let decides = |component: Component<'_>| {
-        [CONFIGURATION, OTHER_CONFIGURATION, GIT]
-            .iter()
-            .chain(&AI_RULES)
-            .any(|name| component.as_os_str().eq_ignore_ascii_case(name))
-    };
-    inside.components().any(decides)
+    inside.components().any(|component| decides(component.as_os_str()))
         || inside.file_name().is_some_and(|name| name.eq_ignore_ascii_case(BARE_GIT_MARK))
+}
+
+/// Whether something of this name may be protected for its name alone.
+pub(super) fn may_be_protected(name: &OsStr) -> bool {
+    decides(name) || name.eq_ignore_ascii_case(BARE_GIT_MARK)
+}
+
+fn decides(name: &OsStr) -> bool {
+    let names = [CONFIGURATION, OTHER_CONFIGURATION, GIT].into_iter().chain(AI_RULES);
+    names.into_iter().any(|decides| name.eq_ignore_ascii_case(decides))
 }
 
 #[cfg(test)]

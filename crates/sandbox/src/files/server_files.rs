@@ -57,6 +57,11 @@ impl ServerFiles {
         self.starts.extend(other.starts);
     }
 
+    /// Whether something of this name may be claimed that no command line names.
+    pub(super) fn may_claim(&self, name: &OsStr) -> bool {
+        (!self.code.is_empty() && is_code(Path::new(name))) || (!self.starts.is_empty() && is_launcher(name))
+    }
+
     /// What a program that we start has to do with `real`, a path without links below `root`, completing "it …"; nothing
     /// if it is free. Names are compared without regard to case, since some file systems do.
     pub(super) fn claim(&self, root: &Path, real: &Path) -> Option<&'static str> {

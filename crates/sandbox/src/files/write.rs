@@ -15,6 +15,7 @@ use sha2::{Digest, Sha256};
 
 use super::at_once::at_once;
 use super::error::FileError;
+use super::git_folder::is_of_git;
 use super::inside::Inside;
 use super::obeyed::{ObeyedFile, obeyed};
 use super::path_names::real_path;
@@ -149,7 +150,7 @@ impl Root {
         // Asked anew, since somebody may have moved the workspace.
         let root = self.open_beneath(Path::new("."), FOLDER_FLAGS).and_then(|dir| real_path(&dir));
         let (root, protected) = (root.map_err(FileError::Io)?, self.protection.now());
-        if is_protected(&root, &protected, real) {
+        if is_protected(&root, &protected, real) || is_of_git(&root, real) {
             return Err(FileError::Protected(asked.clone()));
         }
         if let Some(claim) = protected.servers.claim(&root, real) {

@@ -10,6 +10,7 @@ mod bwrap;
 mod ends;
 mod escapes;
 mod faults;
+mod guarded;
 mod missing_layers;
 mod ordinary_user;
 mod pool;

@@ -5,23 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::confine::order::Rule;
+use crate::files::git_folder::DECIDES;
 
-pub(super) const FOLDER: &str = ".git";
-
-/// Below a repository, and below that of each submodule.
-const DECIDES: [&str; 8] = [
-    "config",
-    "config.worktree",
-    "hooks",
-    "info/attributes",
-    "info/sparse-checkout",
-    "commondir",
-    "gitdir",
-    "objects/info/alternates",
-];
-
-/// Those of them that `git` takes for nothing when they are empty. With an empty `commondir` it would not work.
-const ABSENT: [(&str, Rule); 4] = [
+/// Those of what decides that `git` takes for nothing when they are empty. With an empty `commondir` it would not work.
+const ABSENT: [(&str, Rule); 5] = [
+    ("config", Rule::AbsentFile),
     ("config.worktree", Rule::AbsentFile),
     ("hooks", Rule::AbsentFolder),
     ("info/attributes", Rule::AbsentFile),
@@ -31,57 +19,45 @@ const ABSENT: [(&str, Rule); 4] = [
 /// Folders that hold some of them.
 const FOLDERS: [&str; 4] = ["", "info", "objects", "objects/info"];
 
-/// Submodules of submodules: `modules/a/modules/b`, and those whose name has a slash.
-const MODULES_DEPTH_MAX: usize = 4;
+/// Folders of further ones: submodules, whose names may have slashes, and linked worktrees.
+pub(super) const PARTS: [&str; 2] = ["modules", "worktrees"];
 
-/// Whether a folder of this name is a repository: what stands in for one is empty.
+/// Whether a folder of this name is a repository, or what a linked worktree has of one: what stands in for one is empty.
 pub(super) fn is_repository(folder: &Path) -> bool {
     is_there(&folder.join("HEAD"))
 }
 
-/// Those that are there, from the repository.
-pub(super) fn decides(repository: &Path) -> Vec<PathBuf> {
-    let all = repositories(repository).into_iter().flat_map(|one| DECIDES.map(|name| one.join(name)));
-    all.filter(|path| is_something(&repository.join(path))).collect()
+/// What decides and is there, from the repository.
+pub(super) fn decides(repository: &Path) -> impl Iterator<Item = &'static str> {
+    let may_stand_in = |name: &str| ABSENT.iter().any(|(absent, _)| *absent == name);
+    DECIDES.into_iter().filter(move |name| {
+        let path = repository.join(name);
+        let is_left = if may_stand_in(name) { is_something(&path) } else { is_there(&path) };
+        is_left && is_plain(repository, above(name))
+    })
 }
 
-/// Those that are not there, or empty, and cannot be made.
-pub(super) fn absent(repository: &Path) -> Vec<(PathBuf, Rule)> {
-    let all = repositories(repository).into_iter();
-    let all = all.flat_map(|one| ABSENT.map(|(name, rule)| (one.join(name), rule)));
-    let has_parent = |path: &Path| path.parent().is_some_and(|parent| repository.join(parent).is_dir());
-    all.filter(|(path, _)| !is_something(&repository.join(path)) && has_parent(path)).collect()
+/// What is not there, or empty, and cannot be made.
+pub(super) fn absent(repository: &Path) -> impl Iterator<Item = (&'static str, Rule)> {
+    ABSENT
+        .into_iter()
+        .filter(move |(name, _)| !is_something(&repository.join(name)) && is_plain(repository, above(name)))
 }
 
 /// The folders that cannot be renamed, so that nothing takes their place.
-pub(super) fn pinned(repository: &Path) -> Vec<PathBuf> {
-    let all = repositories(repository).into_iter().flat_map(|one| {
-        let above: Vec<PathBuf> = one.ancestors().map(Path::to_owned).collect();
-        above.into_iter().chain(FOLDERS.map(|name| one.join(name)))
-    });
-    all.filter(|path| repository.join(path).is_dir()).collect()
+pub(super) fn pinned(repository: &Path) -> impl Iterator<Item = PathBuf> {
+    let plain = FOLDERS.into_iter().filter(move |name| is_plain(repository, Path::new(name)));
+    plain.map(move |name| if name.is_empty() { repository.to_owned() } else { repository.join(name) })
 }
 
-/// The repository itself, as the empty path, and those of its submodules.
-fn repositories(repository: &Path) -> Vec<PathBuf> {
-    let mut found = vec![PathBuf::new()];
-    look_for_modules(repository, Path::new("modules"), 0, &mut found);
-    found
+fn above(name: &str) -> &Path {
+    Path::new(name).parent().unwrap_or(Path::new(""))
 }
 
-fn look_for_modules(repository: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let Ok(entries) = fs::read_dir(repository.join(below)) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        let here = below.join(entry.file_name());
-        let is_repository = is_repository(&repository.join(&here));
-        if is_repository {
-            found.push(here.clone());
-        }
-        if depth < MODULES_DEPTH_MAX {
-            let next = if is_repository { here.join("modules") } else { here };
-            look_for_modules(repository, &next, depth + 1, found);
-        }
-    }
+/// Whether `below` is a folder and no link leads there: nothing is mounted where one does.
+fn is_plain(repository: &Path, below: &Path) -> bool {
+    let mut folders = below.ancestors().filter(|folder| !folder.as_os_str().is_empty());
+    folders.all(|folder| fs::symlink_metadata(repository.join(folder)).is_ok_and(|meta| meta.is_dir()))
 }
 
 fn is_there(path: &Path) -> bool {
