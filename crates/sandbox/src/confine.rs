@@ -18,6 +18,7 @@ mod aside;
 mod beyond;
 mod confiner;
 mod fork;
+mod homes;
 mod init;
 mod lacking;
 mod layer;

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use super::homes;
+
 /// How much of a folder may be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum May {
@@ -53,7 +55,8 @@ const HOME: &str = "it is the home folder, or holds it";
 
 /// Why a folder cannot be a workspace, if so. Both paths are without links.
 pub(super) fn no_workspace(folder: &Path, home: Option<&Path>) -> Option<&'static str> {
-    find(folder, home, |(_, may, ..)| may)
+    let of_others = || homes::of(folder).iter().any(|home| home.starts_with(folder)).then_some(HOME);
+    find(folder, home, |(_, may, ..)| may).or_else(of_others)
 }
 
 /// Why a server does not see a folder only because it is named, if so. Both paths are without links.
