@@ -11,6 +11,10 @@ use rustix::io::Errno;
 use crate::confine::mount;
 use crate::confine::order::{OrderedMount, Rule};
 
+/// What we make is marked by the sticky bit, which hinders nobody and which nobody else gives an empty file or folder of these
+/// names. So what was left when we were killed goes with the next run.
+const MARK: u32 = 0o1000;
+
 /// A file or folder below a workspace, mostly of ours. Its name goes when the last run that holds it closes it, if it is
 /// empty and `goes` says so.
 #[derive(Debug)]
@@ -28,7 +32,7 @@ pub(super) struct Placeholder {
 /// what stood there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goes {
-    /// What we have made.
+    /// What we have made, now or before.
     Ours,
     /// That, or what `bwrap` has made in its place.
     OursOrNew,
@@ -81,10 +85,10 @@ fn make(
         None => root.try_clone()?,
     };
     let made = match is_folder {
-        true => mkdirat(&folder, name, Mode::from(0o755)),
+        true => mkdirat(&folder, name, Mode::from(MARK | 0o755)),
         false => {
             let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-            openat(&folder, name, flags, Mode::from(0o644)).map(drop)
+            openat(&folder, name, flags, Mode::from(MARK | 0o644)).map(drop)
         }
     };
     let is_new = match made {
@@ -96,7 +100,8 @@ fn make(
     let handle = openat(&folder, name, flags, Mode::empty())?;
     let stat = fstat(&handle)?;
     let identity = (stat.st_dev, stat.st_ino);
-    let goes = match (is_new || held.contains(&identity), is_for_bwrap) {
+    let is_ours = is_new || held.contains(&identity) || stat.st_mode & MARK != 0;
+    let goes = match (is_ours, is_for_bwrap) {
         (true, false) => Goes::Ours,
         (true, true) => Goes::OursOrNew,
         (false, true) => Goes::New,
