@@ -65,6 +65,8 @@ fn record(id: &Arc<str>) -> Record {
         hosts: Vec::new(),
         hosts_more: 0,
         folders: Vec::new(),
+        protected_changed: Vec::new(),
+        protected_more: 0,
         artifacts: Vec::new(),
         redactions: 0,
         outcome: Outcome::Result,

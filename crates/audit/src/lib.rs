@@ -101,8 +101,8 @@ pub use limits::{ARGUMENTS_BYTES_WAITING_MAX, RECORDS_WAITING_MAX};
 pub use loss::Loss;
 pub use read::{Reader, tail};
 pub use record::{
-    ARTIFACTS_MAX, Approved, DECISIONS_MAX, Decided, FOLDERS_MAX, HOSTS_MAX, Opening, Outcome, Reached,
-    Record, TEXT_BYTES_MAX, Wanted,
+    ARTIFACTS_MAX, Approved, DECISIONS_MAX, Decided, FOLDERS_MAX, HOSTS_MAX, Opening, Outcome, PROTECTED_MAX,
+    Reached, Record, TEXT_BYTES_MAX, Wanted,
 };
 pub use segments::FILE;
 pub use verify::{Trust, Verified, VerifyError, Why, verify};

@@ -160,6 +160,7 @@ mod tests {
         let denied = Approved { id: "a2".into(), by: "ann".into(), through: "terminal", answer: "denied" };
         let blocked = Reached { blocked: Some("no rule".into()), approval: Some(denied), ..reached.clone() };
         (record.hosts, record.hosts_more) = (vec![reached, blocked], 4);
+        (record.protected_changed, record.protected_more) = (vec!["a/.envrc".into()], 5);
         record.redactions = 3;
         record.outcome = Outcome::ToolError;
         record.code = Some("timeout".into());
@@ -176,7 +177,7 @@ mod tests {
             r#"","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
             r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","#,
             r#""approval":{"id":"a2","by":"ann","through":"terminal","answer":"denied"},"connections":2,"#,
-            r#"}],"hosts_more":4,"redactions":3,"outcome":"tool_error","#,
+            r#"}],"hosts_more":4,"protected_changed":["a/.envrc"],"protected_more":5,"redactions":3,"outcome":"tool_error","#,
             r#","code":"timeout","duration_us":12,"result_bytes":34,"hash":""#,
         ];
         let mut at = 0;

@@ -20,6 +20,9 @@ pub const HOSTS_MAX: usize = 32;
 /// Most files and folders in a record that a person was asked about: a call asks about fewer.
 pub const FOLDERS_MAX: usize = 16;
 
+/// Protected files that a record names. Those that have changed besides are told in number.
+pub const PROTECTED_MAX: usize = 32;
+
 /// Most artifacts of one call; the gate keeps no more.
 pub const ARTIFACTS_MAX: usize = 64;
 
@@ -161,6 +164,12 @@ pub struct Record {
     pub hosts_more: u32,
     /// What the call's programs wanted to see or write beyond what they have, and a person was asked about.
     pub folders: Vec<Wanted>,
+    /// Protected files, below the workspace, that have changed while the call's programs ran, whoever wrote them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub protected_changed: Vec<Arc<str>>,
+    /// How many more there were.
+    #[serde(skip_serializing_if = "is_none")]
+    pub protected_more: u32,
     /// The ids of the artifacts that the call has made.
     pub artifacts: Vec<Arc<str>>,
     /// How many places were struck out of the result.
@@ -277,6 +286,11 @@ impl Record {
         self.hosts_more = self.hosts_more.saturating_add(hosts_left);
         self.hosts.truncate(HOSTS_MAX);
         self.hosts.iter_mut().for_each(Reached::cut);
+        let left =
+            u32::try_from(self.protected_changed.len().saturating_sub(PROTECTED_MAX)).unwrap_or(u32::MAX);
+        self.protected_more = self.protected_more.saturating_add(left);
+        self.protected_changed.truncate(PROTECTED_MAX);
+        self.protected_changed.iter_mut().for_each(|path| cut_text(path, TEXT_BYTES_MAX));
         self.artifacts.truncate(ARTIFACTS_MAX);
         self.folders.truncate(FOLDERS_MAX);
         self.folders.iter_mut().for_each(|wanted| cut_text(&mut wanted.path, TEXT_BYTES_MAX));
@@ -401,6 +415,8 @@ pub(crate) mod tests {
             hosts: Vec::new(),
             hosts_more: 0,
             folders: Vec::new(),
+            protected_changed: Vec::new(),
+            protected_more: 0,
             artifacts: Vec::new(),
             redactions: 0,
             outcome: Outcome::Result,
@@ -437,8 +453,11 @@ pub(crate) mod tests {
             Approved { id: "i".into(), by: "b".repeat(300).into(), through: "rest", answer: "approved" };
         let wanted = Wanted { path: Arc::from("/".repeat(300)), writes: false, approval };
         record.folders = vec![wanted; FOLDERS_MAX + 1];
+        record.protected_changed = vec!["p".repeat(300).into(); PROTECTED_MAX + 2];
         record.cut();
         assert_eq!(record.folders.len(), FOLDERS_MAX);
+        assert_eq!((record.protected_changed.len(), record.protected_more), (PROTECTED_MAX, 2));
+        assert_eq!(record.protected_changed[0].len(), TEXT_BYTES_MAX);
         assert_eq!((record.folders[0].path.len(), record.folders[0].approval.by.len()), (256, 256));
         assert_eq!(record.decisions.len(), DECISIONS_MAX);
         assert_eq!((record.hosts.len(), record.hosts_more), (HOSTS_MAX, 3));

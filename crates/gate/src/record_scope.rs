@@ -324,6 +324,9 @@ impl<'b> RecordScope<'b> {
             .map(|(entry, approval)| reached(entry, approval.clone(), clean))
             .collect();
         self.record.folders = notes.folders(clean);
+        let (changed, count) = notes.changed(clean);
+        self.record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
+        self.record.protected_changed = changed;
         self.record.artifacts = notes.artifacts();
         self.redacted(notes.struck_places());
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);

@@ -250,8 +250,16 @@ impl<'c> Process<'c> {
     pub async fn wait(mut self) -> Ended {
         // An output that cannot be read is one that has ended.
         while let Ok(Some(_)) = self.next().await {}
-        let Process { mut running, degraded, starter, .. } = self;
-        let sandbox::confine::Outcome { exit, limit, without: _, written } = running.wait().await;
+        let Process { mut running, mut degraded, starter, .. } = self;
+        let sandbox::confine::Outcome { exit, limit, without, written } = running.wait().await;
+        // One is known only at the end: that the workspace has become too large.
+        degraded.extend(
+            without
+                .iter()
+                .map(|layer| layer.name())
+                .filter(|name| !degraded.contains(name))
+                .collect::<Vec<_>>(),
+        );
         let blocked = Blocked::of(&running.journal().blocked());
         let ended = Ended { exit, limit, written, degraded, blocked };
         starter.ended(&ended);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use audit::Approved;
 use sandbox::egress::{Attempt, Destination, Entry, Journal, Outcome};
-use tool_api::Sandboxed;
+use tool_api::{Ended, Sandboxed};
 
 use crate::approvals::Wish;
 
@@ -23,6 +23,8 @@ struct Noted {
     answers: Vec<(Destination, Approved)>,
     /// What they said of files and folders beyond what the call sees: each, and whether it was to be written.
     folders: Vec<(PathBuf, bool, Approved)>,
+    /// Protected files that have changed while programs ran.
+    changed: Vec<PathBuf>,
     /// The ids of what the call has written down.
     artifacts: Vec<Arc<str>>,
     /// How many places were struck out of it.
@@ -40,6 +42,17 @@ impl Notes {
                     sandboxed.degraded.push(layer);
                 }
             }
+        });
+    }
+
+    /// A program has ended.
+    pub(crate) fn ended(&self, ended: &Ended) {
+        self.with(|noted| {
+            if let Some(sandboxed) = &mut noted.sandboxed {
+                let known = sandboxed.degraded.clone();
+                sandboxed.degraded.extend(ended.degraded.iter().filter(|layer| !known.contains(layer)));
+            }
+            noted.changed.extend(ended.written.iter().cloned());
         });
     }
 
@@ -109,6 +122,14 @@ impl Notes {
             approval: approval.clone(),
         };
         self.with(|noted| noted.folders.iter().map(wanted).collect())
+    }
+
+    /// The protected files that have changed by now, as records tell it, but for secrets; and how many there were.
+    pub(crate) fn changed(&self, clean: impl Fn(&str) -> Arc<str>) -> (Vec<Arc<str>>, usize) {
+        self.with(|noted| {
+            let first = noted.changed.iter().take(audit::PROTECTED_MAX);
+            (first.map(|path| clean(&path.to_string_lossy())).collect(), noted.changed.len())
+        })
     }
 
     fn with<T>(&self, act: impl FnOnce(&mut Noted) -> T) -> T {

@@ -91,6 +91,7 @@ impl Processes for Programs {
         if let Some(limit) = ended.limit.filter(|limit| limit.ends_programs()) {
             self.telemetry.metrics.confined_killed(limit.name());
         }
+        self.notes.ended(ended);
     }
 }
 

@@ -159,4 +159,14 @@ async fn a_shell_commits_and_what_decides_about_agents_is_told() {
                   git config core.fsmonitor x 2>/dev/null || echo refused; echo evil > AGENTS.md";
     let ran = run(&sample, &owner(), "sh_run", script).await.expect("it ran");
     assert_eq!((text(&ran["stdout"]), &ran["written"]), ("one\nrefused\n", &json!(["AGENTS.md"])));
+    let record = sample.whole_records(1).remove(0);
+    assert_eq!(
+        (&record["protected_changed"], &record["protected_more"]),
+        (&json!(["AGENTS.md"]), &Value::Null)
+    );
+    let script = "for n in $(seq 40); do mkdir $n; echo evil > $n/.envrc; done";
+    run(&sample, &owner(), "sh_run", script).await.expect("it ran");
+    let record = sample.whole_records(1).remove(0);
+    let named = record["protected_changed"].as_array().map(Vec::len);
+    assert_eq!((named, &record["protected_more"]), (Some(32), &json!(8)));
 }

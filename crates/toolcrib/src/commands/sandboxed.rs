@@ -28,6 +28,9 @@ const SIGNAL_CODE_BASE: i32 = 128;
 /// The code for a program of whose end nothing is known.
 const LOST: u8 = 125;
 
+/// How many protected files are named that have changed.
+const CHANGED_TOLD_MAX: usize = 32;
+
 /// What is passed on at once.
 const CHUNK_BYTES: usize = 16 * 1024;
 
@@ -165,10 +168,12 @@ fn say(outcome: &Outcome, program: &Confined) {
         let (what, limit) = (if limit.ends_programs() { "was ended" } else { "failed" }, limit.name());
         print::remark(&format!("the program {what}: it reached its limit `{limit}`"));
     }
-    let (names, waived): (Vec<Layer>, Vec<Layer>) =
-        outcome.without.iter().partition(|layer| **layer == Layer::Names);
-    if !names.is_empty() {
-        print::remark(&format!("degraded: {}", Layer::NO_NAMES));
+    let mut waived = outcome.without.clone();
+    for (layer, words) in [(Layer::Names, Layer::NO_NAMES), (Layer::ProtectedPaths, Layer::NOT_ALL_PROTECTED)]
+    {
+        for _ in waived.extract_if(.., |without| *without == layer) {
+            print::remark(&format!("degraded: {words}"));
+        }
     }
     let without: Vec<&str> = waived.iter().map(|layer| layer.name()).collect();
     if !without.is_empty() {
@@ -178,7 +183,11 @@ fn say(outcome: &Outcome, program: &Confined) {
         ));
     }
     if program.profile.workspace == WorkspaceAccess::Writable && !outcome.written.is_empty() {
-        let written: Vec<_> = outcome.written.iter().map(|path| path.to_string_lossy()).collect();
+        let first = outcome.written.iter().take(CHANGED_TOLD_MAX);
+        let mut written: Vec<_> = first.map(|path| path.to_string_lossy().into_owned()).collect();
+        if let Some(more @ 1..) = outcome.written.len().checked_sub(CHANGED_TOLD_MAX) {
+            written.push(format!("and {more} more"));
+        }
         let written = print::harmless(&written.join(", "));
         print::remark(&format!(
             "protected files have changed while the program ran; look at them before anything obeys them: {written}"

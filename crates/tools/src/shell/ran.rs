@@ -1,11 +1,12 @@
 //! `Ran`: what came of a command.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use tool_api::{Ended, Exit, Limit, Outcome, Output, Structured};
+use tool_api::{Ended, Exit, Layer, Limit, Outcome, Output, Structured};
 
 use super::output::Shown;
 
@@ -28,9 +29,12 @@ pub(crate) struct Ran {
     /// The artifact with all that it printed, if that is not all here.
     #[serde(skip_serializing_if = "Option::is_none")]
     artifact: Option<String>,
-    /// Protected files that changed while it ran.
+    /// Protected files that changed while it ran: the first of them, and then how many more there are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     protected_changed: Vec<String>,
+    /// Whether the workspace holds more than is looked at, so that others may have changed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    protected_in_part: bool,
     /// What it wanted of the network and did not get, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     blocked: Vec<String>,
@@ -58,7 +62,8 @@ impl Ran {
             limit: limit.map(Limit::name),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             artifact: shown.artifact,
-            protected_changed: ended.written.iter().map(|path| path.to_string_lossy().into_owned()).collect(),
+            protected_changed: changed(&ended.written),
+            protected_in_part: ended.degraded.contains(&Layer::ProtectedPaths.name()),
             blocked: ended.blocked.told.clone(),
             is_for_a_rule: ended.blocked.is_for_a_rule,
             time_max,
@@ -106,6 +111,16 @@ impl Ran {
     }
 }
 
+/// How many protected files are named that have changed.
+const CHANGED_TOLD_MAX: usize = 32;
+
+fn changed(written: &[PathBuf]) -> Vec<String> {
+    let first = written.iter().take(CHANGED_TOLD_MAX);
+    let more = written.len().checked_sub(CHANGED_TOLD_MAX).filter(|more| *more > 0);
+    let more = more.map(|more| format!("and {more} more"));
+    first.map(|path| path.to_string_lossy().into_owned()).chain(more).collect()
+}
+
 /// What programs say of a file that the sandbox does not let them write, or replace.
 const UNWRITABLE: [&str; 2] = ["Read-only file system", "Device or resource busy"];
 
@@ -138,7 +153,8 @@ impl fmt::Display for Ran {
         let output = (!output.is_empty()).then(|| output.to_owned());
         let footer = self.footer().map(|footer| format!("[{footer}]"));
         let unwritable = self.unwritable().map(str::to_owned);
-        let parts = [output, nothing, footer, changed, unwritable, blocked];
+        let in_part = self.protected_in_part.then(|| format!("[{}]", Layer::NOT_ALL_PROTECTED));
+        let parts = [output, nothing, footer, changed, in_part, unwritable, blocked];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&parts.join("\n"))
     }
@@ -181,6 +197,26 @@ mod tests {
             let expected = format!("curl: (56)\n[exit code 6]\n[blocked: connect a:443 (why), b{hint}]");
             assert_eq!(ran.to_string(), expected);
         }
+    }
+
+    #[test]
+    fn protected_files_that_changed_are_said_and_so_is_that_not_all_were_looked_at() {
+        let shown = || Shown { text: "done".to_owned(), artifact: None };
+        let written: Vec<PathBuf> =
+            (0..CHANGED_TOLD_MAX + 2).map(|nth| format!("{nth}/.envrc").into()).collect();
+        for (written, degraded, expected) in [
+            (&written[..1], vec![], "done\n[protected files have changed: 0/.envrc]".to_owned()),
+            (
+                &written[..0],
+                vec!["memory", "protected_paths"],
+                format!("done\n[{}]", Layer::NOT_ALL_PROTECTED),
+            ),
+        ] {
+            let ended = Ended { written: written.to_vec(), degraded, ..Ended::plain(Exit::Code(0), None) };
+            assert_eq!(Ran::of(shown(), &ended, Duration::from_millis(5), None).to_string(), expected);
+        }
+        assert_eq!(changed(&written).len(), CHANGED_TOLD_MAX + 1);
+        assert_eq!(changed(&written).last().map(String::as_str), Some("and 2 more"));
     }
 
     #[test]

@@ -133,7 +133,9 @@ impl Process {
     /// Waits until it has ended and nothing of it is left. May be cancelled and called again.
     pub(super) async fn wait(&mut self) -> Ended {
         match self {
-            Process::Open(tree) => Ended { exit: tree.wait().await, limit: None, written: Vec::new() },
+            Process::Open(tree) => {
+                Ended { exit: tree.wait().await, limit: None, written: Vec::new(), is_in_part: false }
+            }
             Process::Confined(watched) => watched.wait().await,
         }
     }
@@ -141,7 +143,9 @@ impl Process {
     /// Ends it in good order, which asks politely, then insists. Returns when nothing is left, within a bounded time.
     pub(super) async fn end(self) -> Ended {
         match self {
-            Process::Open(tree) => Ended { exit: tree.end().await, limit: None, written: Vec::new() },
+            Process::Open(tree) => {
+                Ended { exit: tree.end().await, limit: None, written: Vec::new(), is_in_part: false }
+            }
             Process::Confined(watched) => watched.end().await,
         }
     }
@@ -185,12 +189,14 @@ pub(super) struct Ended {
     pub(super) limit: Option<Limit>,
     /// Protected files that have changed while it ran.
     pub(super) written: Vec<PathBuf>,
+    /// The folders that it writes hold more than is looked at.
+    pub(super) is_in_part: bool,
 }
 
 impl From<Outcome> for Ended {
     fn from(outcome: Outcome) -> Ended {
-        let Outcome { exit, limit, written, .. } = outcome;
-        Ended { exit, limit, written }
+        let Outcome { exit, limit, without, written } = outcome;
+        Ended { exit, limit, written, is_in_part: without.contains(&Layer::ProtectedPaths) }
     }
 }
 

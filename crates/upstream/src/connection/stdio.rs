@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sandbox::Exit;
+use sandbox::confine::Layer;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -176,6 +177,10 @@ fn tell_written(exchange: &Exchange, ended: &Ended) {
     if !ended.written.is_empty() {
         let (upstream, files) = (&exchange.upstream, &ended.written);
         tracing::warn!(target: "upstream", %upstream, ?files, "protected files have changed while it ran; look at them before anything obeys them");
+    }
+    if ended.is_in_part {
+        let upstream = &exchange.upstream;
+        tracing::warn!(target: "upstream", %upstream, "{}", Layer::NOT_ALL_PROTECTED);
     }
 }
 

@@ -77,9 +77,13 @@ impl Touched {
             parts.extend((!paths.is_empty()).then(|| format!("{verb} {}", some(paths))));
         }
         let mut lines = vec![format!("{}: {}", self.facts.profile, parts.join("; "))];
-        let (names, waived): (Vec<&str>, Vec<&str>) =
-            self.facts.without.iter().map(String::as_str).partition(|layer| *layer == Layer::Names.name());
-        lines.extend(names.iter().map(|_| Layer::NO_NAMES.to_owned()));
+        let mut waived: Vec<&str> = self.facts.without.iter().map(String::as_str).collect();
+        for (layer, words) in
+            [(Layer::Names, Layer::NO_NAMES), (Layer::ProtectedPaths, Layer::NOT_ALL_PROTECTED)]
+        {
+            let told = waived.extract_if(.., |without| *without == layer.name());
+            lines.extend(told.map(|_| words.to_owned()));
+        }
         if !waived.is_empty() {
             let layers = waived.join(" and ");
             lines.push(format!("runs without {layers}, which this machine lacks and you waive"));
