@@ -165,10 +165,8 @@ pub struct Record {
     /// What the call's programs wanted to see or write beyond what they have, and a person was asked about.
     pub folders: Vec<Wanted>,
     /// Protected files, below the workspace, that have changed while the call's programs ran, whoever wrote them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub protected_changed: Vec<Arc<str>>,
     /// How many more there were.
-    #[serde(skip_serializing_if = "is_none")]
     pub protected_more: u32,
     /// The ids of the artifacts that the call has made.
     pub artifacts: Vec<Arc<str>>,
@@ -317,6 +315,8 @@ impl Record {
             hosts,
             hosts_more,
             folders,
+            protected_changed,
+            protected_more,
             artifacts,
             redactions,
             outcome,
@@ -337,6 +337,8 @@ impl Record {
         into.list_if("hosts", hosts);
         into.count_if("hosts_more", *hosts_more);
         into.list_if("folders", folders);
+        into.list_if("protected_changed", protected_changed);
+        into.count_if("protected_more", *protected_more);
         into.list_if("artifacts", artifacts);
         into.count_if("redactions", *redactions);
         into.value("outcome", outcome);

@@ -2,6 +2,7 @@
 //! on the next `git` command. Otherwise one allowed write would be permission for everything else. Some of them hold
 //! secrets and are not read by tools either.
 
+use std::ffi::OsStr;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
