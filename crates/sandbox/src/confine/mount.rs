@@ -80,7 +80,7 @@ pub(super) fn with_flags(kind: &str, options: &[(&str, &str)], flags: &[&str]) -
     Ok(fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?)
 }
 
-/// Gives `attributes` to the mount and to all below it.
+/// Gives `attributes` to the mount and to all below it. What is mounted there later shows nowhere else, and the other way round.
 pub(super) fn set(mount: impl AsFd, attributes: u64) -> io::Result<()> {
     set_all(mount.as_fd(), attributes, None, libc::AT_RECURSIVE)
 }
@@ -102,7 +102,8 @@ fn set_all(
     recursive: libc::c_int,
 ) -> io::Result<()> {
     let userns_fd = namespace.map_or(0, |namespace| namespace.as_raw_fd().unsigned_abs().into());
-    let attributes = libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: 0, userns_fd };
+    let attributes =
+        libc::mount_attr { attr_set: attributes, attr_clr: 0, propagation: libc::MS_PRIVATE, userns_fd };
     #[expect(unsafe_code, reason = "neither std nor rustix has `mount_setattr`")]
     // SAFETY: the path is a C string, the structure is of the size that is said, both outlive the call, and it writes
     // to neither.

@@ -235,3 +235,43 @@ async fn a_folder_of_everything_is_no_workspace_by_whatever_name() {
     assert!(work.join("file").exists() && !work.join("../beside").exists());
     assert!(!PathBuf::from("/tmp/beside").exists());
 }
+
+/// What makes this program one whose machine shows what is mounted anywhere everywhere, as systemd sets it up.
+const SHARED: &str = "TOOLCRIB_TEST_SHARED";
+
+/// Not a test by itself: a program on such a machine.
+#[tokio::test]
+async fn sharing() {
+    if std::env::var_os(SHARED).is_none() {
+        return;
+    }
+    let (_folder, work) = folder();
+    fs::create_dir(work.join(".git")).expect("a folder");
+    for name in ["HEAD", "config"] {
+        fs::write(work.join(".git").join(name), "text\n").expect("a file");
+    }
+    let mounts = || fs::read_to_string("/proc/self/mountinfo").expect("proc");
+    let before = mounts();
+    let confiner = Confiner::new(spawner());
+    for is_pooled in [false, true] {
+        if is_pooled {
+            confiner.fill().await.expect("a spawner");
+        }
+        let running = confiner.start(&shell(Profile::write(), &work, "sleep 100")).await.expect("started");
+        println!("said: {};", if mounts() == before { "nothing" } else { "something" });
+        running.end().await;
+    }
+}
+
+#[test]
+fn nothing_that_is_mounted_inside_shows_outside() {
+    let mut command = std::process::Command::new("unshare");
+    if !rustix::process::getuid().is_root() {
+        command.args(["--user", "--map-user=4343", "--map-group=4343", "--keep-caps"]);
+    }
+    command.args(["--mount", "--propagation=shared"]).arg(std::env::current_exe().expect("ours"));
+    command.args(["runs::sharing", "--exact", "--nocapture", "--test-threads=1"]);
+    let output = command.env(SHARED, "").output().expect("run");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(printed.matches("said: nothing;").count(), 2, "{output:?}");
+}
