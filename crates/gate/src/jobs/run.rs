@@ -135,7 +135,8 @@ impl Jobs {
     /// Leaves a job that waits to whoever serves its workspace next.
     pub(super) async fn leave(&self, live: &Arc<Live>) {
         let mut row = live.row.lock().await;
-        if row.job.state == State::Running {
+        // One that runs ends by itself, and one that is over stays as it is: its time to be forgotten is written already.
+        if row.job.state == State::Running || row.job.state.is_final() {
             return;
         }
         let change = store::JobChange {

@@ -110,11 +110,15 @@ fn what_had_been_answered_is_asked_again_however_the_process_ended() {
 fn a_process_that_ends_in_order_leaves_nothing_running() {
     let scene = Scene::new();
     let jobs = in_a_process_that_dies(&scene, async |process| {
-        process.jobs.govern(Config { running: 4, ..Config::default() });
+        process.jobs.govern(Config { running: 2, ..Config::default() });
         let mut jobs = Vec::new();
         for (caller, tool) in [("a", "work"), ("b", "look")] {
             let job = process.submit(&holder(caller, "k"), tool, "waits").await.unwrap();
             jobs.push(process.until(&job, State::Running).await);
+        }
+        // What waits is left to others meanwhile.
+        for _ in 0..9 {
+            process.submit(&holder("a", "k"), "work", "waits").await.unwrap();
         }
         process.jobs.end().await;
         jobs
@@ -127,6 +131,10 @@ fn a_process_that_ends_in_order_leaves_nothing_running() {
             (work.await.unwrap().state, look.await.unwrap().state),
             (State::Interrupted, State::Queued)
         );
+        // What was interrupted is over, and under way no more.
+        let over = jobs[0].id.as_str();
+        command.jobs.purge(Whose::Anyone, over).await.unwrap();
+        assert!(command.jobs.get(Whose::Anyone, over).await.is_err());
     });
 }
 
