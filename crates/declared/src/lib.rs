@@ -16,6 +16,7 @@ mod printed;
 mod program;
 mod request;
 mod stand_in;
+mod table;
 mod template;
 mod told;
 mod tool;

@@ -8,6 +8,8 @@ use serde_json::{Map, Value};
 use tool_api::Effect;
 use units::Size;
 
+use crate::table::{table, table_if_any};
+
 /// Seconds that a tool may take which says nothing of it.
 const TIMEOUT_SECONDS: u64 = 60;
 
@@ -52,8 +54,10 @@ pub struct Manifest {
     #[serde(default)]
     pub example_invocations: Vec<Map<String, Value>>,
     /// A request that does the work, in place of `command`. Takes the scope `network`, and its host in `hosts`.
+    #[serde(default, deserialize_with = "table_if_any")]
     pub http: Option<HttpTable>,
     /// Another tool that does the work, in place of `command`: this one is its name, its words and its narrower inputs.
+    #[serde(default, deserialize_with = "table_if_any")]
     pub mcp: Option<McpTable>,
     /// The program and its arguments, each a word; no shell reads them. `{NAME}` stands for an argument of the call, as a whole
     /// word or within one; a word whose argument is absent is left out, and a list gives a word for each of its items. `{{` and
@@ -69,7 +73,7 @@ pub struct Manifest {
     #[serde(default)]
     pub hosts: Vec<String>,
     /// How its program is confined, beyond what holds for all.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "table")]
     pub sandbox: SandboxTable,
 }
 

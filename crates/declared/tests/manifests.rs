@@ -88,6 +88,20 @@ fn what_is_no_manifest_says_where() {
     let said = "sandbox.root: unknown field `root`, expected one of `workspace`, `memory`, `processes`, `open_files` \
                 (line 10, column 13)";
     check("sandbox = { root = \"/\" }", &[said]);
+    let list = |key: &str, place: &str| {
+        format!("{key}: invalid type: sequence, expected a table, whose members have names{place}")
+    };
+    for (key, members) in
+        [("sandbox", "[\"none\"]"), ("mcp", "[\"x\"]"), ("http", "[\"GET\", \"https://a.test/x\"]")]
+    {
+        let column = key.len() + 4;
+        check(&format!("{key} = {members}"), &[&list(key, &format!(" (line 10, column {column})"))]);
+        let json = format!(
+            r#"{{"id":"x","name":"X","description":"d","scopes":["read"],"effect":"reads","command":["x"],"inputs":{{"type":"object"}},"{key}":{members}}}"#
+        );
+        let said = problems(&json, Format::Json);
+        assert!(said[0].starts_with(&list(key, " at line 1")), "{said:?}");
+    }
     let said = "effect: unknown variant `looks`, expected one of `reads`, `writes`, `destroys`, `executes` (line 9, \
                 column 10)";
     check("effect = \"looks\"", &[said]);
