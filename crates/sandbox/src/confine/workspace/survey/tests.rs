@@ -1,3 +1,5 @@
+//! What a look finds, where it ends early, and what is told of a change.
+
 use std::os::unix::fs::symlink;
 use std::sync::Arc;
 
