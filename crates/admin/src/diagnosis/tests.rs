@@ -94,6 +94,9 @@ fn programs_that_do_not_start() {
             not_started
               the program could not be started: out of memory
               free memory or processes; the system's own message says which
+            cannot_be_shown
+              /a cannot be shown to the program: No such file
+              make it, or take it out of `read`, `write` or `sockets` in the server's `sandbox` table or in [sandbox]; `toolcrib config check` says which key names it
             disabled
               it is switched off in the configuration
               remove `enabled = false` from [mcp.it]

@@ -77,7 +77,7 @@ fn mistakes_are_told_where_they_stand() {
             toolcrib.toml:6:19: mcp.b.sandbox.network must be one of "public", "none"; did you mean "public"?
             toolcrib.toml:9:19: mcp.c.sandbox.profile must be one of "confined", "open"; did you mean "open"?
             toolcrib.toml:12:19: mcp.d.sandbox.network must be text or a list, not a number
-            toolcrib.toml:15:1: unknown key `env` in [mcp.e.sandbox]; variables of a server stand beside its `sandbox` table: `mcp.e.env`"#]],
+            toolcrib.toml:15:9: unknown key `env` in [mcp.e.sandbox]; variables of a server stand beside its `sandbox` table: `mcp.e.env`"#]],
     );
 }
 
