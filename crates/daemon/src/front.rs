@@ -59,7 +59,7 @@ pub async fn attach(
     Wish::of(loaded, named, door).attach().await
 }
 
-/// What is wanted of the process, to be asked for now or later.
+/// What is wanted of the process, as it can be asked for at any time.
 pub struct Wish {
     starting: Starting,
     door: Door,
