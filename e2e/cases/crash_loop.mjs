@@ -12,6 +12,8 @@ import { ALONE, expectExit, serve } from "../support/toolcrib.mjs";
 /** How long it goes on. */
 const LOOP_MS = (process.env.TOOLCRIB_E2E_LONG ? 120 : 2) * 60_000;
 const CALLERS = 20;
+/** How long one round of a caller takes at least: of a day no more than 100,000 request ids are kept. */
+const ROUND_MS = process.env.TOOLCRIB_E2E_LONG ? 6_500 : 0;
 /** How long one life of the process lasts, at least and at most. */
 const LIFE_MS = [1_000, 3_000];
 /** Jobs that one caller has under way before it looks at what came of them. */
@@ -129,6 +131,7 @@ const look = async (one) => {
 
 const live = async (headers, caller) => {
   for (let round = 0; !isOver; round += 1) {
+    const begun = performance.now();
     const mine = [];
     for (let number = 0; number < UNDER_WAY; number += 1) {
       const word = `c${caller}r${round}n${number}`;
@@ -142,6 +145,7 @@ const live = async (headers, caller) => {
         await sleep(50);
       }
     }
+    await sleep(Math.max(0, begun + ROUND_MS - performance.now()));
   }
 };
 
