@@ -16,6 +16,7 @@
 
 mod aside;
 mod beyond;
+mod changed_files;
 mod confiner;
 mod fork;
 mod homes;
@@ -45,6 +46,7 @@ mod workspace;
 
 pub use aside::{Aside, Changes};
 pub use beyond::{NotBeyond, beyond};
+pub use changed_files::{CHANGED_TOLD_MAX, changed_files};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};

@@ -80,6 +80,10 @@ impl Layer {
     pub const NOT_ALL_PROTECTED: &str = "the workspace has more than 200,000 names or 2,000 protected files: what agents, git and the like obey \
          was protected only among the first of them, and changes of it beyond are not told";
 
+    /// Those that may be missing though nobody waives them, and what is said of a program without them.
+    pub const SAID_OTHERWISE: [(Layer, &str); 2] =
+        [(Layer::Names, Layer::NO_NAMES), (Layer::ProtectedPaths, Layer::NOT_ALL_PROTECTED)];
+
     /// All of them.
     pub const ALL: [Layer; 25] = [
         Layer::Spawner,

@@ -12,6 +12,7 @@ use daemon::self_test::SelfTest;
 use sandbox::Exit;
 use sandbox::confine::{
     Aside, ConfineError, Confined, Confiner, Layer, Outcome, Output, Profile, Running, WorkspaceAccess,
+    changed_files,
 };
 use sandbox::egress::HostRules;
 use terminal::signals::Signals;
@@ -27,9 +28,6 @@ const SIGNAL_CODE_BASE: i32 = 128;
 
 /// The code for a program of whose end nothing is known.
 const LOST: u8 = 125;
-
-/// How many protected files are named that have changed.
-const CHANGED_TOLD_MAX: usize = 32;
 
 /// What is passed on at once.
 const CHUNK_BYTES: usize = 16 * 1024;
@@ -169,8 +167,7 @@ fn say(outcome: &Outcome, program: &Confined) {
         print::remark(&format!("the program {what}: it reached its limit `{limit}`"));
     }
     let mut waived = outcome.without.clone();
-    for (layer, words) in [(Layer::Names, Layer::NO_NAMES), (Layer::ProtectedPaths, Layer::NOT_ALL_PROTECTED)]
-    {
+    for (layer, words) in Layer::SAID_OTHERWISE {
         for _ in waived.extract_if(.., |without| *without == layer) {
             print::remark(&format!("degraded: {words}"));
         }
@@ -183,11 +180,7 @@ fn say(outcome: &Outcome, program: &Confined) {
         ));
     }
     if program.profile.workspace == WorkspaceAccess::Writable && !outcome.written.is_empty() {
-        let first = outcome.written.iter().take(CHANGED_TOLD_MAX);
-        let mut written: Vec<_> = first.map(|path| path.to_string_lossy().into_owned()).collect();
-        if let Some(more @ 1..) = outcome.written.len().checked_sub(CHANGED_TOLD_MAX) {
-            written.push(format!("and {more} more"));
-        }
+        let written = changed_files(&outcome.written);
         let written = print::harmless(&written.join(", "));
         print::remark(&format!(
             "protected files have changed while the program ran; look at them before anything obeys them: {written}"

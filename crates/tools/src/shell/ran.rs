@@ -1,12 +1,11 @@
 //! `Ran`: what came of a command.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use tool_api::{Ended, Exit, Layer, Limit, Outcome, Output, Structured};
+use tool_api::{Ended, Exit, Layer, Limit, Outcome, Output, Structured, changed_files};
 
 use super::output::Shown;
 
@@ -62,7 +61,7 @@ impl Ran {
             limit: limit.map(Limit::name),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             artifact: shown.artifact,
-            protected_changed: changed(&ended.written),
+            protected_changed: changed_files(&ended.written),
             protected_in_part: ended.degraded.contains(&Layer::ProtectedPaths.name()),
             blocked: ended.blocked.told.clone(),
             is_for_a_rule: ended.blocked.is_for_a_rule,
@@ -109,16 +108,6 @@ impl Ran {
              written here, and only a person can]",
         )
     }
-}
-
-/// How many protected files are named that have changed.
-const CHANGED_TOLD_MAX: usize = 32;
-
-fn changed(written: &[PathBuf]) -> Vec<String> {
-    let first = written.iter().take(CHANGED_TOLD_MAX);
-    let more = written.len().checked_sub(CHANGED_TOLD_MAX).filter(|more| *more > 0);
-    let more = more.map(|more| format!("and {more} more"));
-    first.map(|path| path.to_string_lossy().into_owned()).chain(more).collect()
 }
 
 /// What programs say of a file that the sandbox does not let them write, or replace.
@@ -172,7 +161,9 @@ impl Output for Ran {
 
 #[cfg(test)]
 mod tests {
-    use tool_api::Blocked;
+    use std::path::PathBuf;
+
+    use tool_api::{Blocked, CHANGED_TOLD_MAX};
 
     use super::*;
 
@@ -215,8 +206,8 @@ mod tests {
             let ended = Ended { written: written.to_vec(), degraded, ..Ended::plain(Exit::Code(0), None) };
             assert_eq!(Ran::of(shown(), &ended, Duration::from_millis(5), None).to_string(), expected);
         }
-        assert_eq!(changed(&written).len(), CHANGED_TOLD_MAX + 1);
-        assert_eq!(changed(&written).last().map(String::as_str), Some("and 2 more"));
+        assert_eq!(changed_files(&written).len(), CHANGED_TOLD_MAX + 1);
+        assert_eq!(changed_files(&written).last().map(String::as_str), Some("and 2 more"));
     }
 
     #[test]

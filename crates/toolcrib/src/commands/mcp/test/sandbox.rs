@@ -78,9 +78,7 @@ impl Touched {
         }
         let mut lines = vec![format!("{}: {}", self.facts.profile, parts.join("; "))];
         let mut waived: Vec<&str> = self.facts.without.iter().map(String::as_str).collect();
-        for (layer, words) in
-            [(Layer::Names, Layer::NO_NAMES), (Layer::ProtectedPaths, Layer::NOT_ALL_PROTECTED)]
-        {
+        for (layer, words) in Layer::SAID_OTHERWISE {
             let told = waived.extract_if(.., |without| *without == layer.name());
             lines.extend(told.map(|_| words.to_owned()));
         }
