@@ -14,7 +14,8 @@ const home = path.join(FOLDER, "home");
 const own = path.join(home, ".config", "toolcrib");
 const workspace = path.join(home, "work");
 for (const folder of [own, workspace]) mkdirSync(folder, { recursive: true });
-writeFileSync(path.join(own, "toolcrib.toml"), "");
+// A screen that is still being drawn is read more often than an agent reads one.
+writeFileSync(path.join(own, "toolcrib.toml"), "[limits.rate]\nper_second = 200\nburst = 200\n");
 const options = { env: homely(home, { XDG_CONFIG_HOME: "", XDG_DATA_HOME: "" }), cwd: workspace };
 const client = await connect("v1", { ...clientApart(), ...options });
 atEnd(() => runToEnd(["stop"], options));
