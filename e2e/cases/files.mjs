@@ -44,13 +44,13 @@ const random = (below) => {
 const WORDS = ["alpha", "beta", "gamma", "delta", "needle", "  indented", "", "}", "\tif (x) {"];
 const lines = (count) => Array.from({ length: count }, () => `${WORDS[random(WORDS.length)]} ${random(50)}\n`);
 
-/** The mode and text of each file below a folder, by name. */
+/** Whether each file below a folder may be run, and its text, by name: what git knows of it. */
 const tree = (folder) =>
   new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => path.join(entry.parentPath, entry.name))
-      .map((file) => [path.relative(folder, file), `${statSync(file).mode & 0o777}: ${readFileSync(file, "utf8")}`]),
+      .map((file) => [path.relative(folder, file), `${statSync(file).mode & 0o100}: ${readFileSync(file, "utf8")}`]),
   );
 
 await run({
@@ -176,7 +176,7 @@ await run({
       const named = paths.filter((name) => name.startsWith("src/"));
       const { message } = await patching.call("workspace_patch", { patch, paths: named });
       check(!message.result.isError, "the patch to fit", [message, patch]);
-      // What git has, and not the folder it read: its look at that may be older than ours.
+      // What git has, and not the folder that it read.
       git("checkout-index", "--all", "--force", `--prefix=${path.join(FOLDER, "theirs", String(commit))}/`);
       const [expected, came] = [
         path.join(FOLDER, "theirs", String(commit), "src"),
