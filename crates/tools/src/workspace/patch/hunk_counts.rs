@@ -130,11 +130,9 @@ impl<'p> Reading<'p> {
         if found == Counts::default() {
             return Err(self.fault(self.at, "the hunk has no lines"));
         }
-        // Where it stands afterwards follows from where it stood.
-        let first = header.start + usize::from(found.old == 0 && found.new > 0);
-        let first = first - usize::from(found.new == 0 && found.old > 0 && first > 0);
-        let after = first.saturating_add_signed(self.longer);
         let Header { start, rest, .. } = header;
+        // Where it stands afterwards is asked by nobody, but must not lie in the hunk above.
+        let after = start.saturating_add_signed(self.longer);
         self.out.push_str(&format!("@@ -{start},{} +{after},{} @@{rest}\n", found.old, found.new));
         // What is added behind a line leaves that line to nobody else.
         self.behind = start + found.old.max(1);

@@ -14,6 +14,10 @@ const QUOTED_CHARS_MAX: usize = 80;
 const TOO_LONG: &str =
     "looking for where it stands takes too long; make the patch anew from the files as they are, or cut it";
 
+/// What is said of a hunk that would fit where it says, were that the end of the file.
+const BARE: &str =
+    "no line of context stands below its changes, as only at the end of a file; give the lines around them";
+
 /// A text with all hunks in it, and what is to say of them.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fitted {
@@ -44,7 +48,12 @@ pub(super) fn fit(
             if looking.is_over() {
                 return Err(vec![format!("hunk {}: {TOO_LONG}", nth + 1)]);
             }
-            faults.push(format!("hunk {}: {}", nth + 1, fault(&lines, &old, wanted, looking.secrets)));
+            let is_bare = context(hunk, &old).1 == 0 && wanted + old.len() < lines.len();
+            let fault = match is_bare && lines[wanted..].starts_with(&old) {
+                true => BARE.to_owned(),
+                false => fault(&lines, &old, wanted, looking.secrets),
+            };
+            faults.push(format!("hunk {}: {fault}", nth + 1));
             continue;
         };
         offset = place.at as isize - said as isize - place.fuzz_before as isize;
@@ -81,10 +90,7 @@ fn place(
     looking: &Looking<'_>,
 ) -> Option<Place> {
     let old = before(hunk.lines());
-    let is_context = |line: &&Line<'_, str>| matches!(line, Line::Context(_));
-    let leading = hunk.lines().iter().take_while(is_context).count();
-    let trailing =
-        hunk.lines().iter().rev().take_while(is_context).count().min(old.len() - leading.min(old.len()));
+    let (leading, trailing) = context(hunk, &old);
     // As git has it: a hunk of the first line is of the beginning, and one without context behind it of the end.
     let (is_first, is_last) = (hunk.old_range().start() <= 1, trailing == 0);
     (0..=fuzz_max).find_map(|fuzz| {
@@ -104,6 +110,14 @@ fn place(
         let at = places.find(fits)?;
         Some(Place { at, fuzz, fuzz_before, fuzz_behind })
     })
+}
+
+/// How many lines of context a hunk begins with and ends with.
+fn context(hunk: &Hunk<'_, str>, old: &[&str]) -> (usize, usize) {
+    let is_context = |line: &&Line<'_, str>| matches!(line, Line::Context(_));
+    let leading = hunk.lines().iter().take_while(is_context).count();
+    let trailing = hunk.lines().iter().rev().take_while(is_context).count();
+    (leading, trailing.min(old.len() - leading.min(old.len())))
 }
 
 /// All places, the nearest first.
@@ -141,7 +155,7 @@ fn remark(nth: usize, offset: isize, fuzz: usize) -> Option<String> {
 fn fault(lines: &[&str], old: &[&str], wanted: usize, secrets: Option<&dyn Secrets>) -> String {
     let differs = |(nth, line): &(usize, &&str)| lines.get(wanted + nth) != Some(*line);
     let Some((nth, line)) = old.iter().enumerate().find(differs) else {
-        return "it stands where another hunk is, or not at the end of the file as it says".to_owned();
+        return "it stands where another hunk is, or not at the beginning of the file as it says".to_owned();
     };
     let found = lines
         .get(wanted + nth)

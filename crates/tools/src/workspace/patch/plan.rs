@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt as _;
 
-use diffy::Hunk;
 use diffy::patch_set::{FileMode, FileOperation, FilePatch, ParseOptions, PatchSet};
+use diffy::{Hunk, Line};
 use tool_api::{Expect, FileError, Inside, Root, ToolError};
 
 use super::super::whole_text::{WholeText, has_crlf_alone};
@@ -97,6 +97,14 @@ impl Planning<'_> {
             return Err(fault("it is a link or a submodule; only files are patched"));
         }
         let hunks = patch.hunks();
+        let is_context = |line: &Line<'_, str>| matches!(line, Line::Context(_));
+        let is_same = hunks.iter().all(|hunk| hunk.lines().iter().all(is_context));
+        if is_same && one.new_mode().is_none() && matches!(operation, FileOperation::Modify { .. }) {
+            return Err(fault(match hunks {
+                [] => "no hunk stands behind its name; one begins with `@@ -12,3 +12,4 @@`",
+                _ => "its hunks add nothing and remove nothing",
+            }));
+        }
         let path = match operation {
             FileOperation::Create(path) => self.create(self.named(path)?, None, hunks, "added"),
             FileOperation::Delete(path) => self.delete(self.named(path)?, hunks),
@@ -195,6 +203,10 @@ impl Planning<'_> {
         }
     }
 
+    fn refuse_absent(&self, path: &Inside) -> Result<(), Faults> {
+        self.files.open_read(path).map(drop).map_err(|error| vec![format!("{path}: {error}")])
+    }
+
     fn delete(&mut self, path: Inside, hunks: &[Hunk<'_, str>]) -> Result<Inside, Faults> {
         self.first(&path)?;
         let text = self.read(&path)?;
@@ -211,6 +223,7 @@ impl Planning<'_> {
 
     fn rename(&mut self, from: Inside, to: Inside, hunks: &[Hunk<'_, str>]) -> Result<Inside, Faults> {
         self.first(&from)?;
+        self.refuse_absent(&from)?;
         self.refuse_present(&to)?;
         self.plan.steps.push(Step::Move { from: from.clone(), to: to.clone() });
         if hunks.is_empty() {
@@ -232,6 +245,7 @@ impl Planning<'_> {
     ) -> Result<Inside, Faults> {
         self.first(&to)?;
         if hunks.is_empty() {
+            self.refuse_absent(&from)?;
             self.tell(&to, &how, &[]);
             return Ok(to);
         }

@@ -225,6 +225,54 @@ fn what_is_no_patch_of_these_files_is_refused() {
 }
 
 #[test]
+fn what_changes_nothing_or_lacks_its_context_is_refused() {
+    for (patch, why) in [
+        (
+            "--- a/a.txt\n+++ b/a.txt\n",
+            "b/a.txt: no hunk stands behind its name; one begins with `@@ -12,3 +12,4 @@`",
+        ),
+        (
+            "--- a/a.txt\n+++ b/a.txt\n-1\n+one\n",
+            "b/a.txt: no hunk stands behind its name; one begins with `@@ -12,3 +12,4 @@`",
+        ),
+        (
+            "--- a/none\n+++ b/none\n",
+            "b/none: no hunk stands behind its name; one begins with `@@ -12,3 +12,4 @@`",
+        ),
+        (
+            "--- a.txt\n+++ a.txt\n@@ -1,2 +1,2 @@\n 1\n 2\n",
+            "a.txt: its hunks add nothing and remove nothing",
+        ),
+        (
+            "--- a.txt\n+++ a.txt\n@@ -2 +2 @@\n-2\n+two\n",
+            "a.txt: hunk 1: no line of context stands below its changes, as only at the end of a file; give the lines around them",
+        ),
+        (
+            "--- a.txt\n+++ a.txt\n@@ -2 +2,2 @@\n 2\n+two\n",
+            "a.txt: hunk 1: no line of context stands below its changes, as only at the end of a file; give the lines around them",
+        ),
+        (
+            "--- a.txt\n+++ a.txt\n@@ -1 +1 @@\n-5\n+five\n",
+            "a.txt: hunk 1: at line 1 stands `1`, and the patch has `5`",
+        ),
+        ("diff --git a/none b/none\nold mode 100644\nnew mode 100755\n", "none: none does not exist"),
+        (
+            "diff --git a/none b/new\nsimilarity index 100%\nrename from none\nrename to new\n",
+            "none: none does not exist",
+        ),
+    ] {
+        let workspace = Workspace::new(FILES);
+        let before = workspace.tree();
+        let arguments = serde_json::json!({ "patch": patch, "paths": ["a.txt", "none", "new"] }).to_string();
+        let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+        let refused =
+            shown.strip_prefix("error patch_failed: the patch does not fit; nothing was changed:\n");
+        assert_eq!(refused.map(str::trim_end), Some(why), "{patch}: {shown}");
+        assert_eq!(workspace.tree(), before);
+    }
+}
+
+#[test]
 fn what_cannot_be_read_is_told_with_its_line() {
     let workspace = Workspace::new(FILES);
     let heads = "--- a.txt\n+++ a.txt\n";
@@ -291,6 +339,28 @@ fn counts_that_are_wrong_are_put_right() {
         let behind = "--- b.txt\n+++ b.txt\n@@ -1,9 +1,9 @@\n-b\n+c\n";
         check_counts(&format!("@@ {one} @@\n{first}\n@@ {other} @@\n{fifth}{behind}\n\n"));
     }
+}
+
+#[test]
+fn a_hunk_may_stand_close_behind_one_that_adds_much() {
+    check(
+        "--- a.txt\n+++ a.txt\n@@ -1,2 +1,6 @@\n-1\n+a\n+b\n+c\n+d\n+e\n 2\n@@ -3,3 +3,3 @@\n 3\n-4\n+four\n 5\n",
+        &["a.txt"],
+        0,
+        expect![[r#"
+            text: a.txt: changed¶
+            -- 1 gone
+            a.txt: a\nb\nc\nd\ne\n2\n3\nfour\n5\n6\n7\n8\n9\n"#]],
+    );
+}
+
+#[test]
+fn an_empty_line_of_context_may_have_lost_its_blank() {
+    let workspace = Workspace::new("c: 1\\r\\n\\r\\n3\\r\\n");
+    let patch = "--- c\r\n+++ c\r\n@@ -1,3 +1,3 @@\r\n 1\r\n\r\n-3\r\n+three\r\n";
+    let arguments = serde_json::json!({ "patch": patch, "paths": ["c"] }).to_string();
+    let shown = call(&*builtin(ApplyPatch), &workspace, &arguments);
+    assert_eq!(String::from_utf8_lossy(&workspace.bytes("c")), "1\r\n\r\nthree\r\n", "{shown}");
 }
 
 #[test]
