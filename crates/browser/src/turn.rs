@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::BoxFuture;
-use sandbox::egress::{Destination, Judge};
+use sandbox::egress::{Destination, Judge, Reason};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
@@ -72,22 +72,23 @@ impl Turn {
 }
 
 impl Judge for Turn {
-    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool> {
+    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
         Box::pin(async move {
             let judge = {
                 let state = self.state();
                 state.judge.clone().filter(|_| state.pages.contains(to))
             };
-            let Some(judge) = judge else { return false };
+            let judge = judge.ok_or(Reason::NoRule)?;
             let asking = Asking::new(self);
             let number = asking.number;
-            let is_allowed = judge.allows(to).await;
+            let answer = judge.allows(to).await;
             asking.answered().await;
             let mut state = self.state();
             // An answer that comes after the call is nobody's any more.
-            let is_allowed = is_allowed && state.is_open && state.number == number;
-            state.has_granted |= is_allowed;
-            is_allowed
+            let is_now = state.is_open && state.number == number;
+            let answer = if is_now { answer } else { Err(Reason::NoRule) };
+            state.has_granted |= answer.is_ok();
+            answer
         })
     }
 
@@ -149,8 +150,8 @@ mod tests {
     struct Yes;
 
     impl Judge for Yes {
-        fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
-            Box::pin(async { true })
+        fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
+            Box::pin(async { Ok(()) })
         }
     }
 
@@ -169,19 +170,22 @@ mod tests {
         let (page, other) =
             (destination("https://a.test/x").expect("one"), destination("http://b.test:81").expect("one"));
         assert_eq!((page.to_string(), other.to_string()), ("a.test:443".to_owned(), "b.test:81".to_owned()));
-        assert!(!turn.allows(&page).await && turn.turn().is_none(), "nobody's turn");
+        assert!(turn.allows(&page).await.is_err() && turn.turn().is_none(), "nobody's turn");
         turn.begin(Some(Arc::new(Yes)), place(&working));
-        assert!(!turn.allows(&page).await && turn.turn() == Some(1), "no page yet");
+        assert!(turn.allows(&page).await.is_err() && turn.turn() == Some(1), "no page yet");
         turn.leads_to("https://a.test/x");
         turn.leads_to("not an address");
-        assert!(!turn.allows(&other).await, "no page");
+        assert!(turn.allows(&other).await.is_err(), "no page");
         assert!(!std::mem::take(&mut turn.state().has_granted));
-        assert!(turn.allows(&page).await);
+        assert_eq!(turn.allows(&page).await, Ok(()));
         assert!(!turn.is_asking() && turn.end(), "it was granted more");
-        assert!(!turn.allows(&page).await && turn.turn().is_none() && !turn.end(), "the turn is over");
+        assert!(
+            turn.allows(&page).await.is_err() && turn.turn().is_none() && !turn.end(),
+            "the turn is over"
+        );
         turn.begin(None, place(&working));
         turn.leads_to("https://a.test/x");
-        assert!(!turn.allows(&page).await, "nobody can be asked");
+        assert!(turn.allows(&page).await.is_err(), "nobody can be asked");
     }
 
     /// A person who answers when told to.
@@ -189,10 +193,10 @@ mod tests {
     struct Person(tokio::sync::Notify);
 
     impl Judge for Person {
-        fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+        fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
             Box::pin(async {
                 self.0.notified().await;
-                true
+                Ok(())
             })
         }
     }
@@ -209,7 +213,7 @@ mod tests {
         person.0.notify_one();
         assert!(futures_util::poll!(&mut asked).is_pending(), "it has no place");
         drop(others);
-        assert!(asked.await);
+        assert_eq!(asked.await, Ok(()));
         assert_eq!((working.available_permits(), turn.is_asking()), (0, false));
         turn.end();
         assert_eq!(working.available_permits(), 1);
@@ -220,7 +224,7 @@ mod tests {
         assert!(futures_util::poll!(&mut asked).is_pending());
         turn.end();
         person.0.notify_one();
-        assert!(!asked.await, "the answer comes too late");
+        assert!(asked.await.is_err(), "the answer comes too late");
         assert_eq!(working.available_permits(), 1);
         // Nor does it count for the next call.
         turn.begin(Some(person.clone()), place(&working));
@@ -230,6 +234,6 @@ mod tests {
         turn.end();
         turn.begin(None, place(&working));
         person.0.notify_one();
-        assert!(!asked.await && !turn.end(), "nobody has granted it anything");
+        assert!(asked.await.is_err() && !turn.end(), "nobody has granted it anything");
     }
 }

@@ -142,9 +142,15 @@ impl Approvals {
         self.still_known.get().map_or(Ok(true), |still_known| still_known(caller))
     }
 
-    /// The standing permission that answers what is asked, if there is one. Blocks on the disk.
-    fn granted(&self, caller: &Caller, call: &ExactCall) -> Result<Option<Grant>, StoreError> {
-        if self.is_known(caller)? { self.store.granted(call) } else { Ok(None) }
+    /// What a person has said before of what a run asks, if it still holds. Blocks on the disk.
+    fn settled_before(&self, caller: &Caller, call: &ExactCall) -> Result<Option<Standing>, StoreError> {
+        if !self.is_known(caller)? {
+            return Ok(None);
+        }
+        if let Some(grant) = self.store.granted(call)? {
+            return Ok(Some(Standing::Granted(grant)));
+        }
+        Ok(self.store.denied_of_late(call)?.map(Standing::Denied))
     }
 
     /// What people were shown of such calls, each with its approval; the latest first. Blocks on the disk.

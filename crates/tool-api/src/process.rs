@@ -182,7 +182,9 @@ impl Blocked {
         if let Some(more @ 1..) = entries.len().checked_sub(BLOCKED_TOLD_MAX) {
             told.push(format!("and {more} more"));
         }
-        let is_for_a_rule = entries.iter().any(|entry| entry.outcome == Outcome::Blocked(Reason::NoRule));
+        let is_open =
+            |entry: &Entry| matches!(entry.outcome, Outcome::Blocked(Reason::NoRule | Reason::Unanswered));
+        let is_for_a_rule = entries.iter().any(is_open);
         Blocked { told, is_for_a_rule }
     }
 }

@@ -163,6 +163,17 @@ impl ApprovalStore {
         Ok(granted.find(|grant| call.is_granted_by(grant, &self.process, now_ms)))
     }
 
+    /// What somebody has said no to, in another call, as long as its question would have been open.
+    pub(super) fn denied_of_late(&self, call: &ExactCall) -> Result<Option<Approval>, StoreError> {
+        let denied = self.find::<Approval>(&Query {
+            owner: Some(call.question.caller.to_string()),
+            states: vec![State::Denied.as_str()],
+            ..self.unended(Kind::Approval)
+        })?;
+        let mut denied = denied.into_iter().map(|kept| kept.record);
+        Ok(denied.rfind(|denied| call.wants_the_same(denied)))
+    }
+
     /// What people were shown that such a call would change and may still answer, or have answered; the latest first.
     pub(super) fn shown(&self, call: &ExactCall) -> Result<Vec<(Arc<str>, WouldChange)>, StoreError> {
         let now_ms = self.now_ms();

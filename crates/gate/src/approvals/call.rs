@@ -173,6 +173,19 @@ impl ExactCall {
             && self.question.questions.iter().all(is_there)
     }
 
+    /// Whether what a run wants is what another run of the same tool of the same caller wanted there.
+    pub(super) fn wants_the_same(&self, other: &Approval) -> bool {
+        let own = &self.question;
+        let target = |approval: &Approval| approval.target.as_ref().map(|target| target.sha256);
+        target(own).is_some()
+            && target(own) == target(other)
+            && own.key == other.key
+            && own.tool == other.tool
+            && own.upstream == other.upstream
+            && own.workspace == other.workspace
+            && own.definition_sha256 == other.definition_sha256
+    }
+
     fn has(&self, wanted: &Member) -> bool {
         self.question
             .members

@@ -8,6 +8,7 @@ use std::time::Duration;
 use audit::Approved;
 use bytes::Bytes;
 use redact::Redactor;
+use sandbox::egress::Reason;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use tool_api::Cancel;
@@ -48,7 +49,8 @@ pub(crate) struct InRun<'a> {
 
 /// What came of a wish.
 pub(crate) struct Settled {
-    pub(crate) is_allowed: bool,
+    /// Whether it is allowed, or why not.
+    pub(crate) answer: Result<(), Reason>,
     /// What the record says of it; nothing if nobody was asked.
     pub(crate) approved: Option<Approved>,
 }
@@ -78,9 +80,9 @@ impl InRun<'_> {
         // Before the first look, so that no answer falls between the two.
         let changes = self.approvals.changes.subscribe();
         let (caller, granted) = (self.wishing.caller.clone(), exact.clone());
-        let granted = waiting.on_disk(move |approvals| approvals.granted(&caller, &granted)).await?;
-        if let Some(grant) = granted.map_err(|error| Refusal::NoApprovals(error.to_string()))? {
-            return Ok(Settled::of(Standing::Granted(grant)));
+        let granted = waiting.on_disk(move |approvals| approvals.settled_before(&caller, &granted)).await?;
+        if let Some(standing) = granted.map_err(|error| Refusal::NoApprovals(error.to_string()))? {
+            return Ok(Settled::of(standing));
         }
         let form = match self.form() {
             Some(form) if waiting.is_persons_client(&self.wishing.askers).await? => Some(form),
@@ -171,7 +173,7 @@ impl InRun<'_> {
 
 impl Settled {
     pub(crate) fn refused() -> Settled {
-        Settled { is_allowed: false, approved: None }
+        Settled { answer: Err(Reason::NoRule), approved: None }
     }
 
     fn of(standing: Standing) -> Settled {
@@ -180,7 +182,12 @@ impl Settled {
             Standing::Pending(approval) => Standing::Expired(approval),
             standing => standing,
         };
-        let is_allowed = matches!(standing, Standing::Granted(_) | Standing::Allowed(_));
-        Settled { is_allowed, approved: standing.approved() }
+        let answer = match &standing {
+            Standing::Granted(_) | Standing::Allowed(_) => Ok(()),
+            Standing::Denied(_) => Err(Reason::Denied),
+            Standing::Pending(_) | Standing::Expired(_) => Err(Reason::Unanswered),
+            Standing::Stranger | Standing::Full { .. } => Err(Reason::NoRule),
+        };
+        Settled { answer, approved: standing.approved() }
     }
 }

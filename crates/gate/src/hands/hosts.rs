@@ -46,9 +46,11 @@ fn told(no_answer: NoAnswer) -> ToolError {
 
 /// What a call is told that may not reach a host.
 pub(super) fn blocked(to: &Destination, reason: Reason) -> ToolError {
-    let message = format!(
-        "{to} may not be reached: {reason}; go on without it, or ask a person to name it in `sandbox.hosts`"
-    );
+    let to_try = match reason {
+        Reason::Denied => "go on without it, and do not ask for it again",
+        _ => "go on without it, or ask a person to name it in `sandbox.hosts`",
+    };
+    let message = format!("{to} may not be reached: {reason}; {to_try}");
     let details = json!({ "host": to.to_string(), "why": reason.to_string() });
     ToolError::new("host_blocked", message).with_details(details)
 }

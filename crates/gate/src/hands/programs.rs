@@ -10,7 +10,7 @@ use sandbox::confine::{
     self, Aside, ConfineError, Confined, Confiner, Layer, Limits, MemoryKeeper, Profile, Running, Sockets,
     Unavailable, WorkspaceAccess,
 };
-use sandbox::egress::{HostRules, Judge};
+use sandbox::egress::{HostRules, Judge, Reason};
 use sandbox::{Root, is_hidden};
 use serde_json::json;
 use telemetry::Telemetry;
@@ -140,11 +140,12 @@ impl Programs {
                 let wish = Wish::Folder { path: real.clone(), writes };
                 let is_granted = match &self.wishes {
                     Some(wishes) => wishes.grants(wish).await,
-                    None => false,
+                    None => Err(Reason::NoRule),
                 };
-                if !is_granted {
-                    return Err(refused(path, "nobody has allowed it"));
-                }
+                is_granted.map_err(|reason| match reason {
+                    Reason::Denied => refused(path, "a person was asked and said no"),
+                    _ => refused(path, "nobody has allowed it"),
+                })?;
                 if writes { beyond.write.push(real) } else { beyond.read.push(real) }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
-use sandbox::egress::{Destination, Judge};
+use sandbox::egress::{Destination, Judge, Reason};
 use tokio::sync::{mpsc, oneshot};
 
 use super::notes::Notes;
@@ -22,8 +22,11 @@ pub(crate) struct Wishes(mpsc::Sender<Told>);
 
 struct Told {
     wish: Wish,
-    answer: oneshot::Sender<bool>,
+    answer: oneshot::Sender<Answer>,
 }
+
+/// Whether it is granted, or why not.
+type Answer = Result<(), Reason>;
 
 /// Where the call hears it.
 pub(crate) struct Heard(mpsc::Receiver<Told>);
@@ -31,8 +34,8 @@ pub(crate) struct Heard(mpsc::Receiver<Told>);
 /// How it stands with a wish.
 enum Stand {
     /// These wait for its answer.
-    Open(Vec<oneshot::Sender<bool>>),
-    Settled(bool),
+    Open(Vec<oneshot::Sender<Answer>>),
+    Settled(Answer),
 }
 
 impl Wishes {
@@ -42,14 +45,15 @@ impl Wishes {
     }
 
     /// Whether a person grants it. Waits as long as a person may take; refused once the call is over.
-    pub(crate) async fn grants(&self, wish: Wish) -> bool {
+    pub(crate) async fn grants(&self, wish: Wish) -> Answer {
         let (answer, answered) = oneshot::channel();
-        self.0.send(Told { wish, answer }).await.is_ok() && answered.await.unwrap_or(false)
+        self.0.send(Told { wish, answer }).await.map_err(|_| Reason::NoRule)?;
+        answered.await.unwrap_or(Err(Reason::NoRule))
     }
 }
 
 impl Judge for Wishes {
-    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool> {
+    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, Answer> {
         Box::pin(self.grants(Wish::Host(to.clone())))
     }
 }
@@ -65,9 +69,9 @@ impl Heard {
             tokio::select! {
                 () = run.over.cancelled(), if !is_over => is_over = true,
                 Some(Told { wish, answer }) = self.0.recv(), if !is_over => match stands.get_mut(&wish) {
-                    Some(Stand::Settled(is_allowed)) => tell(answer, *is_allowed),
+                    Some(Stand::Settled(said)) => tell(answer, *said),
                     Some(Stand::Open(waiting)) => waiting.push(answer),
-                    None if is_full => tell(answer, false),
+                    None if is_full => tell(answer, Err(Reason::NoRule)),
                     None => {
                         stands.insert(wish.clone(), Stand::Open(vec![answer]));
                         asked.push(async move {
@@ -77,12 +81,12 @@ impl Heard {
                     }
                 },
                 Some((wish, settled)) = asked.next() => {
-                    let is_allowed = settled.is_allowed;
+                    let said = settled.answer;
                     if let Some(approved) = settled.approved {
                         notes.answered(&wish, approved);
                     }
-                    if let Some(Stand::Open(waiting)) = stands.insert(wish, Stand::Settled(is_allowed)) {
-                        waiting.into_iter().for_each(|answer| tell(answer, is_allowed));
+                    if let Some(Stand::Open(waiting)) = stands.insert(wish, Stand::Settled(said)) {
+                        waiting.into_iter().for_each(|answer| tell(answer, said));
                     }
                 }
                 else => return,
@@ -91,7 +95,7 @@ impl Heard {
     }
 }
 
-fn tell(answer: oneshot::Sender<bool>, is_allowed: bool) {
+fn tell(answer: oneshot::Sender<Answer>, said: Answer) {
     // Whoever has gone meanwhile needs none.
-    let _ = answer.send(is_allowed);
+    let _ = answer.send(said);
 }

@@ -170,18 +170,21 @@ impl Access {
     }
 
     /// To which addresses a destination may lead, by a rule, or by whoever decides about what no rule names.
-    async fn grant(&self, to: &Destination) -> Option<Grant> {
+    async fn grant(&self, to: &Destination) -> Result<Grant, Reason> {
         if let Some(grant) = self.rules().grant(to) {
-            return Some(grant);
+            return Ok(grant);
         }
-        let judge = self.way.judge.as_ref()?;
+        let judge = self.way.judge.as_ref().ok_or(Reason::NoRule)?;
         let is_possible = match &to.host {
             Host::Localhost => false,
             Host::Name(name) => is_of_the_internet(name),
             Host::Address(address) => self.network.kind(*address) == Kind::Public,
         };
         let is_left = is_possible && self.rules().leaves_open(&to.host, Some(to.port));
-        (is_left && judge.allows(to).await).then_some(Grant::Public)
+        if !is_left {
+            return Err(Reason::NoRule);
+        }
+        judge.allows(to).await.map(|()| Grant::Public)
     }
 
     /// For which call the program works; nothing while it may reach nothing.
@@ -196,12 +199,10 @@ impl Access {
             self.names().came(name);
         }
         let turn = self.turn();
-        let grant = if turn.is_some() { self.grant(to).await } else { None };
+        let grant = if turn.is_some() { self.grant(to).await } else { Err(Reason::NoRule) };
         // So does asking somebody.
         self.still(turn)?;
-        let Some(grant) = grant else {
-            return Err(self.block(to, Reason::NoRule));
-        };
+        let grant = grant.map_err(|reason| self.block(to, reason))?;
         // Looking a name up takes seconds, and so does connecting.
         let found = self.find(to).await;
         self.still(turn)?;

@@ -5,12 +5,16 @@ use std::fmt;
 
 use super::dial::BoxFuture;
 use super::host::{Destination, Host};
+use super::reason::Reason;
 
 /// Decides about what no rule names. It is asked about nothing that no person could allow: this machine, addresses that are
 /// not those of the open internet, and what a folder's rules keep out.
 pub trait Judge: Send + Sync {
     /// Whether the program may be connected. It waits meanwhile, so this must end by itself.
-    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool>;
+    ///
+    /// # Errors
+    /// It may not, for this reason.
+    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, Result<(), Reason>>;
 
     /// Which call the program works for, where it works for one after the other; nothing while it may be connected to nothing at
     /// all, also not to what a rule names. A connection that one call wanted is never made in the time of another.

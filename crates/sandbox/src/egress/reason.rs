@@ -8,6 +8,12 @@ pub enum Reason {
     /// No rule allows the host at this port.
     #[error("no rule allows it")]
     NoRule,
+    /// No rule allows it, and neither does the person who was asked.
+    #[error("a person was asked and said no")]
+    Denied,
+    /// No rule allows it, and nobody has answered the question about it.
+    #[error("no rule allows it, and nobody has answered the question about it")]
+    Unanswered,
     /// The name leads to a private address, and the rule is `public` or a wildcard.
     #[error("it leads to a private address, which only a rule with its whole name allows")]
     Private,

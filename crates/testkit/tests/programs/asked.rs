@@ -173,7 +173,7 @@ async fn a_host_that_is_allowed_and_then_not_there_is_recorded() {
 #[tokio::test]
 async fn a_person_decides_while_the_program_waits() {
     let allowed = format!("{HOST} / - / local / terminal / approved");
-    let denied = format!("{HOST} / no rule allows it / local / terminal / denied");
+    let denied = format!("{HOST} / a person was asked and said no / local / terminal / denied");
     for tool in ["host_ask", "sh_fetch"] {
         for (answer, found, record, again) in [
             (yes(For::Once), "reached", &allowed, None),
@@ -195,13 +195,15 @@ async fn a_person_decides_while_the_program_waits() {
                 assert_eq!(recorded(&sample), [format!("{HOST} / - / local / grant / approved")]);
                 sample.gate.approvals().revoke(&grant.id, &person).expect("it is there");
             }
+            if found == "reached" {
+                let before = questions(&sample).len();
+                assert_eq!(answered(&sample, tool, &no()).await, "refused", "{tool} {answer:?}");
+                assert_eq!(questions(&sample).len(), before + 1, "{tool} {answer:?}");
+            }
             let before = questions(&sample).len();
-            let other = answered(&sample, tool, &no()).await;
-            assert_eq!(
-                (other.as_str(), questions(&sample).len()),
-                ("refused", before + 1),
-                "{tool} {answer:?}"
-            );
+            assert_eq!(fetch(&sample, &owner(), tool, HOST, 1).await, "refused", "{tool} {answer:?}");
+            assert_eq!(recorded(&sample), [denied.as_str()]);
+            assert_eq!(questions(&sample).len(), before, "a no is not asked for again at once");
         }
     }
 }
@@ -212,26 +214,32 @@ async fn an_answer_is_for_whom_it_was_asked() {
         let scopes = holding(&["read_workspace", "network"]).scopes().clone();
         Caller::new(caller.into(), gate::CallerKind::Key, Role::Developer.into(), scopes, Via::Http)
     };
-    for (scope, caller, tool, host, conversation, is_asked) in [
-        (For::Session, owner(), "host_ask", HOST, 1, false),
-        (For::Session, owner(), "host_ask", HOST, 2, true),
-        (For::Always(Pattern::Same), owner(), "host_ask", HOST, 2, false),
-        (For::Always(Pattern::Same), owner(), "sh_fetch", HOST, 1, true),
-        (For::Always(Pattern::Same), key("ada"), "host_ask", HOST, 1, true),
-        (For::Always(Pattern::Same), owner(), "host_ask", "1.1.1.1:443", 1, true),
-        (For::Always(Pattern::Same), owner(), "host_ask", "1.0.0.1:80", 1, true),
+    let (session, same) = (yes(For::Session), yes(For::Always(Pattern::Same)));
+    for (answer, caller, tool, host, conversation, is_asked) in [
+        (&session, owner(), "host_ask", HOST, 1, false),
+        (&session, owner(), "host_ask", HOST, 2, true),
+        (&same, owner(), "host_ask", HOST, 2, false),
+        (&same, owner(), "sh_fetch", HOST, 1, true),
+        (&same, key("ada"), "host_ask", HOST, 1, true),
+        (&same, owner(), "host_ask", "1.1.1.1:443", 1, true),
+        (&same, owner(), "host_ask", "1.0.0.1:80", 1, true),
+        (&no(), owner(), "host_ask", HOST, 2, false),
+        (&no(), owner(), "sh_fetch", HOST, 1, true),
+        (&no(), key("ada"), "host_ask", HOST, 1, true),
+        (&no(), owner(), "host_ask", "1.1.1.1:443", 1, true),
     ] {
         let sample = waiting(LONG);
-        assert_eq!(answered(&sample, "host_ask", &yes(scope.clone())).await, "reached");
+        let expected = if *answer == no() { "refused" } else { "reached" };
+        assert_eq!(answered(&sample, "host_ask", answer).await, expected);
         let again = fetch(&sample, &caller, tool, host, conversation);
         let asked = tokio::select! {
             found = again => {
-                assert_eq!(found, "reached");
+                assert_eq!(found, expected);
                 false
             }
             _ = open(&sample, 1) => true,
         };
-        assert_eq!(asked, is_asked, "{scope:?} {tool} {host} {conversation}");
+        assert_eq!(asked, is_asked, "{answer:?} {tool} {host} {conversation}");
     }
 }
 
@@ -329,10 +337,15 @@ async fn a_program_that_asks_for_everything_is_asked_about_a_little() {
 }
 
 #[tokio::test]
-async fn without_an_answer_in_time_it_is_as_if_nobody_had_been_asked() {
+async fn without_an_answer_in_time_it_is_refused() {
     let sample = waiting(Duration::from_millis(300));
     assert_eq!(fetch(&sample, &owner(), "host_ask", HOST, 1).await, "refused");
-    assert_eq!(recorded(&sample), [format!("{HOST} / no rule allows it / nobody / none / expired")]);
+    assert_eq!(
+        recorded(&sample),
+        [format!(
+            "{HOST} / no rule allows it, and nobody has answered the question about it / nobody / none / expired"
+        )]
+    );
     // The answer that comes too late changes nothing.
     let asked = questions(&sample);
     assert_eq!(say(&sample, &asked[0], &yes(For::Always(Pattern::Same))), "approval_expired");

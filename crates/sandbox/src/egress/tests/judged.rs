@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 
 use super::super::access::Access;
 use super::super::dial::{BoxFuture, Network};
-use super::super::{Destination, HostRules, Journal, Judge, Kind, WayOut};
+use super::super::{Destination, HostRules, Journal, Judge, Kind, Reason, WayOut};
 use super::names::question;
 use super::program::{Internet, NET, Program, read_exactly, within};
 use super::servers::{echo, host};
@@ -20,9 +20,14 @@ use super::servers::{echo, host};
 struct Says(Mutex<Vec<String>>);
 
 impl Judge for Says {
-    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, bool> {
+    fn allows<'a>(&'a self, to: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
         self.0.lock().expect("no panic").push(to.host.to_string());
-        Box::pin(std::future::ready(!to.host.to_string().starts_with("no")))
+        let host = to.host.to_string();
+        Box::pin(std::future::ready(match &*host {
+            _ if host.starts_with("nobody") => Err(Reason::Unanswered),
+            _ if host.starts_with("no") => Err(Reason::Denied),
+            _ => Ok(()),
+        }))
     }
 }
 
@@ -44,7 +49,8 @@ async fn what_somebody_allows_is_reached_on_the_open_internet_alone() {
         (parse(&[]), "public.test", true, "reached"),
         (parse(&[]), "127.1.0.1", true, "reached"),
         (parse(&["other.test"]), "public.test", true, "reached"),
-        (parse(&[]), "nobody.test", true, "no rule allows it"),
+        (parse(&[]), "nobody.test", true, "nobody has answered the question about it"),
+        (parse(&[]), "no.test", true, "a person was asked and said no"),
         (parse(&[]), "private.test", true, "private address"),
         (parse(&[]), "local.test", true, "this machine"),
         (parse(&[]), "metadata.test", true, "credentials"),
@@ -94,7 +100,7 @@ async fn a_name_that_somebody_could_allow_exists_and_nobody_is_asked_for_that() 
 struct Silent;
 
 impl Judge for Silent {
-    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
         Box::pin(std::future::pending())
     }
 }
@@ -115,8 +121,8 @@ async fn one_that_waits_holds_up_no_other() {
 struct Closed;
 
 impl Judge for Closed {
-    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(true))
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
+        Box::pin(std::future::ready(Ok(())))
     }
 
     fn turn(&self) -> Option<u64> {
@@ -140,8 +146,8 @@ async fn what_is_closed_lets_out_to_no_host_not_even_to_one_that_a_rule_names() 
 struct Turns(AtomicU64);
 
 impl Judge for Turns {
-    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
-        Box::pin(std::future::ready(false))
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
+        Box::pin(std::future::ready(Err(Reason::NoRule)))
     }
 
     fn turn(&self) -> Option<u64> {
@@ -200,10 +206,10 @@ async fn what_is_looked_up_when_a_call_ends_is_not_dialled_any_more() {
 struct Person(Turns, Notify);
 
 impl Judge for Person {
-    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, bool> {
+    fn allows<'a>(&'a self, _: &'a Destination) -> BoxFuture<'a, Result<(), Reason>> {
         Box::pin(async {
             self.1.notified().await;
-            false
+            Err(Reason::NoRule)
         })
     }
 
