@@ -109,6 +109,12 @@ pub(super) fn html_hit(item: &Value, title: &str, url: &str, snippet: &str) -> O
     Some(Hit { title: html::text(&title), url, snippet: html::text(&snippet) })
 }
 
+/// The first of these pointers at which an address stands that a person can open; empty if there is none.
+pub(super) fn first_address<'v>(item: &'v Value, pointers: &[&str]) -> &'v str {
+    let is_web = |url: &&str| url.starts_with("https://") || url.starts_with("http://");
+    pointers.iter().map(|pointer| text(item, pointer)).find(is_web).unwrap_or_default()
+}
+
 /// The text at a pointer; empty if there is none.
 pub(super) fn text<'v>(item: &'v Value, pointer: &str) -> &'v str {
     item.pointer(pointer).and_then(Value::as_str).unwrap_or_default()

@@ -76,21 +76,26 @@ const ROWS: [Row; 18] = [
         name: "npm",
         answer: answer!("npm.json"),
         request: "GET http://localhost:8888/?text=a%20b&size=10",
-        hits: &[(
-            "yargs",
-            "https://packages.example/package/yargs",
-            "yargs the modern, pirate-themed, successor to optimist.",
-        )],
+        hits: &[
+            (
+                "yargs",
+                "https://packages.example/package/yargs",
+                "yargs the modern, pirate-themed, successor to optimist.",
+            ),
+            ("left", "https://left.example/", "Only a home."),
+            ("right", "https://github.com/right/right", "A home that is no page."),
+        ],
     },
     Row {
         name: "crates",
         answer: answer!("crates.json"),
         request: "GET https://crates.io/api/v1/crates?q=a%20b&per_page=10",
-        hits: &[(
-            "serde",
-            "https://crates.io/crates/serde",
-            "A generic serialization/deserialization framework",
-        )],
+        hits: &[
+            ("serde", "https://docs.rs/serde", "A generic serialization/deserialization framework"),
+            ("one", "https://github.com/one/one", "About one"),
+            ("two", "https://two.example", "About two"),
+            ("bare", "https://crates.io/crates/bare", "About bare"),
+        ],
     },
     Row {
         name: "hackernews",

@@ -1,7 +1,12 @@
 //! Packages of Rust: <https://crates.io/data-access>, and its OpenAPI document there
 
 use crate::web::search::request::{Ask, escaped};
-use crate::web::search::service::{Endpoint, HITS_MAX, Hit, Service, Unreadable, listed, text};
+use crate::web::search::service::{
+    Endpoint, HITS_MAX, Hit, Service, Unreadable, first_address, listed, text,
+};
+
+/// Where a person reads about a package, the best first.
+const ADDRESSES: [&str; 3] = ["/documentation", "/homepage", "/repository"];
 
 pub(super) struct Crates;
 
@@ -22,7 +27,11 @@ impl Service for Crates {
         listed(answer, "/crates", |item| {
             let name = text(item, "/name");
             let (title, snippet) = (name.to_owned(), text(item, "/description").to_owned());
-            let url = format!("{}/crates/{}", at.origin(), escaped(name));
+            let url = match first_address(item, &ADDRESSES) {
+                // Its page, where whoever is asked has pages.
+                "" => format!("{}/crates/{}", at.origin(), escaped(name)),
+                said => said.to_owned(),
+            };
             (!name.is_empty()).then_some(Hit { title, url, snippet })
         })
     }
