@@ -103,12 +103,19 @@ impl Ran {
     /// What a program that failed did not know of its sandbox, if it says what that makes it say.
     fn unwritable(&self) -> Option<&'static str> {
         let is_said = UNWRITABLE.iter().any(|words| self.output.contains(words));
-        (is_said && self.exit_code.is_some_and(|code| code != 0)).then_some(
-            "[if that is a protected file, such as .git/config or one of .git/hooks, or lies outside the workspace: it is not \
-             written here, and only a person can]",
-        )
+        let fails = is_said && self.exit_code.is_some_and(|code| code != 0);
+        fails.then(|| if self.output.contains(FIRST_OF_A_REPOSITORY) { NO_REPOSITORY_YET } else { PROTECTED })
     }
 }
+
+const PROTECTED: &str = "[if that is a protected file, such as .git/config or one of .git/hooks, or lies outside the workspace: it is \
+                         not written here, and only a person can]";
+
+/// What `git init` and `git clone` write first, and is there in every repository.
+const FIRST_OF_A_REPOSITORY: &str = "/.git/description'";
+
+const NO_REPOSITORY_YET: &str = "[where the top of the workspace is no repository yet, only a person can make it one: ask them to run \
+                                 `git init` there; in a folder below it `git init` and `git clone` work here]";
 
 /// What programs say of a file that the sandbox does not let them write, or replace.
 const UNWRITABLE: [&str; 2] = ["Read-only file system", "Device or resource busy"];
@@ -221,6 +228,13 @@ mod tests {
         };
         assert!(says("fatal: cannot copy 'description': Read-only file system\n", 128));
         assert!(says("error: could not write config file .git/config: Device or resource busy\n", 4));
+        let shown = Shown {
+            text: "fatal: cannot copy '/t/description' to '/w/.git/description': Read-only file system\n"
+                .to_owned(),
+            artifact: None,
+        };
+        let ran = Ran::of(shown, &Ended::plain(Exit::Code(128), None), Duration::from_millis(5), None);
+        assert!(ran.to_string().ends_with(NO_REPOSITORY_YET), "{ran}");
         assert!(!says("warning: Read-only file system\n", 0), "it went on without");
         assert!(!says("oops\n", 1));
     }
