@@ -26,6 +26,7 @@ mod kept_result;
 mod key_ring;
 pub mod keys;
 mod large;
+mod late_record;
 mod meta;
 mod offer;
 mod plan_fault;

@@ -22,6 +22,7 @@ use crate::clock::now_ms;
 use crate::dry_run::Earnest;
 use crate::failure::{Failure, Refusal};
 use crate::hands::{Notes, reached};
+use crate::late_record::{Closing, LateRecord};
 use crate::offer::Offered;
 use crate::request::Call;
 
@@ -55,7 +56,7 @@ pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
 
 /// An open record.
 pub(crate) struct RecordScope<'b> {
-    audit_log: &'b AuditLog,
+    audit_log: &'b Arc<AuditLog>,
     telemetry: &'b Telemetry,
     redactor: &'b Redactor,
     /// What is known so far. Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed,
@@ -87,7 +88,7 @@ impl<'b> RecordScope<'b> {
     /// # Errors
     /// An audit log that cannot be written refuses the call; there is then nothing to close.
     pub(crate) fn open(
-        audit_log: &'b AuditLog,
+        audit_log: &'b Arc<AuditLog>,
         telemetry: &'b Telemetry,
         redactor: &'b Redactor,
         all_pass: &'static [(&'static str, &'static str)],
@@ -324,9 +325,7 @@ impl<'b> RecordScope<'b> {
             .map(|(entry, approval)| reached(entry, approval.clone(), clean))
             .collect();
         self.record.folders = notes.folders(clean);
-        let (changed, count) = notes.changed(clean);
-        self.record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
-        self.record.protected_changed = changed;
+        note_changed(&mut self.record, notes, self.redactor);
         self.record.artifacts = notes.artifacts();
         self.redacted(notes.struck_places());
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
@@ -335,8 +334,20 @@ impl<'b> RecordScope<'b> {
     }
 
     fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
+        if let Some(Closing { record, arguments, intent }) = self.closing(outcome, code, result_bytes) {
+            self.audit_log.close(record, arguments, intent);
+        }
+    }
+
+    /// What the audit log is given of a call that is over; nothing if it has been given it.
+    fn closing(
+        &mut self,
+        outcome: audit::Outcome,
+        code: Option<Cow<'static, str>>,
+        result_bytes: usize,
+    ) -> Option<Closing> {
         if std::mem::replace(&mut self.is_closed, true) {
-            return;
+            return None;
         }
         if let Some(notes) = self.notes.take() {
             self.noted(&notes);
@@ -349,13 +360,28 @@ impl<'b> RecordScope<'b> {
         let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
         let record = Record { outcome, code, duration_us, result_bytes: result_bytes as u64, ..record };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
-        self.audit_log.close(record, plain.as_deref().and_then(Plain::of), self.intent.take());
+        let arguments = plain.as_deref().and_then(Plain::of);
+        Some(Closing { record, arguments, intent: self.intent.take() })
+    }
+}
+
+/// Notes which protected files have changed by now.
+pub(crate) fn note_changed(record: &mut Record, notes: &Notes, redactor: &Redactor) {
+    let (changed, count) = notes.changed(|path| kept_of(&redactor.text(path), redactor));
+    record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
+    record.protected_changed = changed;
+    if let Some(sandboxed) = notes.sandboxed() {
+        record.degraded = sandboxed.degraded;
     }
 }
 
 impl Drop for RecordScope<'_> {
     fn drop(&mut self) {
-        self.write(audit::Outcome::Abandoned, None, 0);
+        let left = self.notes.clone().filter(|notes| notes.has_left());
+        let Some(notes) = left else { return self.write(audit::Outcome::Abandoned, None, 0) };
+        if let Some(closing) = self.closing(audit::Outcome::Abandoned, None, 0) {
+            LateRecord::new(closing, notes, self.audit_log, self.redactor).close_once_all_are_gone();
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use redact::Redactor;
 use sandbox::Access;
-use tool_api::{Cancel, Client, Context, Effect, Jobs, Listener, Permit, Tasks, ToolError};
+use tool_api::{CallId, Cancel, Client, Context, Effect, Jobs, Listener, Outcome, Permit, Tasks, ToolError};
 
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::InRun;
@@ -53,7 +53,7 @@ pub(crate) async fn run(
         reason = "every check has passed; this is the one place that admits"
     )]
     let permit = Permit::issue(admitted.identity.id);
-    let given = hands.give(&permit, &admitted);
+    let (given, notes) = (hands.give(&permit, &admitted), hands.notes.clone());
     let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
@@ -118,7 +118,31 @@ pub(crate) async fn run(
         answering.run.over.cancel();
         answered.await;
     }
+    let result = match &notes {
+        Some(notes) => after_programs(notes, result, identity.id).await,
+        None => result,
+    };
     Ran { identity, on_result, in_messages: checks::findings(&rules), result }
+}
+
+/// What comes of the call once the programs are gone that it has left running, and what they could write was looked at.
+async fn after_programs(
+    notes: &Notes,
+    result: Result<Outcome, Failure>,
+    call: CallId,
+) -> Result<Outcome, Failure> {
+    if !notes.has_left() && result.is_ok() {
+        return result;
+    }
+    notes.all_gone().await;
+    match (result, notes.changed_words()) {
+        // Who gave it up hears nothing more of it.
+        (Err(Failure::Tool(error)), Some(changed)) => {
+            tracing::warn!(%call, "protected files have changed while programs ran whose call failed; its record names them");
+            Err(error.with_line(&changed).into())
+        }
+        (result, _) => result,
+    }
 }
 
 /// Answers what the hands of the call want until it is over; at once if nobody can be asked.

@@ -46,7 +46,7 @@ mod workspace;
 
 pub use aside::{Aside, Changes};
 pub use beyond::{NotBeyond, beyond};
-pub use changed_files::{CHANGED_TOLD_MAX, changed_files};
+pub use changed_files::{CHANGED_TOLD_MAX, changed_files, protected_changed};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};

@@ -107,6 +107,12 @@ impl ToolError {
         self.sandboxed.as_deref()
     }
 
+    /// Adds a line to the sentence.
+    #[must_use]
+    pub fn with_line(self, line: &str) -> ToolError {
+        ToolError { message: format!("{}\n{line}", self.message), ..self }
+    }
+
     /// Adds the private cause, for operators.
     pub fn with_source(self, source: impl std::error::Error + Send + Sync + 'static) -> ToolError {
         ToolError { source: Some(Box::new(source)), ..self }

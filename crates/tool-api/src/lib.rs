@@ -82,7 +82,7 @@ pub use tasks::{
 // What a tool meets when it uses `Context::process`.
 pub use sandbox::Change;
 pub use sandbox::Exit;
-pub use sandbox::confine::{CHANGED_TOLD_MAX, Layer, Limit, Streams, changed_files};
+pub use sandbox::confine::{CHANGED_TOLD_MAX, Layer, Limit, Streams, changed_files, protected_changed};
 // `Context::net`.
 pub use sandbox::Body;
 pub use sandbox::egress::HostRules;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::future::BoxFuture;
 use sandbox::Exit;
-use sandbox::confine::{Limit, Output, Running, RunningIo, Streams};
-use sandbox::egress::{Entry, Outcome, Reason};
+use sandbox::confine::{self, Limit, Output, Running, RunningIo, Streams};
+use sandbox::egress::{Entry, Journal, Outcome, Reason};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::failure::ToolError;
@@ -85,18 +85,27 @@ pub trait Processes: Send + Sync {
 
     /// Hears how a program has ended, if its tool has waited for that.
     fn ended(&self, ended: &Ended);
+
+    /// Ends a program that its tool has let go of before its end, with everything it has started. Returns at once.
+    fn left(&self, running: Running, degraded: Vec<&'static str>);
 }
 
 /// A program that runs, with everything it has started. Dropping it ends all of it; the call that it belongs to cannot
 /// leave it behind.
 pub struct Process<'c> {
-    running: Running,
+    held: Held<'c>,
     input: Option<Input>,
     stdin: Option<Stdin>,
     stdout: Stream,
     stderr: Stream,
     /// Ended from the start where the program has none.
     told: Stream,
+}
+
+/// What is handed back to whoever has started it if it is let go of before its end.
+struct Held<'c> {
+    /// Until it has ended.
+    running: Option<Running>,
     degraded: Vec<&'static str>,
     starter: &'c dyn Processes,
 }
@@ -190,6 +199,16 @@ impl Blocked {
 }
 
 impl Ended {
+    /// An end as it was reported, of a program that ran without these layers.
+    pub fn of(outcome: confine::Outcome, mut degraded: Vec<&'static str>, journal: &Journal) -> Ended {
+        let confine::Outcome { exit, limit, without, written } = outcome;
+        // One is known only at the end: that the workspace has become too large.
+        let more = without.iter().map(|layer| layer.name()).filter(|name| !degraded.contains(name));
+        let more: Vec<_> = more.collect();
+        degraded.extend(more);
+        Ended { exit, limit, written, degraded, blocked: Blocked::of(&journal.blocked()) }
+    }
+
     /// An end of which nothing else is to be said.
     pub fn plain(exit: Exit, limit: Option<Limit>) -> Ended {
         Ended { exit, limit, written: Vec::new(), degraded: Vec::new(), blocked: Blocked::default() }
@@ -224,7 +243,8 @@ impl<'c> Process<'c> {
             Given::Later { is_terminal } => (None, Some(Stdin::new(pipe, is_terminal))),
         };
         let [stdout, stderr, told] = [Some(stdout), Some(stderr), told].map(Stream::of);
-        Some(Process { running, input, stdin, stdout, stderr, told, degraded, starter })
+        let held = Held { running: Some(running), degraded, starter };
+        Some(Process { held, input, stdin, stdout, stderr, told })
     }
 
     /// Hands out its stdin, once, if that stays open. It ends when what is handed out is dropped.
@@ -252,20 +272,7 @@ impl<'c> Process<'c> {
     pub async fn wait(mut self) -> Ended {
         // An output that cannot be read is one that has ended.
         while let Ok(Some(_)) = self.next().await {}
-        let Process { mut running, mut degraded, starter, .. } = self;
-        let sandbox::confine::Outcome { exit, limit, without, written } = running.wait().await;
-        // One is known only at the end: that the workspace has become too large.
-        degraded.extend(
-            without
-                .iter()
-                .map(|layer| layer.name())
-                .filter(|name| !degraded.contains(name))
-                .collect::<Vec<_>>(),
-        );
-        let blocked = Blocked::of(&running.journal().blocked());
-        let ended = Ended { exit, limit, written, degraded, blocked };
-        starter.ended(&ended);
-        ended
+        self.held.ended().await
     }
 
     /// Waits for its end, and keeps at most so much of each stream. It may print more, up to its limit.
@@ -286,9 +293,29 @@ impl<'c> Process<'c> {
     }
 }
 
+impl Held<'_> {
+    /// Waits for the end. Dropped before, it is let go of.
+    async fn ended(mut self) -> Ended {
+        const IS_HELD: &str = "only the end takes it, or the drop";
+        let outcome = self.running.as_mut().expect(IS_HELD).wait().await;
+        let running = self.running.take().expect(IS_HELD);
+        let ended = Ended::of(outcome, std::mem::take(&mut self.degraded), running.journal());
+        self.starter.ended(&ended);
+        ended
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some(running) = self.running.take() {
+            self.starter.left(running, std::mem::take(&mut self.degraded));
+        }
+    }
+}
+
 impl fmt::Debug for Process<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Process").field("running", &self.running).finish_non_exhaustive()
+        f.debug_struct("Process").field("running", &self.held.running).finish_non_exhaustive()
     }
 }
 

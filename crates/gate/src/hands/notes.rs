@@ -3,16 +3,28 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use audit::Approved;
+use sandbox::confine::{Layer, changed_files, protected_changed};
 use sandbox::egress::{Attempt, Destination, Entry, Journal, Outcome};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 use tool_api::{Ended, Sandboxed};
 
 use crate::approvals::Wish;
 
+/// How long a call waits until programs are gone that were left running. A kernel that takes longer has more to tell than we.
+const GONE_MAX: Duration = Duration::from_secs(10);
+
 /// Shared by the hands of a call and its record.
 #[derive(Default)]
-pub(crate) struct Notes(Mutex<Noted>);
+pub(crate) struct Notes {
+    noted: Mutex<Noted>,
+    /// The ends of programs that were left running.
+    ends: TaskTracker,
+}
 
 #[derive(Default)]
 struct Noted {
@@ -36,24 +48,38 @@ impl Notes {
     pub(crate) fn ran(&self, profile: &'static str, launcher: &'static str, degraded: &[&'static str]) {
         self.with(|noted| {
             let begun = || Sandboxed { profile, launcher, degraded: Vec::new() };
-            let sandboxed = noted.sandboxed.get_or_insert_with(begun);
-            for layer in degraded {
-                if !sandboxed.degraded.contains(layer) {
-                    sandboxed.degraded.push(layer);
-                }
-            }
+            noted.sandboxed.get_or_insert_with(begun);
+            noted.lacks(degraded);
         });
     }
 
     /// A program has ended.
     pub(crate) fn ended(&self, ended: &Ended) {
         self.with(|noted| {
-            if let Some(sandboxed) = &mut noted.sandboxed {
-                let known = sandboxed.degraded.clone();
-                sandboxed.degraded.extend(ended.degraded.iter().filter(|layer| !known.contains(layer)));
-            }
+            noted.lacks(&ended.degraded);
             noted.changed.extend(ended.written.iter().cloned());
         });
+    }
+
+    /// A program was left running: `end` ends it and notes how. It goes on whatever becomes of the call.
+    pub(crate) fn ends(&self, end: impl Future<Output = ()> + Send + 'static) {
+        // Without a runtime nobody can wait, and what is dropped ends the program.
+        if let Ok(runtime) = Handle::try_current() {
+            self.ends.spawn_on(end, &runtime);
+        }
+    }
+
+    /// Whether there are such programs still.
+    pub(crate) fn has_left(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Waits until they are gone and what they could write was looked at, and notes it if that takes too long.
+    pub(crate) async fn all_gone(&self) {
+        self.ends.close();
+        if timeout(GONE_MAX, self.ends.wait()).await.is_err() {
+            self.with(|noted| noted.lacks(&[Layer::ProtectedPaths.name()]));
+        }
     }
 
     /// The call reaches hosts, and they are noted here.
@@ -132,8 +158,25 @@ impl Notes {
         })
     }
 
+    /// The same in words for the caller; nothing if there are none.
+    pub(crate) fn changed_words(&self) -> Option<String> {
+        protected_changed(&self.with(|noted| changed_files(&noted.changed)))
+    }
+
     fn with<T>(&self, act: impl FnOnce(&mut Noted) -> T) -> T {
-        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        act(&mut self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Noted {
+    /// A program ran without these layers.
+    fn lacks(&mut self, layers: &[&'static str]) {
+        let Some(sandboxed) = &mut self.sandboxed else { return };
+        for layer in layers {
+            if !sandboxed.degraded.contains(layer) {
+                sandboxed.degraded.push(layer);
+            }
+        }
     }
 }
 

@@ -88,11 +88,22 @@ impl Processes for Programs {
     }
 
     fn ended(&self, ended: &Ended) {
-        if let Some(limit) = ended.limit.filter(|limit| limit.ends_programs()) {
-            self.telemetry.metrics.confined_killed(limit.name());
-        }
-        self.notes.ended(ended);
+        note(ended, &self.telemetry, &self.notes);
     }
+
+    fn left(&self, running: Running, degraded: Vec<&'static str>) {
+        let (telemetry, notes, journal) =
+            (self.telemetry.clone(), self.notes.clone(), running.journal().clone());
+        let end = running.end();
+        self.notes.ends(async move { note(&Ended::of(end.await, degraded, &journal), &telemetry, &notes) });
+    }
+}
+
+fn note(ended: &Ended, telemetry: &Telemetry, notes: &Notes) {
+    if let Some(limit) = ended.limit.filter(|limit| limit.ends_programs()) {
+        telemetry.metrics.confined_killed(limit.name());
+    }
+    notes.ended(ended);
 }
 
 impl Programs {

@@ -12,3 +12,8 @@ pub fn changed_files(written: &[PathBuf]) -> Vec<String> {
     let more = more.map(|more| format!("and {more} more"));
     first.map(|path| path.to_string_lossy().into_owned()).chain(more).collect()
 }
+
+/// The same as a line of an answer; nothing if there are none.
+pub fn protected_changed(told: &[String]) -> Option<String> {
+    (!told.is_empty()).then(|| format!("[protected files have changed: {}]", told.join(", ")))
+}

@@ -274,10 +274,10 @@ impl Running {
         Outcome { exit, limit, without, written }
     }
 
-    /// Ends the program and everything it has started, at once, and waits until nothing is left.
-    pub async fn end(mut self) -> Outcome {
+    /// Ends the program and everything it has started, at once. What is returned waits until nothing is left.
+    pub fn end(mut self) -> impl Future<Output = Outcome> + Send {
         self.line.end();
-        self.wait().await
+        async move { self.wait().await }
     }
 
     /// Ends it in good order: its input is closed, then it is asked to leave, then it is ended. Whoever holds its `stdin`

@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use gate::{Cancel, Listener, ProgramSettings, Progress};
 use serde_json::{Value, json};
+use testkit::SampleGate;
 use tokio::sync::Notify;
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::{PATIENCE, call, owner, recorded, sample};
@@ -104,6 +106,58 @@ async fn nothing_survives_a_call_whose_caller_goes_away() {
         }
     }
     all_end(&mark);
-    assert_eq!(sample.records(1), ["sh_run abandoned -"]);
+    assert_eq!(last_record(&sample).await["outcome"], "abandoned");
     assert_ne!(recorded(&sample).0, Value::Null);
+}
+
+/// The record of a call that is closed soon after its caller has gone.
+async fn last_record(sample: &SampleGate) -> Value {
+    let comes = async {
+        loop {
+            match sample.whole_records(1).pop() {
+                Some(record) => return record,
+                None => yield_now().await,
+            }
+        }
+    };
+    timeout(PATIENCE, comes).await.expect("it is closed in time")
+}
+
+/// A program that makes a file which agents obey, and goes on.
+const OBEYED: &str = "echo evil > AGENTS.md; echo made; while :; do sleep 1; done";
+
+#[tokio::test]
+async fn what_a_program_has_changed_is_told_of_a_call_that_is_cancelled() {
+    let (sample, cancel, heard) =
+        (sample(ProgramSettings::default()), Cancel::new(), Arc::new(Heard::default()));
+    let (arguments, caller) = (json!({ "script": OBEYED }), owner());
+    let (result, ()) = tokio::join!(
+        call(&sample, &caller, "sh_run", &arguments, (cancel.clone(), Some(heard.clone()))),
+        async {
+            heard.until("made").await;
+            cancel.cancel();
+        }
+    );
+    let failure = result.expect_err("cancelled");
+    let told = "the call was cancelled\n[protected files have changed: AGENTS.md]";
+    assert_eq!((failure.code(), failure.to_string().as_str()), ("cancelled", told));
+    assert_eq!(sample.whole_records(1).remove(0)["protected_changed"], json!(["AGENTS.md"]));
+}
+
+#[tokio::test]
+async fn what_a_program_has_changed_is_told_of_a_call_whose_caller_goes_away() {
+    let (sample, heard) = (sample(ProgramSettings::default()), Arc::new(Heard::default()));
+    let (arguments, caller) = (json!({ "script": OBEYED }), owner());
+    {
+        let call = call(&sample, &caller, "sh_run", &arguments, (Cancel::new(), Some(heard.clone())));
+        tokio::select! {
+            result = call => panic!("{result:?}"),
+            () = heard.until("made") => {}
+        }
+    }
+    let record = last_record(&sample).await;
+    assert_eq!(
+        (&record["outcome"], &record["protected_changed"]),
+        (&json!("abandoned"), &json!(["AGENTS.md"]))
+    );
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schemars::{JsonSchema, Schema};
 use serde::Serialize;
-use tool_api::{Ended, Exit, Layer, Limit, Outcome, Output, Structured, changed_files};
+use tool_api::{Ended, Exit, Layer, Limit, Outcome, Output, Structured, changed_files, protected_changed};
 
 use super::output::Shown;
 
@@ -138,8 +138,7 @@ fn to_try(limit: &str) -> &'static str {
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let output = self.output.trim_end_matches('\n');
-        let changed = self.protected_changed.join(", ");
-        let changed = (!changed.is_empty()).then(|| format!("[protected files have changed: {changed}]"));
+        let changed = protected_changed(&self.protected_changed);
         let nothing = (output.is_empty() && self.exit_code == Some(0)).then(|| "[no output]".to_owned());
         let blocked = (!self.blocked.is_empty()).then(|| {
             let all = self.blocked.join(", ");

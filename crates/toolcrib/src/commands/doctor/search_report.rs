@@ -8,7 +8,7 @@ use config::Settings;
 use daemon::own_program::{SPAWNER, confinement};
 use futures_util::future::BoxFuture;
 use http::{Request, Response};
-use sandbox::confine::{Confined, Confiner, Layer, Limits};
+use sandbox::confine::{Confined, Confiner, Layer, Limits, Running};
 use sandbox::egress::{HostClient, Journal, WayOut};
 use sandbox::{Body, Client};
 use serde_json::{Value, json};
@@ -56,6 +56,9 @@ impl Processes for Workers {
     }
 
     fn ended(&self, _: &Ended) {}
+
+    // Dropped, it ends; a worker writes no files.
+    fn left(&self, _: Running, _: Vec<&'static str>) {}
 }
 
 impl SearchReport {

@@ -1,0 +1,59 @@
+//! `LateRecord`: the record of a call whose caller went away while its programs ran. It is closed once they are gone, since only
+//! then it is known what they have changed.
+
+use std::sync::Arc;
+
+use audit::{AuditLog, IntentId, Plain, Record};
+use redact::Redactor;
+use tokio::runtime::Handle;
+
+use crate::hands::Notes;
+use crate::record_scope::note_changed;
+
+/// What the audit log is given of a call that is over.
+pub(crate) struct Closing {
+    pub(crate) record: Record,
+    pub(crate) arguments: Option<Plain>,
+    pub(crate) intent: Option<IntentId>,
+}
+
+/// A record that is closed when this is dropped, with what is known by then.
+pub(crate) struct LateRecord {
+    closing: Option<Closing>,
+    notes: Arc<Notes>,
+    audit_log: Arc<AuditLog>,
+    redactor: Redactor,
+}
+
+impl LateRecord {
+    pub(crate) fn new(
+        closing: Closing,
+        notes: Arc<Notes>,
+        audit_log: &Arc<AuditLog>,
+        redactor: &Redactor,
+    ) -> LateRecord {
+        LateRecord { closing: Some(closing), notes, audit_log: audit_log.clone(), redactor: redactor.clone() }
+    }
+
+    /// Closes it after a bounded time, or at once where nobody can wait. Nobody owns the wait: who did is gone.
+    pub(crate) fn close_once_all_are_gone(self) {
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(async move {
+                self.notes.all_gone().await;
+                drop(self);
+            });
+        }
+    }
+}
+
+impl Drop for LateRecord {
+    fn drop(&mut self) {
+        let Some(Closing { mut record, arguments, intent }) = self.closing.take() else { return };
+        note_changed(&mut record, &self.notes, &self.redactor);
+        if !record.protected_changed.is_empty() {
+            let call = &record.opening.call_id;
+            tracing::warn!(%call, "protected files have changed while programs ran whose caller left; its record names them");
+        }
+        self.audit_log.close(record, arguments, intent);
+    }
+}
