@@ -103,7 +103,12 @@ fn refused(url: &str, journal: &Journal) -> Option<ToolError> {
 fn blocked_hosts(journal: &Journal) -> Vec<String> {
     let hosts = journal.blocked().into_iter().filter_map(|entry| match entry.attempt {
         Attempt::Connect(to) => Some(to.to_string()),
-        Attempt::LookUp(_) | Attempt::Unreadable(_) | Attempt::Unheard | Attempt::Others => None,
+        Attempt::LookUp(_)
+        | Attempt::Unreadable(_)
+        | Attempt::Unheard
+        | Attempt::Datagrams
+        | Attempt::Addresses
+        | Attempt::Others => None,
     });
     hosts.take(BLOCKED_TOLD_MAX).collect()
 }

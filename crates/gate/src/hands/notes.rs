@@ -191,6 +191,8 @@ pub fn reached(
         Attempt::LookUp(name) => name.clone(),
         Attempt::Unreadable(text) => text.clone(),
         Attempt::Unheard => "unknown".to_owned(),
+        Attempt::Datagrams => "udp".to_owned(),
+        Attempt::Addresses => "addresses".to_owned(),
         Attempt::Others => "others".to_owned(),
     };
     let blocked = match entry.outcome {

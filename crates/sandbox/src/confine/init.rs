@@ -12,6 +12,7 @@ pub(super) mod given;
 pub(super) mod landlock;
 pub(super) mod memory;
 mod network;
+mod nowhere;
 mod overlay;
 mod payload;
 mod privileges;

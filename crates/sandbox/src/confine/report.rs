@@ -19,7 +19,16 @@ pub(super) enum Report {
     /// A limit that is found when all is over.
     Reached(Limit),
     /// The program has ended.
-    Ended { ending: Ending, limit: Option<Limit> },
+    Ended { ending: Ending, limit: Option<Limit>, nowhere: Nowhere },
+}
+
+/// What went nowhere of what was sent in the network inside, as its kernel has counted it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Nowhere {
+    /// UDP datagrams that came where nobody listens.
+    pub(super) datagrams: u64,
+    /// Connections and datagrams to addresses to which no way leads.
+    pub(super) unrouted: u64,
 }
 
 /// What keeps a program to its limit of memory.

@@ -237,7 +237,10 @@ impl Running {
         self.io = None;
         while let Some(report) = next(&mut self.reports).await {
             match report {
-                Report::Ended { ending, limit } => self.ended = Some((ending, limit)),
+                Report::Ended { ending, limit, nowhere } => {
+                    self.ended = Some((ending, limit));
+                    self.journal.went_nowhere(nowhere.datagrams, nowhere.unrouted);
+                }
                 Report::Reached(limit) => self.reached = Some(limit),
                 Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}
             }

@@ -39,6 +39,10 @@ pub enum Attempt {
     Unreadable(String),
     /// A connection that was not listened to.
     Unheard,
+    /// UDP datagrams.
+    Datagrams,
+    /// Connections and datagrams to addresses that no name server gave.
+    Addresses,
     /// All beyond [`ENTRIES_MAX`].
     Others,
 }
@@ -149,15 +153,30 @@ impl Journal {
         let mut rows = self.rows();
         let Rows { allowed, others: [others, _], .. } = &mut *rows;
         let (row, _) = find(allowed, others, Attempt::Connect(to.clone()), Outcome::Allowed);
-        row.count();
+        row.count(1);
         Tally(row)
     }
 
     pub(super) fn block(&self, attempt: Attempt, reason: Reason) {
+        self.block_times(attempt, reason, 1);
+    }
+
+    /// Notes what went nowhere within the network of the program, by how often.
+    pub(crate) fn went_nowhere(&self, datagrams: u64, addresses: u64) {
+        let all = [
+            (Attempt::Datagrams, Reason::NoDatagrams, datagrams),
+            (Attempt::Addresses, Reason::NoWay, addresses),
+        ];
+        for (attempt, reason, times) in all.into_iter().filter(|(_, _, times)| *times > 0) {
+            self.block_times(attempt, reason, times);
+        }
+    }
+
+    fn block_times(&self, attempt: Attempt, reason: Reason, times: u64) {
         let mut rows = self.rows();
         let Rows { blocked, others: [_, others], .. } = &mut *rows;
         let (row, is_new) = find(blocked, others, attempt, Outcome::Blocked(reason));
-        row.count();
+        row.count(times);
         let count = blocked.len() + usize::from(others.is_some());
         drop(rows);
         if is_new {
@@ -205,8 +224,8 @@ impl Row {
         }
     }
 
-    fn count(&self) {
-        self.connections.fetch_add(1, Ordering::Relaxed);
+    fn count(&self, times: u64) {
+        self.connections.fetch_add(times, Ordering::Relaxed);
         self.touch();
     }
 
@@ -254,6 +273,11 @@ impl Tally {
 }
 
 impl Attempt {
+    /// Whether nothing is known of it but how often.
+    fn is_counted_alone(&self) -> bool {
+        matches!(self, Attempt::Datagrams | Attempt::Addresses)
+    }
+
     /// What a program wrote and nobody can read as a host: without what cannot be seen, and no longer than a name.
     pub(super) fn unreadable(text: &str) -> Attempt {
         let visible = text.chars().map(|character| if crate::is_hidden(character) { '?' } else { character });
@@ -268,6 +292,8 @@ impl fmt::Display for Attempt {
             Attempt::LookUp(name) => write!(f, "look up {name}"),
             Attempt::Unreadable(text) => write!(f, "connect {text}"),
             Attempt::Unheard => f.write_str("connect"),
+            Attempt::Datagrams => f.write_str("send UDP"),
+            Attempt::Addresses => f.write_str("reach an address"),
             Attempt::Others => f.write_str("other hosts"),
         }
     }
@@ -277,6 +303,9 @@ impl fmt::Display for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.outcome {
             Outcome::Allowed => write!(f, "{}", self.attempt),
+            Outcome::Blocked(reason) if self.attempt.is_counted_alone() && self.connections > 1 => {
+                write!(f, "{}, {} times ({reason})", self.attempt, self.connections)
+            }
             Outcome::Blocked(reason) => write!(f, "{} ({reason})", self.attempt),
         }
     }

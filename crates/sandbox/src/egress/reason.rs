@@ -52,6 +52,14 @@ pub enum Reason {
     /// A name was looked up, and nothing came in for it: what the program wanted went where nothing leads out.
     #[error("nothing came of it: UDP goes nowhere, TCP only at ports 80, 443 and those that a rule names")]
     NothingCame,
+    /// UDP that came where nobody listens.
+    #[error("UDP goes nowhere: only TCP to hosts that are allowed leaves the sandbox")]
+    NoDatagrams,
+    /// An address to which no way leads.
+    #[error(
+        "no way leads to a mere address: only a name that is looked up, or the proxy that HTTP_PROXY names, leads out"
+    )]
+    NoWay,
     /// As many connections as one program may have are open.
     #[error("too many connections are open")]
     TooMany,

@@ -183,3 +183,23 @@ async fn what_a_program_reaches_is_in_the_record_of_its_call() {
     assert_eq!((&reached["host"], &reached["blocked"]), (&json!(format!("localhost:{port}")), &Value::Null));
     assert!(reached["received_bytes"].as_u64() > Some(0), "{reached}");
 }
+
+#[tokio::test]
+async fn what_goes_nowhere_is_told_by_how_often() {
+    let sample = reaching(&["a.test".to_owned()]);
+    // Addresses that stand for names, and one of nobody.
+    let script = "for n in 1 2 3; do echo > /dev/udp/198.18.0.9/123; done; \
+                  (echo > /dev/tcp/192.0.2.1/80) 2>/dev/null || echo refused";
+    let script = format!("exec bash -c '{script}'");
+    let caller = holding(&["read_workspace", "run_tests", "network"]);
+    for (script, expected) in [
+        (script.as_str(), [json!(["udp", 3]), json!(["addresses", 1])].as_slice()),
+        ("true", &[]),
+    ] {
+        run(&sample, &caller, "sh_fetch", script).await.expect("it ran");
+        let told = hosts(&sample);
+        let told = told.as_array().into_iter().flatten();
+        let told: Vec<_> = told.map(|host| json!([host["host"], host["connections"]])).collect();
+        assert_eq!(told, expected, "{script}");
+    }
+}

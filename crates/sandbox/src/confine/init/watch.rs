@@ -12,10 +12,12 @@ use super::children::Children;
 use super::exhausted::{Exhaustible, Scratch};
 use super::given::{Empty, Init};
 use super::memory;
+use super::nowhere::nowhere;
 use super::root::scratch_files;
+use crate::confine::layer::Layer;
 use crate::confine::limits::{Limit, Limits};
 use crate::confine::packet::{OVER, send_files};
-use crate::confine::report::{Ending, MemoryKeeper, Report};
+use crate::confine::report::{Ending, MemoryKeeper, Nowhere, Report};
 
 /// How often the watchdog looks. A look at a hundred processes takes a millisecond.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,6 +39,8 @@ pub(super) struct Started {
     scratch: Option<Scratch>,
     /// What is looked at when it has failed.
     exhaustible: Exhaustible,
+    /// Whether there is a way out of a network of its own, in which it is counted what goes nowhere.
+    has_way_out: bool,
     lifeline: OwnedFd,
     report: OwnedFd,
     socket: OwnedFd,
@@ -46,6 +50,7 @@ impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
         init.started(&init.without).write(&init.report);
+        let has_way_out = init.order.ports.is_some() && !init.without.contains(&Layer::NetworkNamespace);
         let Init { order, lifeline, report, memory, plan, socket, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
@@ -56,7 +61,17 @@ impl Started {
         };
         let scratch = plan.map(|_| most());
         let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
-        Started { program, deadline, memory_bytes_max, scratch, exhaustible, lifeline, report, socket }
+        Started {
+            program,
+            deadline,
+            memory_bytes_max,
+            scratch,
+            exhaustible,
+            has_way_out,
+            lifeline,
+            report,
+            socket,
+        }
     }
 }
 
@@ -86,7 +101,8 @@ pub(super) fn watch(started: Started) -> i32 {
         // Who cannot watch must not let run.
         Err(_) => (Ending::Signal(Signal::KILL.as_raw()), None),
     };
-    Report::Ended { ending, limit }.write(&started.report);
+    let nowhere = if started.has_way_out { nowhere() } else { Nowhere::default() };
+    Report::Ended { ending, limit, nowhere }.write(&started.report);
     if is_alone() {
         // Otherwise nothing is over before the kernel has ended the others with us.
         let _ = send_files(&started.socket, OVER, []);

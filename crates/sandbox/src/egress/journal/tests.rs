@@ -84,6 +84,23 @@ fn what_has_been_told_is_not_told_again() {
 }
 
 #[test]
+fn what_went_nowhere_is_told_by_how_often() {
+    let journal = Journal::new();
+    journal.went_nowhere(0, 0);
+    assert_eq!(journal.blocked(), []);
+    journal.went_nowhere(3, 1);
+    let told: Vec<_> = journal.blocked().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            "send UDP, 3 times (UDP goes nowhere: only TCP to hosts that are allowed leaves the sandbox)",
+            "reach an address (no way leads to a mere address: only a name that is looked up, or the proxy that HTTP_PROXY \
+             names, leads out)",
+        ]
+    );
+}
+
+#[test]
 fn what_is_told_in_sum_is_news_too() {
     let journal = Journal::new();
     for nth in 0..ENTRIES_MAX + 2 {
