@@ -33,6 +33,8 @@ pub const REQUEST_ID: &str = "toolcrib/request_id";
 pub const DRY_RUN: &str = "toolcrib/dry_run";
 /// Our own: the call follows this dry run.
 pub const PLAN_HASH: &str = "toolcrib/plan_hash";
+/// Our own: the call is to be a job; in results, the job that it has become.
+pub const JOB: &str = "toolcrib/job";
 
 /// The keys of the modern envelope. They say something of one hop and are never passed on as they are.
 pub(crate) const ENVELOPE: [&str; 5] =

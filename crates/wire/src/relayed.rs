@@ -2,9 +2,12 @@
 //! of a request that takes several rounds (MCP 2026-07-28, "Multi Round-Trip Requests").
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use crate::error::{Code, WireError};
-use crate::meta::{DRY_RUN, PLAN_HASH, REQUEST_ID};
+use crate::meta::{DRY_RUN, JOB, PLAN_HASH, PROGRESS_TOKEN, REQUEST_ID};
 use crate::object::Object;
 use crate::object_writer::ObjectWriter;
 use crate::string;
@@ -15,6 +18,10 @@ const PLAN_HASH_BYTES_MAX: usize = 64;
 
 /// Longest request id, in bytes.
 const REQUEST_ID_BYTES_MAX: usize = 128;
+
+/// What all keys of our own begin with. Made once, since making one costs more than most searches.
+static OUR_NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("toolcrib"));
+static PROGRESS_WORD: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(PROGRESS_TOKEN));
 
 /// An `InvalidParams` with a sentence.
 pub(crate) fn invalid(why: &str) -> WireError {
@@ -34,6 +41,8 @@ pub struct Extras {
     pub dry_run: bool,
     /// The dry run that it follows.
     pub plan_hash: Option<String>,
+    /// What the client wants of a job, as written.
+    pub job: Option<Text>,
     /// What the client answered to the questions of the round before, as written.
     pub input_responses: Option<Text>,
     /// The state that the round before gave it.
@@ -49,15 +58,7 @@ impl Extras {
     pub(crate) fn take(&mut self, whole: &Text, key: &str, value: &str) -> Result<(), WireError> {
         match key {
             "_meta" if value.starts_with('{') => {
-                self.progress_token = progress_token_in(whole, value);
-                self.request_id = match member_in(whole, value, REQUEST_ID).map(|id| id.as_str().to_owned()) {
-                    None => None,
-                    Some(id) => Some(request_id(&id)?),
-                };
-                self.dry_run =
-                    member_in(whole, value, DRY_RUN).map_or(Ok(false), |it| dry_run(it.as_str()))?;
-                let plan = member_in(whole, value, PLAN_HASH);
-                self.plan_hash = plan.map(|plan| plan_hash(plan.as_str())).transpose()?;
+                self.read_meta(whole, value)?;
                 self.meta = Some(whole.slice(value));
             }
             "inputResponses" | "requestState" if value == "null" => {}
@@ -69,6 +70,36 @@ impl Extras {
             },
             _ => {}
         }
+        Ok(())
+    }
+
+    /// Reads what `_meta` says to us.
+    fn read_meta(&mut self, whole: &Text, meta: &str) -> Result<(), WireError> {
+        let bytes = meta.as_bytes();
+        // Every modern request has a `_meta`, and few say any of this in it: a search costs less than going through it.
+        // Any letter of a key may be spelt as an escape, and so may the slash behind our name.
+        let may_say = OUR_NAME.find(bytes).is_some() || PROGRESS_WORD.find(bytes).is_some();
+        let Some(object) = Object::parse(meta).filter(|_| may_say || string::has_unicode_escape(bytes))
+        else {
+            return Ok(());
+        };
+        let [mut token, mut request, mut dry, mut plan, mut job] = [None; 5];
+        for member in object.members() {
+            let slot = match &*member.key() {
+                PROGRESS_TOKEN => &mut token,
+                REQUEST_ID => &mut request,
+                DRY_RUN => &mut dry,
+                PLAN_HASH => &mut plan,
+                JOB => &mut job,
+                _ => continue,
+            };
+            *slot = Some(member.value);
+        }
+        self.progress_token = token.filter(|token| is_token(token)).map(|token| whole.slice(token));
+        self.job = job.map(|job| whole.slice(job));
+        self.request_id = request.map(request_id).transpose()?;
+        self.dry_run = dry.map(dry_run).transpose()?.unwrap_or_default();
+        self.plan_hash = plan.map(plan_hash).transpose()?;
         Ok(())
     }
 }
@@ -121,21 +152,8 @@ fn plan_hash(value: &str) -> Result<String, WireError> {
         .ok_or_else(|| invalid(&format!("\"{PLAN_HASH}\" must be a string that a dry run gave")))
 }
 
-fn progress_token_in(whole: &Text, meta: &str) -> Option<Text> {
-    let token = member_in(whole, meta, "progressToken")?;
-    let usable =
-        token.as_str().starts_with(['"', '-']) || token.as_str().starts_with(|c: char| c.is_ascii_digit());
-    usable.then_some(token)
-}
-
-fn member_in(whole: &Text, meta: &str, key: &str) -> Option<Text> {
-    // Every modern request has a `_meta`, and few ask for progress: a search costs less than going through it. A
-    // key may be spelt with escapes.
-    let says = |word: &str| memchr::memmem::find(meta.as_bytes(), word.as_bytes()).is_some();
-    if !says(key) && !says("\\u") {
-        return None;
-    }
-    Object::parse(meta)?.get(key).map(|value| whole.slice(value))
+fn is_token(value: &str) -> bool {
+    value.starts_with(['"', '-']) || value.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// These members as they go to an upstream. All but `request_state` are JSON text.

@@ -7,14 +7,13 @@ use gate::jobs::{Jobs, Wants};
 use gate::{BASH, JOB_RESULT, JOB_WAIT};
 use serde::Deserialize;
 use wire::message::Text;
+use wire::meta::JOB;
+use wire::relayed::Extras;
 use wire::tools::CallParams;
 use wire::{Code, Object, WireError, patch, tasks};
 
 use super::request::Request;
 use crate::abilities;
-
-/// What a client sets to true in the `_meta` of a call that it wants to have as a job, or to what it wants of it.
-const JOB_KEY: &str = "toolcrib/job";
 
 /// What a client may say of the job that it wants.
 #[derive(Deserialize)]
@@ -52,7 +51,7 @@ pub(super) enum Wish {
 /// # Errors
 /// A call that cannot be a job is asked for as one, or runs as a task alone and its client knows none.
 pub(super) fn wish(request: &Request<'_>, params: &mut CallParams) -> Result<Wish, WireError> {
-    let asked = take_job_key(&mut params.extras.meta)?;
+    let asked = take_job_key(&mut params.extras)?;
     let jobs = request.server.gate.jobs();
     let is_modern = request.revision().is_modern();
     let core = params.task.take().filter(|_| request.revision().has_execution() && jobs.is_some());
@@ -99,18 +98,17 @@ fn waits(request: &Request<'_>, jobs: &Jobs, tool: &str, knows_extension: bool) 
     }
 }
 
-/// Takes our key out of the `_meta` of a call; gives what is wanted of a job, if one is.
-fn take_job_key(meta: &mut Option<Text>) -> Result<Option<Wants>, WireError> {
-    // Most calls do not have it, and a look through the text costs less than one at each member.
-    let Some(text) = meta.as_ref().filter(|meta| meta.as_str().contains(JOB_KEY)) else { return Ok(None) };
-    let Some(value) = text.object().and_then(|meta| meta.get(JOB_KEY)) else { return Ok(None) };
-    let wants = match value {
+/// Takes our key out of the `_meta` of a call; gives what is wanted of a job, if one is. True asks for one, and so does an
+/// object that says what is wanted of it.
+fn take_job_key(extras: &mut Extras) -> Result<Option<Wants>, WireError> {
+    let Some(value) = extras.job.take() else { return Ok(None) };
+    let wants = match value.as_str() {
         "true" => Some(Wants::default()),
         object if object.starts_with('{') => Some(wanted(object)?),
         _ => None,
     };
-    let rest = text.object().map(|meta: Object<'_>| patch::remove(meta, JOB_KEY));
-    *meta = rest.and_then(|rest| Text::known(Bytes::from(rest)));
+    let rest = extras.meta.as_ref().and_then(Text::object).map(|meta: Object<'_>| patch::remove(meta, JOB));
+    extras.meta = rest.and_then(|rest| Text::known(Bytes::from(rest)));
     Ok(wants)
 }
 
@@ -120,7 +118,7 @@ fn wanted(object: &str) -> Result<Wants, WireError> {
     let wants = wants.and_then(|Asked { priority, retries }| Wants::asked(priority, retries));
     wants.map_err(|why| {
         let sample = r#"{"priority":5,"retries":2}"#;
-        let why = format!("Invalid params: `{JOB_KEY}` must be true or such as {sample}: {why}");
+        let why = format!("Invalid params: `{JOB}` must be true or such as {sample}: {why}");
         WireError::new(Code::InvalidParams, why)
     })
 }
@@ -134,12 +132,14 @@ fn no_way_to_wait(tool: &str) -> WireError {
 }
 
 fn no_jobs() -> WireError {
-    let why = format!("Invalid params: `{JOB_KEY}` asks for a job, and there are none here; call without it");
+    let why = format!("Invalid params: `{JOB}` asks for a job, and there are none here; call without it");
     WireError::new(Code::InvalidParams, why)
 }
 
 #[cfg(test)]
 mod tests {
+    use wire::tools;
+
     use super::*;
 
     #[test]
@@ -155,13 +155,15 @@ mod tests {
             (r#"{"toolcrib/job":false}"#, None, "{}"),
             (r#"{"toolcrib/job":"true"}"#, None, "{}"),
             (r#"{"x":"toolcrib/job"}"#, None, r#"{"x":"toolcrib/job"}"#),
+            (r#"{"toolcrib\/job":true,"y":{}}"#, plain, r#"{"y":{}}"#),
         ] {
-            let mut taken =
-                Some(Text::check(Bytes::from_static(meta.as_bytes())).expect("a sample is sound"));
-            assert_eq!(take_job_key(&mut taken), Ok(wants), "{meta}");
-            assert_eq!(taken.as_ref().map(Text::as_str), Some(rest), "{meta}");
+            let params = format!(r#"{{"name":"t","_meta":{meta}}}"#);
+            let params = Text::check(params.into()).expect("a sample is sound");
+            let mut extras = tools::call_params(Some(&params)).expect("a call").extras;
+            assert_eq!(take_job_key(&mut extras), Ok(wants), "{meta}");
+            assert_eq!(extras.meta.as_ref().map(Text::as_str), Some(rest), "{meta}");
         }
-        assert_eq!(take_job_key(&mut None), Ok(None));
+        assert_eq!(take_job_key(&mut Extras::default()), Ok(None));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use gate::jobs::{Job, State, StoredFailure};
 use gate::{Block, Failure, Outcome, Payload};
 use jiff::Timestamp;
 use serde_json::json;
+use wire::meta::JOB;
 use wire::string::literal;
 use wire::tasks::{self, Detail, Status};
 use wire::{Code, Id, Object, Revision, WireError, patch};
@@ -13,9 +14,6 @@ use super::facts::{About, RequestFacts};
 use super::modern::write_modern;
 use super::{failure, outcome_text, sandbox};
 use crate::outgoing::Reply;
-
-/// The member of `_meta` that names the job of a result that stands for one.
-const JOB_KEY: &str = "toolcrib/job";
 
 /// What there is to tell of a job beside itself.
 pub(crate) enum Told {
@@ -77,8 +75,8 @@ pub(crate) fn handle(revision: Revision, id: &Id, job: &Job, promises_structure:
     let meta = Object::parse(&result).map(|result| {
         let named = named.to_string();
         let meta = match result.object("_meta") {
-            Some(meta) => patch::set(meta, JOB_KEY, &named),
-            None => format!("{{{}:{named}}}", literal(JOB_KEY)),
+            Some(meta) => patch::set(meta, JOB, &named),
+            None => format!("{{{}:{named}}}", literal(JOB)),
         };
         patch::set(result, "_meta", &meta)
     });

@@ -100,6 +100,40 @@ mod tests {
     }
 
     #[test]
+    fn what_is_said_to_us_is_read_however_it_is_spelt() {
+        let read = |meta: &str| {
+            let params = text(&format!(r#"{{"name":"t","_meta":{meta}}}"#));
+            match call_params(Some(&params)) {
+                Err(error) => error.message,
+                Ok(CallParams { extras, .. }) => format!(
+                    "{:?} {} {:?} {:?}",
+                    extras.request_id,
+                    extras.dry_run,
+                    extras.plan_hash,
+                    extras.job.as_ref().map(Text::as_str)
+                ),
+            }
+        };
+        let all = r#"Some("r") true Some("h") Some("{}")"#;
+        for meta in [
+            r#"{"toolcrib/request_id":"r","toolcrib/dry_run":true,"toolcrib/plan_hash":"h","toolcrib/job":{}}"#,
+            r#"{"toolcrib\/request_id":"r","toolcrib\/dry_run":true,"toolcrib\/plan_hash":"h","toolcrib\/job":{}}"#,
+            r#"{"t\u006folcrib/request_id":"\u0072","to\u006flcrib/dry_run":true,"\u0074oolcrib/plan_hash":"h","toolcri\u0062/job":{}}"#,
+        ] {
+            assert_eq!(read(meta), all, "{meta}");
+        }
+        for meta in ["{}", r#"{"x":"toolcrib/dry_run"}"#, r#"{"x":{"toolcrib/dry_run":true}}"#] {
+            assert_eq!(read(meta), "None false None None", "{meta}");
+        }
+        for (key, value) in
+            [("request_id", "5"), ("request_id", r#""""#), ("dry_run", "1"), ("plan_hash", "1")]
+        {
+            let refused = read(&format!(r#"{{"toolcrib\/{key}":{value}}}"#));
+            assert!(refused.contains(&format!("\"toolcrib/{key}\" must be")), "{refused}");
+        }
+    }
+
+    #[test]
     fn what_belongs_to_a_round_is_read_and_written() {
         let params = r#"{"name":"t","arguments":{ },"_meta":{"x":1.0},"inputResponses":{"k":{}},"requestState":"s\"","task":{"ttl":5}}"#;
         let read = call_params(Some(&text(params))).expect("sound");
