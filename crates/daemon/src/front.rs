@@ -9,7 +9,7 @@ use std::os::fd::AsFd as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use config::Loaded;
+use config::{Loaded, Sections, Settings, Surroundings};
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture as _;
 use rustix::fs::{Mode, OFlags};
@@ -20,7 +20,7 @@ use tokio::net::UnixStream;
 use tokio::time::timeout;
 use wire::Lines;
 
-use crate::control::{json_line, next_line};
+use crate::control::{Reloader, json_line, next_line};
 use crate::http_door::print_address;
 use crate::resident::{Door, FromFront, LINE_BYTES_MAX, Place, ToFront, send};
 pub use reach::Alone;
@@ -59,8 +59,8 @@ pub async fn attach(
     Wish::of(loaded, named, door).attach().await
 }
 
-/// What is wanted of the process, as it can be asked for at any time.
-pub struct Wish {
+/// What is wanted of the process.
+struct Wish {
     starting: Starting,
     door: Door,
     /// The line that says it.
@@ -69,15 +69,12 @@ pub struct Wish {
 
 impl Wish {
     /// By this configuration.
-    pub fn of(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Wish {
-        Wish { starting: Starting::by(loaded), door, line: opening(loaded, named, door) }
+    fn of(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Wish {
+        Heir::of(loaded, named).wish(loaded.surroundings.clone(), &loaded.sections(), door)
     }
 
     /// As [`attach`].
-    ///
-    /// # Errors
-    /// As there.
-    pub async fn attach(&self) -> Result<Result<Front, Alone>, Trouble> {
+    async fn attach(&self) -> Result<Result<Front, Alone>, Trouble> {
         let mut why = "it goes away each time".to_owned();
         for _ in 0..TRIES_MAX {
             let stream = match reach::reach(&self.starting).await {
@@ -104,16 +101,44 @@ impl Wish {
     }
 }
 
-/// All that the process needs to read the same configuration, and no other variable.
-fn opening(loaded: &Loaded, named: Option<PathBuf>, door: Door) -> Vec<u8> {
-    let upstreams = &loaded.settings.upstreams;
-    let inherited = sandbox::InheritedNames::new(upstreams.iter().flat_map(upstream::Settings::inherit));
-    let variables = loaded.surroundings.needed(|name: &str| inherited.has(name.as_ref()));
-    // A folder that has been made anew is another one: who has the old one open finds nothing there any more.
-    let root = rustix::fs::stat(&loaded.settings.workspace).map(|found| (found.st_dev, found.st_ino));
-    let start = format!("{root:?} {}", loaded.sections().of_start());
-    let place = Place::of(&loaded.surroundings, named, variables, start);
-    json_line(&FromFront::Attach { door, place })
+/// What is known from the start of whoever goes on with what a process leaves that serves by itself. Most leave nothing, so the
+/// wish is made at the end.
+pub struct Heir {
+    named: Option<PathBuf>,
+    state: PathBuf,
+    workspace: PathBuf,
+    /// What its servers inherit.
+    inherit: Vec<String>,
+}
+
+impl Heir {
+    /// By this configuration.
+    pub fn of(loaded: &Loaded, named: Option<PathBuf>) -> Heir {
+        let Settings { state, workspace, upstreams, .. } = &loaded.settings;
+        let inherit = upstreams.iter().flat_map(upstream::Settings::inherit).cloned().collect();
+        Heir { named, state: state.clone(), workspace: workspace.clone(), inherit }
+    }
+
+    /// Has the user's process run the jobs that this one leaves.
+    ///
+    /// # Errors
+    /// As [`attach`].
+    pub async fn take_over_jobs(self, reloader: &Reloader) -> Result<Result<Front, Alone>, Trouble> {
+        let (surroundings, sections) = reloader.of_start();
+        self.wish(surroundings.clone(), sections, Door::Jobs).attach().await
+    }
+
+    /// All that the process needs to read the same configuration, and no other variable.
+    fn wish(self, surroundings: Surroundings, sections: &Sections, door: Door) -> Wish {
+        let inherited = sandbox::InheritedNames::new(&self.inherit);
+        let variables = surroundings.needed(|name: &str| inherited.has(name.as_ref()));
+        // A folder that has been made anew is another one: who has the old one open finds nothing there any more.
+        let root = rustix::fs::stat(&self.workspace).map(|found| (found.st_dev, found.st_ino));
+        let start = format!("{root:?} {}", sections.of_start());
+        let place = Place::of(&surroundings, self.named, variables, start);
+        let line = json_line(&FromFront::Attach { door, place });
+        Wish { starting: Starting::by(self.state, &surroundings), door, line }
+    }
 }
 
 impl Front {

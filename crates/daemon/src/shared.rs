@@ -153,8 +153,7 @@ pub fn pinned_world(
 
 /// What it takes to hold definitions back, beside our own tools.
 fn pinning(store: &Arc<SqliteStore>, redactor: &Redactor) -> Pinning {
-    let neighbours = Neighbours::default();
-    neighbours.say(OURSELVES, own_tools().into_iter().map(|(_, name)| name).collect());
+    let neighbours = Neighbours::of(OURSELVES, || own_tools().into_iter().map(|(_, name)| name).collect());
     let store = PinStore::new(store.clone(), redactor);
     let redactor = redactor.clone();
     let conceal = Arc::new(move |name: &str| redactor.strike(name).map(|(struck, _)| struck));

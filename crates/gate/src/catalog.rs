@@ -307,5 +307,6 @@ fn read_alike(before: &[Arc<Offered>], now: &[Arc<Offered>]) -> bool {
     fn shown(tool: &Arc<Offered>) -> (&[u8], &str) {
         (tool.listed(), &tool.definition().description)
     }
-    sorted(before).iter().map(shown).eq(sorted(now).iter().map(shown))
+    // At a start each source brings more, which needs no sorting to be seen.
+    before.len() == now.len() && sorted(before).iter().map(shown).eq(sorted(now).iter().map(shown))
 }

@@ -11,9 +11,17 @@ const NAMES_MAX: usize = 20_000;
 /// The tools' own names, by whose they are. Shared by all upstreams of a run.
 #[derive(Default)]
 pub struct Neighbours {
+    /// Who never leaves.
+    own: Option<Own>,
     entries: Mutex<Entries>,
     /// What definitions are searched for, as long as somebody searches.
     patterns: Mutex<Weak<Patterns>>,
+}
+
+struct Own {
+    owner: Arc<str>,
+    /// Makes the names that they offer tools of.
+    names: fn() -> Vec<String>,
 }
 
 #[derive(Default)]
@@ -32,30 +40,35 @@ pub(crate) struct Neighbour {
 }
 
 impl Neighbours {
-    /// `owner`, who never leaves, offers tools of these names.
-    pub fn say(&self, owner: &str, names: Vec<String>) {
-        self.add(&owner.into(), names);
+    /// Those of `owner`, who never leaves and offers tools of these names. They are made once something is held against them:
+    /// who has no servers needs none.
+    pub fn of(owner: &str, names: fn() -> Vec<String>) -> Neighbours {
+        Neighbours { own: Some(Own { owner: owner.into(), names }), ..Neighbours::default() }
     }
 
     /// A server joins, which offers nothing yet.
     pub(crate) fn join(self: &Arc<Neighbours>, owner: &Arc<str>) -> Neighbour {
-        Neighbour { neighbours: self.clone(), owner: owner.clone(), number: self.add(owner, Vec::new()) }
+        Neighbour { neighbours: self.clone(), owner: owner.clone(), number: self.add(owner) }
     }
 
-    fn add(&self, owner: &Arc<str>, names: Vec<String>) -> u64 {
+    fn add(&self, owner: &Arc<str>) -> u64 {
         let mut entries = self.entries();
         entries.given += 1;
         let number = entries.given;
-        entries.names.insert((owner.clone(), number), names);
+        entries.names.insert((owner.clone(), number), Vec::new());
         number
     }
 
     /// The owners other than `one`, and their names.
     pub fn beside(&self, one: &str) -> Vec<(String, String)> {
         let entries = self.entries();
-        let others = entries.names.iter().filter(|((owner, _), _)| **owner != *one);
-        let pairs =
-            others.flat_map(|((owner, _), names)| names.iter().map(|name| (owner.to_string(), name.clone())));
+        let own = self.own.iter().flat_map(|own| (own.names)().into_iter().map(|name| (&own.owner, name)));
+        let servers = entries
+            .names
+            .iter()
+            .flat_map(|((owner, _), names)| names.iter().map(move |name| (owner, name.clone())));
+        let others = own.chain(servers).filter(|(owner, _)| ***owner != *one);
+        let pairs = others.map(|(owner, name)| (owner.to_string(), name));
         pairs.take(NAMES_MAX).collect()
     }
 

@@ -122,6 +122,11 @@ impl Reloader {
         self.last().reading == loaded.reading()
     }
 
+    /// What the configuration is read with, and what it said at the start.
+    pub(crate) fn of_start(&self) -> (&Surroundings, &Sections) {
+        (&self.surroundings, &self.sections)
+    }
+
     /// What was put together.
     pub fn crib(&self) -> &Arc<Crib> {
         &self.crib

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use config::Loaded;
+use config::Surroundings;
 use rustix::fs::OFlags;
 use sandbox::{InheritedNames, Lasting, connect_unix, start_lasting};
 use tokio::net::UnixStream;
@@ -44,10 +44,10 @@ pub(super) struct Starting {
 
 impl Starting {
     /// By the configuration of whoever comes first.
-    pub(super) fn by(loaded: &Loaded) -> Starting {
+    pub(super) fn by(state: PathBuf, surroundings: &Surroundings) -> Starting {
         let also = ALSO_GIVEN.map(str::to_owned);
-        let environment = InheritedNames::new(&also).of(&loaded.surroundings.variables);
-        Starting { state: loaded.settings.state.clone(), environment }
+        let environment = InheritedNames::new(&also).of(&surroundings.variables);
+        Starting { state, environment }
     }
 }
 

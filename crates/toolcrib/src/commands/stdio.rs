@@ -8,7 +8,7 @@ use std::sync::Arc;
 use config::Loaded;
 use daemon::administration;
 use daemon::control::{Control, Desk, Neighbours, Opening, Reloader};
-use daemon::front::{self, Alone, Wish};
+use daemon::front::{self, Alone, Heir};
 use daemon::person;
 use daemon::resident::{Door, GreetWith};
 use daemon::upstreams::Start;
@@ -43,13 +43,13 @@ pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
 async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     let signals = Signals::listen()?;
     let greet = greet(&loaded);
-    let heir = Wish::of(&loaded, named.clone(), Door::Jobs);
+    let heir = Heir::of(&loaded, named.clone());
     let reloader = Reloader::assembled(loaded, named, Start::WhenWanted)?;
     let crib = reloader.crib().clone();
     let of_clients = crib.shared.state.clone();
     crib.gate.approvals().ask_clients_if(Box::new(move |askers| person::is_at_client(&of_clients, askers)));
     let greeting = greet(&reloader);
-    let desk = Desk::new(DOOR, reloader);
+    let desk = Desk::new(DOOR, reloader.clone());
     let control = Control::open(&crib.shared.state, desk, Opening::Later).await;
     let server = Server::new(crib.gate.clone(), crib.instructions.clone());
     let served = server::stdio::serve(server, greeting, signals.stop()).await;
@@ -58,14 +58,14 @@ async fn alone(loaded: Loaded, named: Option<PathBuf>) -> Result<(), Trouble> {
     if let Some(workspace) = crib.gate.workspace()
         && crib.shared.jobs.has_left(workspace).await
     {
-        hand_over_jobs(&heir).await;
+        hand_over_jobs(heir, &reloader).await;
     }
     served.map_err(|error| Trouble::Failed(format!("standard input or output failed: {error}")))
 }
 
 /// Has the user's process run the jobs that are left. They are kept all the same, so no trouble is one of the client's.
-async fn hand_over_jobs(heir: &Wish) {
-    let why = match heir.attach().await {
+async fn hand_over_jobs(heir: Heir, reloader: &Reloader) {
+    let why = match heir.take_over_jobs(reloader).await {
         Ok(Ok(_)) => return,
         Ok(Err(Alone(why))) => why,
         Err(trouble) => trouble.to_string(),
