@@ -12,7 +12,7 @@ import { ALONE, expectExit, serve } from "../support/toolcrib.mjs";
 /** How long it goes on. */
 const LOOP_MS = (process.env.TOOLCRIB_E2E_LONG ? 120 : 2) * 60_000;
 const CALLERS = 20;
-/** How long one round of a caller takes at least: of a day no more than 100,000 request ids are kept. */
+/** How long one round of a caller takes at least: of a day no more than 100,000 request ids are kept, and of one caller 20,000. */
 const ROUND_MS = process.env.TOOLCRIB_E2E_LONG ? 6_500 : 0;
 /** How long one life of the process lasts, at least and at most. */
 const LIFE_MS = [1_000, 3_000];

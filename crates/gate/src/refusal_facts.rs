@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::failure::{Awaited, Refusal};
+use crate::request_fault::RequestFault;
 
 impl Refusal {
     /// The members of an object, if there are any.
@@ -20,6 +21,9 @@ impl Refusal {
             Refusal::TooManyApprovals { max, .. } => json!({ "pending_max": max }),
             Refusal::RateLimited { retry_after_ms, limit } => {
                 json!({ "retry_after_ms": retry_after_ms, "limit": &**limit })
+            }
+            Refusal::Repeated(RequestFault::TooMany { retry_after_ms, .. }) => {
+                json!({ "retry_after_ms": retry_after_ms, "limit": "request_ids" })
             }
             Refusal::TooManyJobs { max, .. } => json!({ "jobs_max": max }),
             Refusal::UnknownTool(_)

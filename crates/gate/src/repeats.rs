@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use audit::Hash;
 use policy::Caller;
-use store::{Change, Content, Kind, Secrets, Store, StoreError, replace};
+use store::{Change, Content, Kind, Secrets, Store, StoreError, Whose, replace};
 use tool_api::{Outcome, Payload, ToolError};
 
 use crate::clock::Clock;
@@ -158,8 +158,9 @@ impl Repeats {
             return Err(RequestFault::InProgress);
         }
         let running = Running { all: self.running.clone(), key: ticket.key.clone() };
+        let now_ms = (self.clock)();
         let begun =
-            self.put(ticket, (RUNNING, &[]), (self.clock)()).await.map_err(|error| unavailable(&error))?;
+            self.put(ticket, (RUNNING, &[]), now_ms).await.map_err(|error| not_begun(&error, now_ms))?;
         // One that was over, and was removed meanwhile, is tried anew by whoever asks.
         ticket.version = Some(begun.ok_or(RequestFault::InProgress)?);
         ticket.running = Some(running);
@@ -249,6 +250,18 @@ impl Kept<'_> {
 fn lock(all: &Mutex<HashSet<String>>) -> MutexGuard<'_, HashSet<String>> {
     // What it guards is sound between any two statements.
     all.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn not_begun(error: &StoreError, now_ms: i64) -> RequestFault {
+    let StoreError::Full { max, of, ends_at_ms, .. } = *error else { return unavailable(error) };
+    let whose = match of {
+        Whose::Owner => "of one caller",
+        Whose::All => "of all callers",
+    };
+    // What is over has gone by the sweep after its end.
+    let ends_in_ms = ends_at_ms.map_or(REMEMBERED_MS, |ends_at_ms| ends_at_ms.saturating_sub(now_ms).max(0));
+    let retry_after_ms = ends_in_ms.saturating_add(SWEEP_EVERY_MS).unsigned_abs();
+    RequestFault::TooMany { max, whose, retry_after_ms }
 }
 
 fn unavailable(error: &StoreError) -> RequestFault {

@@ -17,6 +17,10 @@ pub const PIN_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Most cells of one kind. Whoever keeps them removes what is over before that.
 pub const CELLS_PER_KIND_MAX: usize = 100_000;
 
+/// Most request ids of one owner that are remembered: one in four seconds, day and night. Five callers
+/// must be as busy before another one is refused.
+pub const REQUESTS_OF_OWNER_MAX: usize = CELLS_PER_KIND_MAX / 5;
+
 /// Most cells that one query returns.
 pub const PAGE_MAX: usize = 1_000;
 
@@ -75,6 +79,11 @@ impl Kind {
     /// The largest value, in bytes.
     pub const fn bytes_max(self) -> usize {
         self.word_and_bytes_max().1
+    }
+
+    /// Most cells of one owner. Of most kinds one may have all.
+    pub const fn of_owner_max(self) -> usize {
+        if matches!(self, Kind::Request) { REQUESTS_OF_OWNER_MAX } else { CELLS_PER_KIND_MAX }
     }
 
     const fn word_and_bytes_max(self) -> (&'static str, usize) {

@@ -1,6 +1,7 @@
 //! What can go wrong with a store, in words for the person who owns the machine.
 
 use std::error::Error;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -62,12 +63,16 @@ pub enum StoreError {
         max: usize,
     },
     /// There are as many records of a kind as there may be.
-    #[error("there are {max} records of the kind `{kind}` already; remove some that are over")]
+    #[error("{of} {max} records of the kind `{kind}` already; remove some that are over")]
     Full {
         /// The kind.
-        kind: String,
+        kind: &'static str,
         /// The limit.
         max: usize,
+        /// Whose records were counted.
+        of: Whose,
+        /// When the first of them ends, in milliseconds since 1970, if one does.
+        ends_at_ms: Option<i64>,
     },
     /// Who holds the key that seals secrets, or the file with it, does not give one that can be trusted.
     #[error("{holder} {why}")]
@@ -116,6 +121,24 @@ pub enum StoreError {
     /// Anything else the database reports.
     #[error("the state database did not answer")]
     Database(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// Whose records a limit counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// Those of one owner.
+    Owner,
+    /// All of a kind.
+    All,
+}
+
+impl fmt::Display for Whose {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(match self {
+            Whose::Owner => "one owner has",
+            Whose::All => "there are",
+        })
+    }
 }
 
 impl StoreError {

@@ -154,3 +154,25 @@ async fn an_answer_lies_sealed_and_opens_under_its_own_id_alone() {
     replace(&*repeats.store, moved).await.expect("a store");
     assert_eq!(told(&repeats, "other", "call").await, "answer_not_kept");
 }
+
+#[test]
+fn who_has_no_id_left_is_told_of_the_limit_and_when_to_try_again() {
+    let full =
+        |of, ends_at_ms| not_begun(&StoreError::Full { kind: "request", max: 20_000, of, ends_at_ms }, 1_000);
+    let limited = full(Whose::Owner, Some(3_541_000));
+    assert_eq!(
+        limited.to_string(),
+        "20000 request ids are remembered of one caller, each for a day, and there are that many, so the call does not run: \
+         try again in 1h, or send it without an id"
+    );
+    let wait = |fault| match fault {
+        RequestFault::TooMany { retry_after_ms, .. } => retry_after_ms,
+        other => panic!("{other}"),
+    };
+    assert_eq!(wait(limited), 3_600_000);
+    // One that is over goes with the next sweep.
+    assert_eq!(wait(full(Whose::Owner, Some(0))), 60_000);
+    assert_eq!(wait(full(Whose::All, None)), 86_460_000);
+    assert!(full(Whose::All, None).to_string().contains("of all callers"));
+    assert_eq!(not_begun(&StoreError::Busy, 0).code(), "requests_unavailable");
+}

@@ -73,6 +73,10 @@ fn told(revision: Revision, refusal: &Refusal) -> Told {
             (true, Code::InvalidParams, Some(json!({ "code": refusal.code(), "pending_max": max })))
         }
         Refusal::Repeated(RequestFault::Unavailable(_)) => (true, Code::InternalError, None),
+        Refusal::Repeated(RequestFault::TooMany { retry_after_ms, .. }) => {
+            let details = json!({ "code": refusal.code(), "retry_after_ms": retry_after_ms });
+            (true, Code::InvalidParams, Some(details))
+        }
         Refusal::Repeated(_)
         | Refusal::KeyRevoked(_)
         | Refusal::Outdated(_)

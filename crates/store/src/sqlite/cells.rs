@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use super::database::{changes, durably};
 use super::sqlite_store::{SqliteStore, within};
 use crate::cell::{CELLS_PER_KIND_MAX, Cell, Change, Content, KEY_BYTES_MAX, Kind, PAGE_MAX, Query};
-use crate::error::StoreError;
+use crate::error::{StoreError, Whose};
 use crate::reply::Reply;
 use crate::sentinel::Sentinel;
 use crate::store::CellStore;
@@ -90,8 +90,8 @@ impl CellStore for SqliteStore {
             durably(connection, |transaction| {
                 let mut versions = Vec::with_capacity(changes.len());
                 for Change { kind, key, expected, content } in &changes {
-                    if content.is_some() && expected.is_none() {
-                        check_room(&transaction, *kind)?;
+                    if let (Some(content), None) = (content, expected) {
+                        check_room(&transaction, *kind, &content.owner)?;
                     }
                     let sql = "SELECT version FROM cells WHERE kind = ?1 AND key = ?2";
                     let found =
@@ -176,12 +176,27 @@ fn check(kind: Kind, key: &str, content: Option<&Content>) -> Result<(), StoreEr
     within("a record", value.len(), kind.bytes_max())
 }
 
-/// Refuses one more cell of a kind that has as many as there may be.
-fn check_room(connection: &Connection, kind: Kind) -> Result<(), StoreError> {
-    match count(connection, &Query::all(kind))? < CELLS_PER_KIND_MAX as u64 {
-        true => Ok(()),
-        false => Err(StoreError::Full { kind: kind.as_str().to_owned(), max: CELLS_PER_KIND_MAX }),
+/// Refuses one more cell of a kind of which there are, or of which its owner has, as many as there may be. Looks at a few rows,
+/// however many that is.
+fn check_room(connection: &Connection, kind: Kind, owner: &str) -> Result<(), StoreError> {
+    let counted = |sql: &str, values: &[&dyn ToSql]| -> rusqlite::Result<Option<i64>> {
+        Ok(connection.prepare(sql)?.query_row(values, |row| row.get(0)).optional()?.flatten())
+    };
+    let (word, of_owner_max) = (kind.as_str(), kind.of_owner_max());
+    let of_owner = "SELECT count FROM cells_of_owner WHERE kind = ?1 AND owner = ?2";
+    if counted(of_owner, &[&word, &owner])?.unwrap_or(0) >= of_owner_max as i64 {
+        // The one that has been there for longest.
+        let oldest = "SELECT ends_at_ms FROM cells WHERE kind = ?1 AND owner = ?2 AND owner <> '' ORDER BY version LIMIT 1";
+        let ends_at_ms = counted(oldest, &[&word, &owner])?;
+        return Err(StoreError::Full { kind: word, max: of_owner_max, of: Whose::Owner, ends_at_ms });
     }
+    let of_kind = "SELECT count FROM cells_of_kind WHERE kind = ?1";
+    if counted(of_kind, &[&word])?.unwrap_or(0) >= CELLS_PER_KIND_MAX as i64 {
+        let first = "SELECT min(ends_at_ms) FROM cells WHERE kind = ?1 AND ends_at_ms IS NOT NULL";
+        let ends_at_ms = counted(first, &[&word])?;
+        return Err(StoreError::Full { kind: word, max: CELLS_PER_KIND_MAX, of: Whose::All, ends_at_ms });
+    }
+    Ok(())
 }
 
 /// Puts this in place of whatever is there, and counts the change.

@@ -5,7 +5,7 @@ use rusqlite::{OptionalExtension, params};
 use super::database::durably;
 use super::sqlite_store::{SqliteStore, within};
 use crate::cell::KEY_BYTES_MAX;
-use crate::error::StoreError;
+use crate::error::{StoreError, Whose};
 use crate::reply::Reply;
 use crate::store::{COUNTERS_MAX, CounterStore, Period, Taken};
 
@@ -26,7 +26,8 @@ impl CounterStore for SqliteStore {
                     transaction.execute("DELETE FROM counters WHERE ends_at_ms <= ?1", [period.now_ms])?;
                     let sql = "SELECT count(*) FROM counters";
                     if transaction.query_row(sql, [], |row| row.get::<_, i64>(0))? >= COUNTERS_MAX as i64 {
-                        return Err(StoreError::Full { kind: "counter".to_owned(), max: COUNTERS_MAX });
+                        let (kind, max) = ("counter", COUNTERS_MAX);
+                        return Err(StoreError::Full { kind, max, of: Whose::All, ends_at_ms: None });
                     }
                 }
                 let taken = wanted.min(max.saturating_sub(before));

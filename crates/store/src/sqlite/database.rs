@@ -100,9 +100,9 @@ impl Database {
         let mut connection = Connection::open(&paths.database).map_err(explain)?;
         connection.busy_timeout(BUSY_WAIT_MAX).map_err(explain)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
-        // Before anything is changed: another version's database is left exactly as it is.
+        // Before anything is changed: a database of a version that is not known is left exactly as it is.
         let found = schema::version(&connection).map_err(explain)?;
-        if found != 0 && found != schema::VERSION {
+        if ![0, schema::BEFORE, schema::VERSION].contains(&found) {
             return Err(StoreError::OtherVersion { found, known: schema::VERSION });
         }
         use_write_ahead_log(&connection).map_err(explain)?;

@@ -22,7 +22,8 @@ pub(super) fn read<T>(
     };
     let connection = open(&dir.join(FILE)).map_err(|error| explain(error.into()))?;
     match schema::version(&connection).map_err(|error| explain(error.into()))? {
-        schema::VERSION => work(&connection).map_err(explain),
+        // What only reads finds the same in both.
+        schema::BEFORE | schema::VERSION => work(&connection).map_err(explain),
         // It would have to be made first.
         0 => Err(StoreError::NoSpace),
         found => Err(StoreError::OtherVersion { found, known: schema::VERSION }),

@@ -2,10 +2,10 @@
 
 use rusqlite::{Connection, Error, TransactionBehavior};
 
-/// The tables of a database that is begun now. AUTOINCREMENT: a version never comes again, even if its cell was removed.
+/// The tables of a database that is begun now, as they were in version 6 already. AUTOINCREMENT: a version never comes again, even if its cell was removed.
 /// What is long comes last in a row, since whoever reads a column reads past all before it. Triggers count the jobs that
 /// are under way, so that a new one costs the same however many there are; such a job is never deleted.
-const TABLES: &str = "
+pub(super) const TABLES: &str = "
     CREATE TABLE definitions (
         upstream      TEXT    NOT NULL,
         fingerprint   TEXT    NOT NULL,
@@ -85,25 +85,65 @@ const TABLES: &str = "
     END;
 ";
 
-/// The one version that this program can use. No release has made a database of an earlier one; the first change after a
-/// release brings what takes a database from here to there.
-pub(super) const VERSION: i64 = 6;
+/// Tables that triggers keep: how many cells there are, so that one more costs the same however many that is.
+const COUNTED: &str = "
+    CREATE TABLE cells_of_kind (
+        kind  TEXT    NOT NULL PRIMARY KEY,
+        count INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    CREATE TABLE cells_of_owner (
+        kind  TEXT    NOT NULL,
+        owner TEXT    NOT NULL,
+        count INTEGER NOT NULL,
+        PRIMARY KEY (kind, owner)
+    ) STRICT, WITHOUT ROWID;
+    CREATE TRIGGER cell_came AFTER INSERT ON cells BEGIN
+        INSERT INTO cells_of_kind VALUES (new.kind, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+        INSERT INTO cells_of_owner VALUES (new.kind, new.owner, 1) ON CONFLICT DO UPDATE SET count = count + 1;
+    END;
+    CREATE TRIGGER cell_went AFTER DELETE ON cells BEGIN
+        UPDATE cells_of_kind SET count = count - 1 WHERE kind = old.kind;
+        UPDATE cells_of_owner SET count = count - 1 WHERE kind = old.kind AND owner = old.owner;
+        DELETE FROM cells_of_owner WHERE kind = old.kind AND owner = old.owner AND count = 0;
+    END;
+";
+
+/// What the tables of version 6 lack besides: the counts of the cells that are there, and when jobs are forgotten that were
+/// over. One that an orderly end interrupted was written without that, and counted as under way for good.
+const SINCE_6: &str = "
+    INSERT INTO cells_of_kind SELECT kind, count(*) FROM cells GROUP BY kind;
+    INSERT INTO cells_of_owner SELECT kind, owner, count(*) FROM cells GROUP BY kind, owner;
+    UPDATE jobs SET holder = NULL, wish = NULL, ends_at_ms =
+        coalesce(CAST(about AS TEXT) ->> 'ended_at_ms', CAST(about AS TEXT) ->> 'updated_at_ms', 0)
+        + coalesce(CAST(about AS TEXT) ->> 'ttl_ms', 0)
+        WHERE ends_at_ms IS NULL AND json_valid(CAST(about AS TEXT))
+        AND state IN ('succeeded', 'failed', 'cancelled', 'timed_out', 'interrupted');
+";
+
+/// The version that this program uses.
+pub(super) const VERSION: i64 = 7;
+
+/// The earlier version that it makes one of its own of, when it first opens it.
+pub(super) const BEFORE: i64 = 6;
 
 /// The version of a database; 0 for one that was just created.
 pub(super) fn version(connection: &Connection) -> Result<i64, Error> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
-/// Makes the tables of a database that was just created, all or none. Another process may be doing the same at this
-/// moment: whoever gets the write lock second finds nothing left to do.
+/// Makes the tables of a database that was just created, or brings those of the version before up to this one, all or
+/// nothing. Another process may be doing the same at this moment: whoever gets the write lock second finds nothing left to do.
 pub(super) fn begin(connection: &mut Connection) -> Result<(), Error> {
     if version(connection)? == VERSION {
         return Ok(());
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    if version(&transaction)? == 0 {
-        transaction.execute_batch(TABLES)?;
-        transaction.pragma_update(None, "user_version", VERSION)?;
-    }
+    let steps: &[&str] = match version(&transaction)? {
+        0 => &[TABLES, COUNTED],
+        BEFORE => &[COUNTED, SINCE_6],
+        _ => return transaction.commit(),
+    };
+    steps.iter().try_for_each(|step| transaction.execute_batch(step))?;
+    transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
 }

@@ -10,12 +10,15 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 use tempfile::TempDir;
 
 use super::file::FILE;
 use super::*;
-use crate::{CELLS_PER_KIND_MAX, CellStore, Change, DefinitionStore, Kind, Query, StoreError, wait};
+use crate::{
+    CELLS_PER_KIND_MAX, CellStore, Change, Content, DefinitionStore, Kind, Query, REQUESTS_OF_OWNER_MAX,
+    StoreError, Whose, wait,
+};
 
 fn keep(store: &SqliteStore, key: &str, value: &str) -> Result<(), StoreError> {
     wait(store.overwrite(Kind::Anchor, key, value.into()))
@@ -129,7 +132,7 @@ fn a_newer_database_is_refused_and_left_alone() {
     let error = anchor(&SqliteStore::at(dir.path()), "x").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the state database toolcrib.db has version 7, this program knows 6; \
+        "the state database toolcrib.db has version 8, this program knows 7; \
          use the newer toolcrib, or another state.dir"
     );
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -198,4 +201,83 @@ fn a_kind_has_no_more_cells_than_it_may() {
     assert!(commit(vec![put(Kind::Pin, "y", None)]).is_some(), "it is of another kind");
     let last = commit(vec![put(Kind::Grant, "x", last)]).expect("it takes its own place");
     assert!(commit(vec![Change::remove(Kind::Grant, "x", last), put(Kind::Grant, "y", None)]).is_some());
+}
+
+#[test]
+fn an_owner_has_no_more_request_ids_than_one_may_and_others_have_room() {
+    let dir = scratch();
+    let store = SqliteStore::at(dir.path());
+    let all_but_one = "WITH RECURSIVE each (nth) AS (SELECT 2 UNION ALL SELECT nth + 1 FROM each WHERE nth < ?1) \
+                       INSERT INTO cells (kind, key, owner, ends_at_ms, value) \
+                       SELECT 'request', CAST(nth AS TEXT), 'anna', nth, x'' FROM each";
+    let filled = store.run(|connection| Ok(connection.execute(all_but_one, [REQUESTS_OF_OWNER_MAX as i64])?));
+    assert_eq!(wait(filled).unwrap(), REQUESTS_OF_OWNER_MAX - 1);
+    let commit = |key: &str, owner: &str| {
+        let (owner, ends_at_ms) = (owner.to_owned(), Some(99_999));
+        let content = Content { owner, ends_at_ms, ..Content::default() };
+        wait(store.commit(vec![Change::put(Kind::Request, key, None, content)])).map(|made| made.is_some())
+    };
+    assert!(commit("last", "anna").unwrap());
+    let full = commit("more", "anna").unwrap_err();
+    assert!(
+        matches!(
+            full,
+            StoreError::Full {
+                kind: "request",
+                max: REQUESTS_OF_OWNER_MAX,
+                of: Whose::Owner,
+                ends_at_ms: Some(2)
+            }
+        ),
+        "{full:?}"
+    );
+    assert!(commit("more", "ben").unwrap(), "it is another's");
+    assert_eq!(wait(store.remove_ended(Kind::Request, 2)).unwrap(), 1);
+    assert!(commit("more of hers", "anna").unwrap(), "one is over");
+    assert!(commit("more still", "anna").is_err());
+}
+
+#[test]
+fn a_database_of_the_version_before_is_taken_over() {
+    let dir = scratch();
+    let before = Connection::open(dir.path().join(FILE)).unwrap();
+    before.execute_batch(schema::TABLES).unwrap();
+    let about = |more: &str| format!(r#"{{"ttl_ms":1000,"updated_at_ms":5{more}}}"#).into_bytes();
+    for (id, state, about) in [
+        ("over", "interrupted", about(r#","ended_at_ms":7"#)),
+        ("untold", "interrupted", about("")),
+        ("waits", "queued", about("")),
+        ("odd", "interrupted", b"not ours".to_vec()),
+    ] {
+        let sql = "INSERT INTO jobs (id, owner, place, tool, state, bytes, about, call) \
+                   VALUES (?1, 'anna', '/w', 't', ?2, 0, ?3, x'')";
+        before.execute(sql, params![id, state, about]).unwrap();
+    }
+    let cells = "INSERT INTO cells (kind, key, owner, value) VALUES \
+                 ('request', '1', 'anna', x''), ('request', '2', 'anna', x''), ('anchor', 'x', '', x'79')";
+    before.execute_batch(cells).unwrap();
+    before.pragma_update(None, "user_version", schema::BEFORE).unwrap();
+    drop(before);
+    for _ in 0..2 {
+        let store = SqliteStore::at(dir.path());
+        assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
+        let read = |sql: &'static str| {
+            let rows = store.run(move |connection| {
+                let mut statement = connection.prepare(sql)?;
+                let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+                Ok(rows.collect::<Result<Vec<_>, _>>()?)
+            });
+            wait(rows).unwrap().join(" ")
+        };
+        assert_eq!(
+            read("SELECT id || ':' || coalesce(ends_at_ms, '-') FROM jobs ORDER BY number"),
+            "over:1007 untold:1005 waits:- odd:-"
+        );
+        assert_eq!(read("SELECT owner || ':' || count FROM jobs_under_way"), "anna:2");
+        assert_eq!(read("SELECT kind || ':' || count FROM cells_of_kind"), "anchor:1 request:2");
+        assert_eq!(
+            read("SELECT kind || ':' || owner || ':' || count FROM cells_of_owner"),
+            "anchor::1 request:anna:2"
+        );
+    }
 }

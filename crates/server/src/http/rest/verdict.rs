@@ -195,9 +195,10 @@ fn refused(refusal: &Refusal) -> Row {
         Refusal::NotPlanned(PlanFault::Unknown | PlanFault::Outdated(_)) => NOT_PLANNED,
         Refusal::ApprovalDenied { .. } | Refusal::ApprovalExpired(_) | Refusal::Planning { .. } => DENIED,
         Refusal::KeyRevoked(_) => SCOPE,
-        Refusal::TooManyApprovals { .. } | Refusal::RateLimited { .. } | Refusal::TooManyJobs { .. } => {
-            LIMITED
-        }
+        Refusal::TooManyApprovals { .. }
+        | Refusal::RateLimited { .. }
+        | Refusal::TooManyJobs { .. }
+        | Refusal::Repeated(RequestFault::TooMany { .. }) => LIMITED,
         Refusal::UnknownJob => NO_JOB,
         Refusal::JobState { .. } => JOB_STATE,
         Refusal::BadCursor | Refusal::NotAJob | Refusal::NoRetries(_) => INVALID,
@@ -228,7 +229,7 @@ fn refused_by(code: &str) -> Row {
         "dry_run_unsupported" => NO_DRY_RUN,
         "unknown_plan" | "plan_outdated" => NOT_PLANNED,
         "key_revoked" => SCOPE,
-        "too_many_approvals" | "rate_limited" | "too_many_jobs" => LIMITED,
+        "too_many_approvals" | "rate_limited" | "too_many_jobs" | "too_many_request_ids" => LIMITED,
         "unknown_job" => NO_JOB,
         "job_state" => JOB_STATE,
         "request_conflict" => CONFLICT,

@@ -70,6 +70,15 @@ fn each_end_has_a_word_a_code_and_a_status() {
             r#""error" 409 {"code":"interrupted","reason":"answer_not_kept","retryable":false}"#,
         ),
         (
+            Err(Refusal::Repeated(RequestFault::TooMany {
+                max: 9,
+                whose: "of one caller",
+                retry_after_ms: 90,
+            })
+            .into()),
+            r#""denied" 429 {"code":"rate_limited","limit":"request_ids","reason":"too_many_request_ids","retry_after_ms":90,"retryable":true}"#,
+        ),
+        (
             Err(Refusal::NoAuditLog("full".into()).into()),
             r#""error" 503 {"code":"unavailable","reason":"book_unavailable","retryable":true}"#,
         ),
@@ -160,6 +169,7 @@ samples! {
     Refusal::Repeated(RequestFault::InProgress) => [Refusal::Repeated(RequestFault::InProgress)],
     Refusal::Repeated(RequestFault::Interrupted) => [Refusal::Repeated(RequestFault::Interrupted)],
     Refusal::Repeated(RequestFault::NotKept) => [Refusal::Repeated(RequestFault::NotKept)],
+    Refusal::Repeated(RequestFault::TooMany { .. }) => [Refusal::Repeated(RequestFault::TooMany { max: 1, whose: "x", retry_after_ms: 1 })],
     Refusal::Repeated(RequestFault::Unavailable(_)) => [Refusal::Repeated(RequestFault::Unavailable(text()))],
 }
 
