@@ -105,11 +105,13 @@ pub struct ArgumentRoles {
     pub paths: &'static [&'static str],
     /// Of those, the ones that name files it writes. What is not named here cannot be written where others obey it.
     pub writes: &'static [&'static str],
+    /// Are a word to the person who is asked about the call, and nothing to what it does: no answer is bound to them.
+    pub remarks: &'static [&'static str],
 }
 
 impl ArgumentRoles {
     /// Of arguments that are nothing of the kind.
-    pub const NONE: ArgumentRoles = ArgumentRoles { paths: &[], writes: &[] };
+    pub const NONE: ArgumentRoles = ArgumentRoles { paths: &[], writes: &[], remarks: &[] };
 }
 
 /// A sample call that shows how a tool is meant.

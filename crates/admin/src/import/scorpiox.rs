@@ -142,7 +142,11 @@ impl Taken {
             (key, ..) if SERVERS.contains(&key) || OF_SERVERS.contains(&key) => {}
             ("TOOLS", _, Some(false)) => add("tools", "offer", Vec::new()),
             ("TOOLS", _, Some(true)) => self.told.push(format!("{from}: they are on offer")),
-            (_, Some(tool), Some(false)) => add("policy", "deny", vec![format!("built-in/{tool}")]),
+            (_, Some(tool), Some(false)) => {
+                // Here both have a shell.
+                let denied = if *tool == "Bash" { vec!["Bash", "BackgroundBash"] } else { vec![*tool] };
+                add("policy", "deny", denied.iter().map(|tool| format!("built-in/{tool}")).collect());
+            }
             (_, Some(tool), Some(true)) => self.told.push(format!("{from}: {tool} is on offer")),
             ("ADDITIONAL_SKILLS", ..) => {
                 let folders = words(&setting.value, &[',', ';', ':']);
@@ -336,7 +340,7 @@ mod tests {
             expect![[r#"
                 tools.skills = ["home/a", "home/b", "/c"] (ADDITIONAL_SKILLS in home/.claude/scorpiox-env.txt)
                 tools.offer = [] (TOOLS in home/.claude/scorpiox-env.txt)
-                policy.deny = ["built-in/Bash"] (TOOL_BASH in home/.claude/scorpiox-env.txt)
+                policy.deny = ["built-in/Bash", "built-in/BackgroundBash"] (TOOL_BASH in home/.claude/scorpiox-env.txt)
                 TOOL_NONE in home/.claude/scorpiox-env.txt: nothing here answers to it
                 TOOL_WEBSEARCH in home/.claude/scorpiox-env.txt: WebSearch is on offer
             "#]],

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use audit::Hash;
 use redact::Redactor;
-use tool_api::{BACKGROUND, BASH, Origin};
+use tool_api::{BACKGROUND, BASH, Definition, Listing, Origin};
 
 use super::canonical::Canonical;
 use super::config::Config;
@@ -58,6 +58,8 @@ impl ExactCall {
         let text = arguments.text();
         let canonical = Canonical::read_or_quote(text);
         let written = canonical.text();
+        let canonical = canonical.without(remarks(definition));
+        let bound = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
         let Shown { text: arguments, whole } = Shown::of_clean(clean);
@@ -78,7 +80,7 @@ impl ExactCall {
             key.as_deref().unwrap_or_default(),
             definition_hash.as_str(),
             workspace,
-            written.as_str(),
+            bound.as_str(),
         ];
         parts.extend(beside_hash.as_deref());
         let question = Approval {
@@ -258,6 +260,14 @@ fn asked(consent: &Consent, config: &Config) -> Asked {
         why: consent.why.clone(),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         covers: consent.covers,
+    }
+}
+
+/// What a caller says to the person alone: told in other words, it is the same call.
+fn remarks(definition: &Definition) -> &'static [&'static str] {
+    match &definition.listing {
+        Listing::Ours(about) => about.arguments.remarks,
+        _ => &[],
     }
 }
 

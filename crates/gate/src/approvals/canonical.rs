@@ -81,6 +81,14 @@ impl<'t> Canonical<'t> {
         Hash::of(self.text().as_bytes())
     }
 
+    /// The same without these members of the outermost object.
+    pub(super) fn without(mut self, names: &[&str]) -> Canonical<'t> {
+        if let Canonical::Object(members) = &mut self {
+            members.retain(|(key, _)| !names.contains(&&**key));
+        }
+        self
+    }
+
     /// The same with every text and number that is longer than this cut to its beginning and its end, for people.
     pub(super) fn shortened(&self, bytes_max: usize) -> Canonical<'t> {
         match self {

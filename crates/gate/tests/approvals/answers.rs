@@ -51,6 +51,32 @@ async fn an_answer_counts_from_the_right_person() {
     }
 }
 
+/// What a caller says to the person is shown, and no part of what is answered.
+#[tokio::test]
+async fn other_words_about_a_call_make_no_other_call() {
+    let call = |note: &str| format!(r#"{{"n":1,"note":"{note}"}}"#);
+    for (answer, answered, then) in [
+        (once(), "approved", "ran"),
+        (scope(Scope::Always(Pattern::Same)), "approved", "ran"),
+        (deny("no"), "denied", "approval_denied"),
+    ] {
+        let scene = Scene::new();
+        let process = scene.process();
+        let id = process.ask(&local(), &call("why")).await;
+        let asked = process.gate.approvals().approvals(&terminal()).unwrap();
+        assert!(asked[0].arguments.contains("why"), "a person reads it");
+        assert_eq!(process.ask(&local(), &call("how")).await, id, "one call has one question");
+        assert_ne!(process.ask(&local(), r#"{"n":2,"note":"why"}"#).await, id);
+        assert_ne!(
+            process.ask(&local(), r#"{"n":1,"of":{"note":"why"}}"#).await,
+            id,
+            "that is another argument"
+        );
+        assert_eq!(process.answer(&id, &answer, &terminal()), answered);
+        assert_eq!(process.call(&local(), r#"{"n":1}"#).await, then, "{answer:?}");
+    }
+}
+
 #[tokio::test]
 async fn a_permission_is_for_one_call_of_one_caller_once() {
     let scene = Scene::new();

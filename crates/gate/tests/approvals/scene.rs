@@ -33,7 +33,7 @@ const ABOUT: About = About {
     title: "Burn",
     summary: "burns",
     effect: Effect::Executes,
-    arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"] },
+    arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"], remarks: &["note"] },
     scopes: &[],
     needs: &[tool_api::Need::Process],
     idempotent: true,

@@ -41,7 +41,7 @@ const fn about(name: &'static str, effect: Effect) -> About {
         title: name,
         summary: "a sample",
         effect,
-        arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &[] },
+        arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &[], ..tool_api::ArgumentRoles::NONE },
         scopes: match effect {
             Effect::Reads => &["read_workspace"],
             Effect::Writes | Effect::Destroys | Effect::Executes => &["write_workspace"],
@@ -106,7 +106,11 @@ struct Put;
 
 impl Tool for Put {
     const ABOUT: About = About {
-        arguments: tool_api::ArgumentRoles { paths: &["path"], writes: &["path"] },
+        arguments: tool_api::ArgumentRoles {
+            paths: &["path"],
+            writes: &["path"],
+            ..tool_api::ArgumentRoles::NONE
+        },
         ..about("put", Effect::Writes)
     };
     type Input = Placed;

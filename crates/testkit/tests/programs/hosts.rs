@@ -192,10 +192,9 @@ async fn what_goes_nowhere_is_told_by_how_often() {
                   (echo > /dev/tcp/192.0.2.1/80) 2>/dev/null || echo refused";
     let script = format!("exec bash -c '{script}'");
     let caller = holding(&["read_workspace", "run_tests", "network"]);
-    for (script, expected) in [
-        (script.as_str(), [json!(["udp", 3]), json!(["addresses", 1])].as_slice()),
-        ("true", &[]),
-    ] {
+    for (script, expected) in
+        [(script.as_str(), [json!(["udp", 3]), json!(["addresses", 1])].as_slice()), ("true", &[])]
+    {
         run(&sample, &caller, "sh_fetch", script).await.expect("it ran");
         let told = hosts(&sample);
         let told = told.as_array().into_iter().flatten();

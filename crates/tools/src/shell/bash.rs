@@ -54,7 +54,7 @@ impl Tool for Bash {
                   ends with it: for servers and long work use BackgroundBash. Of long output head and tail are shown, and \
                   the rest is kept.",
         effect: Effect::Executes,
-        arguments: ArgumentRoles::NONE,
+        arguments: ArgumentRoles { remarks: &["description"], ..ArgumentRoles::NONE },
         scopes: &["run_tests"],
         needs: &[Need::Process, Need::Artifacts, Need::Net(&[])],
         idempotent: false,

@@ -108,8 +108,8 @@ impl Ran {
     }
 }
 
-const PROTECTED: &str = "[if that is a protected file, such as .git/config or one of .git/hooks, or lies outside the workspace: it is \
-                         not written here, and only a person can]";
+const PROTECTED: &str = "[what is not written here: protected files, such as .git/config and those of .git/hooks, what lies outside the \
+                         workspace, and all of it for a caller without `write_workspace`; only a person changes that]";
 
 /// What `git init` and `git clone` write first, and is there in every repository.
 const FIRST_OF_A_REPOSITORY: &str = "/.git/description'";
@@ -223,7 +223,7 @@ mod tests {
             let ended = Ended::plain(Exit::Code(code), None);
             Ran::of(shown, &ended, Duration::from_millis(5), None)
                 .to_string()
-                .contains("a protected file, such as .git/config")
+                .contains("protected files, such as .git/config")
         };
         assert!(says("fatal: cannot copy 'description': Read-only file system\n", 128));
         assert!(says("error: could not write config file .git/config: Device or resource busy\n", 4));

@@ -59,7 +59,7 @@ impl Tool for Delete {
         summary: "Delete a file, or with `recursive` a folder. It goes to a trash, from which workspace_restore puts it \
                   back for some weeks.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace", "write_workspace"],
         needs: &[],
         idempotent: false,

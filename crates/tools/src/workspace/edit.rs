@@ -78,7 +78,7 @@ impl Tool for EditFile {
                   by default; take lines around it to make it unique. Several edits are made in order, all or none. \
                   Encoding, line ends and mode are kept.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace", "write_workspace"],
         needs: &[],
         idempotent: false,

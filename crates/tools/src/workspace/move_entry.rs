@@ -48,7 +48,7 @@ impl Tool for Move {
         title: "Move or rename",
         summary: "Give a file or folder another path. Never over something that is there.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["from", "to"], writes: &["from", "to"] },
+        arguments: ArgumentRoles { paths: &["from", "to"], writes: &["from", "to"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace", "write_workspace"],
         needs: &[],
         idempotent: false,

@@ -84,7 +84,7 @@ impl Tool for ApplyPatch {
                   counts may be wrong; its context must be exact unless `fuzz` says otherwise. What does not fit is told \
                   hunk by hunk.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["paths"], writes: &["paths"] },
+        arguments: ArgumentRoles { paths: &["paths"], writes: &["paths"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace", "write_workspace"],
         needs: &[],
         idempotent: false,

@@ -82,7 +82,7 @@ impl Tool for Restore {
         summary: "Put back what workspace_delete deleted at `path`, or what the file was before a tool wrote it last; never \
                   over something newer. Without `path`: list what can be put back.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"], ..ArgumentRoles::NONE },
         scopes: &["read_workspace", "write_workspace"],
         needs: &[],
         idempotent: false,

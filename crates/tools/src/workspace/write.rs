@@ -76,7 +76,7 @@ impl Tool for Write {
                   kept. With `expected_sha256` a file that has changed meanwhile is left alone. `[REDACTED:…]` stands in \
                   place of a secret: content with it never replaces a file that holds secrets.",
         effect: Effect::Writes,
-        arguments: ArgumentRoles { paths: &["path"], writes: &["path"] },
+        arguments: ArgumentRoles { paths: &["path"], writes: &["path"], ..ArgumentRoles::NONE },
         scopes: &["write_workspace"],
         needs: &[],
         idempotent: true,
