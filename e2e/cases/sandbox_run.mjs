@@ -108,6 +108,13 @@ for host, port in (("localhost", ${at}), ("example.org", 443)):
   "what was planted all the same is told": async () => {
     const { stderr } = await shell(0, "mkdir -p sub && echo evil > sub/CLAUDE.md", "--profile", "write");
     checkHolds("the remark", stderr, "protected files have changed", "sub/CLAUDE.md");
+    const script = "echo evil > sub/AGENTS.md; while :; do echo x; sleep 0.01; done";
+    const words = ["sandbox", "run", "--config", config.file, "--profile", "write", "--", "sh", "-c", script];
+    const unread = start(words, { env });
+    await new Promise((comes) => unread.child.stdout.once("data", comes));
+    unread.child.stdout.destroy();
+    await unread.ended;
+    checkHolds("whose output nobody reads", unread.stderr(), "protected files have changed", "sub/AGENTS.md");
   },
 
   "a limit ends it and is named": async () => {

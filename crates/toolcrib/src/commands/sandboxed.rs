@@ -1,7 +1,7 @@
 //! `sandbox run`: a program runs confined in the workspace, with its output passed on as it comes.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
@@ -103,8 +103,10 @@ async fn confined(confiner: &Confiner, program: &Confined) -> Result<Ending, Tro
         Err(error) => return not_run(error),
     };
     let journal = running.journal().clone();
-    let outcome = pass_on(running, program.aside.is_some()).await?;
+    let (outcome, passed) = pass_on(running, program.aside.is_some()).await?;
     say(&outcome, program);
+    // Who reads it may have gone, and what it has changed is said all the same.
+    passed?;
     if let Some(aside) = &program.aside {
         let changes = aside.changes(&program.workspace)?.to_string();
         if !changes.is_empty() {
@@ -134,20 +136,34 @@ fn not_run(error: ConfineError) -> Result<Ending, Trouble> {
 }
 
 /// Passes on what it reads and prints, until it has ended or a signal ends it. If `is_remark`, all goes to stderr.
-async fn pass_on(mut running: Running, is_remark: bool) -> Result<Outcome, Trouble> {
+async fn pass_on(mut running: Running, is_remark: bool) -> Result<(Outcome, io::Result<()>), Trouble> {
     if let Some(io) = running.take_io() {
         let input = File::from(io::stdin().as_fd().try_clone_to_owned()?);
         let theirs = File::from(io.stdin.into_blocking_fd()?);
         // It may wait for a person for ever; it ends with us.
-        std::thread::spawn(move || io::copy(&mut &input, &mut &theirs));
+        std::thread::spawn(move || feed(input, theirs));
         let passed = async { tokio::try_join!(pass(io.stdout, is_remark), pass(io.stderr, true)) };
         let stopped = Signals::listen()?.stop();
         tokio::select! {
-            passed = passed => drop(passed?),
-            () = stopped => return Ok(running.end().await),
+            passed = passed => if let Err(error) = passed {
+                return Ok((running.end().await, Err(error)));
+            },
+            () = stopped => return Ok((running.end().await, Ok(()))),
         }
     }
-    Ok(running.wait().await)
+    Ok((running.wait().await, Ok(())))
+}
+
+/// Not by `io::copy`, which splices: while that waits for a socket it holds the lock of the pipe, and a program that is ended cannot
+/// let go of its end.
+fn feed(mut input: File, mut theirs: File) {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    while let Ok(bytes @ 1..) = input.read(&mut chunk) {
+        // It reads no more.
+        if theirs.write_all(&chunk[..bytes]).is_err() {
+            return;
+        }
+    }
 }
 
 async fn pass(mut output: Output, is_error: bool) -> io::Result<()> {
