@@ -54,7 +54,14 @@ await run({
 
   "what is protected is told apart from a broken disk": async () => {
     const git = text(await bash("git init . && git remote add origin https://example.org/x.git"));
-    checkHolds("why", git, "[exit code", "a protected file, such as .git/config");
+    checkHolds("why", git, "[exit code", "ask them to run `git init` there; in a folder below it");
+    const below = text(
+      await bash("git init -q made && cd made && git config user.name x && git config core.fsmonitor y"),
+    );
+    checkHolds("what is told of one below", below, "protected files have changed: made/.git/config");
+    const config = text(await bash("cd made && git config user.name z"));
+    checkHolds("why it is not changed later", config, "[exit code", "a protected file, such as .git/config");
+    await bash("rm -rf made");
   },
 
   "too long is cut to head and tail, and kept whole": async () => {
@@ -224,7 +231,8 @@ env | sort; history; ulimit -c unlimited; bash -c 'exec -a x cat ${beside}'; tra
     ];
     const { message } = await other.call("Bash", { command: `python3 -c '${sends.join("; ")}'` });
     const why = "nothing came of it: UDP goes nowhere, TCP only at ports 80, 443 and those that a rule names";
-    checkSame("what is said", `[no output]\n[blocked: look up time.example (${why})]`, text(message.result));
+    const udp = "send UDP (UDP goes nowhere: only TCP to hosts that are allowed leaves the sandbox)";
+    checkSame("what is said", `[no output]\n[blocked: look up time.example (${why}), ${udp}]`, text(message.result));
     await other.end();
   },
 

@@ -19,7 +19,7 @@ use super::layer::Layer;
 use super::limits::{Limit, Limits};
 use super::order::Order;
 use super::packet::{Packet, connection, receive_files};
-use super::report::{Ending, MemoryKeeper, Report, StartedBy};
+use super::report::{Ending, MemoryKeeper, Nowhere, Report, StartedBy};
 use super::streams::{self, Streams};
 use super::workspace::Surveyed;
 use crate::egress::{Doors, Egress, Journal, WayOut};
@@ -97,6 +97,8 @@ pub struct Running {
     /// What was reported of its end so far.
     ended: Option<(Ending, Option<Limit>)>,
     reached: Option<Limit>,
+    /// What it sent in vain, until the journal has it.
+    nowhere: Nowhere,
     journal: Arc<Journal>,
     /// The way out, as long as it runs.
     egress: Option<Egress>,
@@ -195,6 +197,7 @@ impl Running {
             surveyed: Arc::new(surveyed),
             ended: None,
             reached: None,
+            nowhere: Nowhere::default(),
             journal,
             egress,
         })
@@ -239,7 +242,7 @@ impl Running {
             match report {
                 Report::Ended { ending, limit, nowhere } => {
                     self.ended = Some((ending, limit));
-                    self.journal.went_nowhere(nowhere.datagrams, nowhere.unrouted);
+                    self.nowhere = nowhere;
                 }
                 Report::Reached(limit) => self.reached = Some(limit),
                 Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}
@@ -248,6 +251,9 @@ impl Running {
         if let Some(egress) = &self.egress {
             egress.ended();
         }
+        // After the names that were looked up for it.
+        let Nowhere { datagrams, unrouted } = std::mem::take(&mut self.nowhere);
+        self.journal.went_nowhere(datagrams, unrouted);
         let exit = match self.ended {
             Some((Ending::Code(code), _)) => Exit::Code(code),
             Some((Ending::Signal(signal), _)) => Exit::Signal(signal),
