@@ -174,6 +174,30 @@ await run({
     }
     checkSame("still", true, (await planner.call("PlanMode", { action: "json" })).structuredContent.active);
     checkSame("the plan", "# Plan\n", readFileSync(at("plan.md"), "utf8"));
+    const leave = () => planner.call("PlanMode", { action: "exit" });
+    const approvals = async (...words) => (await expectExit(0, ["approvals", ...words], options)).stdout;
+    const allow = (id) => expectAtATerminal(0, ["approvals", "approve", id], [], options);
+    const asked = async () => {
+      const { approvals: all } = JSON.parse(await approvals("list", "--json"));
+      return all.find((one) => one.state === "pending" && one.arguments.includes("exit"));
+    };
+    const first = await asked();
+    checkSame("the plan is shown", "# Plan\n", first.plan);
+    checkHolds("at a terminal", await approvals("show", first.id), "the plan\n    # Plan\n");
+    await allow(first.id);
+    writeFileSync(at("plan.md"), "# Another\n");
+    checkSame("with another plan", "approval_required", code(await leave()));
+    const second = await asked();
+    checkSame("the other plan is shown", "# Another\n", second.plan);
+    await allow(second.id);
+    checkSame("what was seen is given back", "# Another\n", (await leave()).structuredContent?.plan);
+    await planner.call("PlanMode", { action: "enter" });
+    const none = await leave();
+    checkHolds(
+      "without a plan nobody is asked",
+      `${code(none)}: ${text(none)}`,
+      "no_plan: a person must see the plan first",
+    );
   },
 
   "the person at the client chooses, and who has none is told so at once": async () => {

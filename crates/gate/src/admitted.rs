@@ -44,6 +44,8 @@ pub(crate) struct Admitted {
     pub(crate) meta: Option<Bytes>,
     /// What the client sends for the tool in a further round.
     pub(crate) input: Option<Input>,
+    /// The plan that a person has seen, if it leaves plan mode.
+    pub(crate) plan: Option<Bytes>,
     /// The policy's, with its obligations.
     pub(crate) decision: Option<Decision>,
     /// The files that others obey and a person has allowed to be written.

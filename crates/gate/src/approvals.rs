@@ -19,6 +19,7 @@ mod form_wait;
 mod forms;
 mod granted;
 mod in_run;
+mod plan_shown;
 mod presence;
 mod record;
 mod report;

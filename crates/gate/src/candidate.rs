@@ -29,6 +29,8 @@ pub(crate) struct Candidate {
     pub(crate) goes_on: bool,
     /// Where a tool of ours would write.
     pub(crate) files: Root,
+    /// The plan that it would leave plan mode with, once a person is asked about that.
+    pub(crate) plan: Option<Bytes>,
     /// As the AI rules have left it.
     pub(crate) content: Content,
     /// As it came, if the AI rules have changed it.
@@ -94,6 +96,7 @@ impl Candidate {
             origin: self.origin.clone(),
             goes_on: self.goes_on,
             files: self.files.clone(),
+            plan: self.plan.clone(),
             content: self.original.as_deref().unwrap_or(&self.content).clone(),
             original: None,
             judgement: Judgement::default(),

@@ -54,7 +54,7 @@ pub(crate) async fn run(
     )]
     let permit = Permit::issue(admitted.identity.id);
     let (given, notes) = (hands.give(&permit, &admitted), hands.notes.clone());
-    let Admitted { identity, key, arguments, meta, input, decision, obeyed, on_result } = admitted;
+    let Admitted { identity, key, arguments, meta, input, plan, decision, obeyed, on_result } = admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
@@ -78,6 +78,7 @@ pub(crate) async fn run(
         input,
         key,
         secrets: Some(redaction::secrets(redactor)),
+        plan,
         path_rules: given.path_rules,
         dry_run: hands.dry_run.clone(),
         jobs,

@@ -74,6 +74,8 @@ pub struct Context {
     pub key: Option<Arc<str>>,
     /// What is kept from the caller; nothing if the caller is shown everything.
     pub secrets: Option<Arc<dyn Secrets>>,
+    /// The plan that a person has seen and allowed the caller to leave plan mode with; nothing if nobody was asked.
+    pub plan: Option<Bytes>,
     /// What a project's rules say of paths; nothing where there are no rules. For what the caller has named they have been
     /// asked.
     pub path_rules: Option<Arc<dyn PathRules>>,
@@ -113,6 +115,7 @@ impl Context {
             input: None,
             key: None,
             secrets: None,
+            plan: None,
             path_rules: None,
             dry_run: None,
             jobs: None,

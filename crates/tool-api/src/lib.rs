@@ -62,7 +62,7 @@ pub use path_rules::PathRules;
 pub use permit::{CallId, Permit};
 pub use person::Person;
 pub use plain_text::PlainText;
-pub use plan_mode::{PLAN_MODE, PlanMode};
+pub use plan_mode::{PLAN_BYTES_MAX, PLAN_MODE, PLAN_MODE_TOOL, PlanMode};
 pub use process::{
     BLOCKED_TOLD_MAX, Blocked, Chunk, Command, Ended, Given, Printed, Process, Processes, Worker,
 };

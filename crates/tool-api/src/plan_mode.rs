@@ -2,6 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The tool that enters and leaves it.
+pub const PLAN_MODE_TOOL: &str = "PlanMode";
+
+/// The longest plan that is shown and given back, in bytes.
+pub const PLAN_BYTES_MAX: usize = 64 * 1024;
+
 /// Under which name it is kept. Nothing is kept there while nobody plans.
 pub const PLAN_MODE: &str = "plan_mode";
 

@@ -63,7 +63,10 @@ impl ExactCall {
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
         let Shown { text: arguments, whole } = Shown::of_clean(clean);
-        let beside = meta.as_ref().and_then(|meta| Some(meta_of(&meta.bound()?, redactor)));
+        // Of a tool of ours no `_meta` is bound.
+        let meta = || Some(meta_of(&meta.as_ref()?.bound()?, redactor));
+        let plan = candidate.plan.as_ref().map(|plan| Member::plan(plan, redactor));
+        let beside = plan.or_else(meta);
         let tool = definition.name.to_string();
         let upstream = definition.upstream().map(str::to_owned);
         let caller = candidate.caller.id().clone();

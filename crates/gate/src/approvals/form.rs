@@ -59,7 +59,7 @@ pub(super) fn question(approval: &Approval, wants_code: bool) -> Bytes {
     } else {
         String::new()
     };
-    let beside = approval.beside.as_ref().map(|meta| format!("\n_meta: {}", meta.shown)).unwrap_or_default();
+    let beside = approval.beside.as_ref().map(|beside| beside.in_form(&approval.id)).unwrap_or_default();
     let would_change = approval.would_change.as_ref().map(|it| it.in_form(&approval.id)).unwrap_or_default();
     // Clients fold what is long: Claude Code shows three lines, so what is allowed stands in the first two.
     let wish = approval.target.as_ref().filter(|target| target.is_wish());

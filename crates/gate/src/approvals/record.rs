@@ -50,7 +50,7 @@ pub struct Approval {
     pub arguments_bytes: usize,
     /// Whether the text was cut: long values show their ends only.
     pub is_cut: bool,
-    /// What is sent beside the arguments (`_meta`), but for what belongs to the protocol.
+    /// What is sent beside the arguments (`_meta`), but for what belongs to the protocol; or the plan that plan mode is left with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<Member>,
     /// What a standing permission can be bound to, by JSON Pointer; the whole is at the empty one.

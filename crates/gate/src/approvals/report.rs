@@ -39,6 +39,9 @@ pub struct ApprovalReport {
     pub arguments_cut: bool,
     /// What is sent beside the arguments.
     pub meta: Option<String>,
+    /// The plan that plan mode would be left with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
     /// What it would change, if a rule wants that shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub would_change: Option<WouldChange>,
@@ -117,6 +120,10 @@ pub struct GrantReport {
     pub at_ms: i64,
 }
 
+fn shown_beside(beside: &Member) -> String {
+    beside.shown.clone()
+}
+
 impl Approval {
     /// Everything that a person or a program may know of it.
     pub fn report(&self, now_ms: i64) -> ApprovalReport {
@@ -141,7 +148,8 @@ impl Approval {
             arguments: self.arguments.clone(),
             arguments_bytes: self.arguments_bytes,
             arguments_cut: self.is_cut,
-            meta: self.beside.as_ref().map(|beside: &Member| beside.shown.clone()),
+            meta: self.beside.as_ref().filter(|beside| !beside.is_plan()).map(shown_beside),
+            plan: self.beside.as_ref().filter(|beside| beside.is_plan()).map(shown_beside),
             would_change: self.would_change.clone(),
             call_sha256: self.call_sha256.to_string(),
             definition_sha256: self.definition_sha256.to_string(),

@@ -17,6 +17,22 @@ pub(super) fn visible(json: &str) -> String {
     out
 }
 
+/// The same of a text of many lines: line breaks and tabs lay it out.
+pub(super) fn visible_lines(text: &str) -> String {
+    let line = |line: &str| line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// As many whole lines of a text as fit, and how many more there are.
+pub(super) fn beginning(text: &str, bytes_max: usize) -> (&str, usize) {
+    if text.len() <= bytes_max {
+        return (text, 0);
+    }
+    let whole = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
+    let (shown, rest) = text.split_at(whole.rfind('\n').map_or(0, |at| at + 1));
+    (shown, rest.lines().count())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

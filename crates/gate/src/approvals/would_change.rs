@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::Planned;
 
-use super::visible::visible;
+use super::visible::{beginning, visible_lines};
 
 /// How much of a diff a person is shown, in bytes: some hundred lines.
 const DIFF_SHOWN_BYTES_MAX: usize = 16 * 1024;
@@ -33,9 +33,7 @@ impl WouldChange {
     /// As a dry run has found it, without secrets.
     pub(crate) fn of(planned: &Planned) -> WouldChange {
         let (diff, lines_cut) = beginning(&planned.diff, DIFF_SHOWN_BYTES_MAX);
-        // Line breaks and tabs lay the text out.
-        let laid_out = |line: &str| line.split('\t').map(visible).collect::<Vec<_>>().join("\t");
-        let diff = diff.split('\n').map(laid_out).collect::<Vec<_>>().join("\n");
+        let diff = visible_lines(diff);
         WouldChange { plan_hash: planned.plan_hash.clone(), files: planned.changes.len(), diff, lines_cut }
     }
 
@@ -58,16 +56,6 @@ impl WouldChange {
             files => format!("it would change {files} files"),
         }
     }
-}
-
-/// As many whole lines of a text as fit, and how many more there are.
-fn beginning(text: &str, bytes_max: usize) -> (&str, usize) {
-    if text.len() <= bytes_max {
-        return (text, 0);
-    }
-    let whole = text.get(..text.floor_char_boundary(bytes_max)).unwrap_or_default();
-    let (shown, rest) = text.split_at(whole.rfind('\n').map_or(0, |at| at + 1));
-    (shown, rest.lines().count())
 }
 
 #[cfg(test)]

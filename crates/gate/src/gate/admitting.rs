@@ -23,8 +23,8 @@ pub(super) fn admitted(
     Identified { id, original, approval }: Identified,
     (key, meta, input): (Option<Arc<str>>, Option<Bytes>, Option<Input>),
 ) -> Box<Admitted> {
-    let Candidate { caller, offered, target, action, origin, content, judgement, original: changed, .. } =
-        candidate;
+    let Candidate { caller, offered, target, action, origin, plan, content, judgement, .. } = candidate;
+    let changed = candidate.original;
     Box::new(Admitted {
         identity: Identity {
             id,
@@ -41,6 +41,7 @@ pub(super) fn admitted(
         arguments: content.arguments,
         meta,
         input,
+        plan,
         decision: judgement.decision,
         obeyed: judgement.obeyed,
         on_result: judgement.on_result,

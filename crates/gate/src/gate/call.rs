@@ -360,6 +360,7 @@ impl Gate {
             origin: found.origin.clone(),
             goes_on: brought.goes_on,
             files: self.files.clone(),
+            plan: None,
             content: Content { arguments, answers, meta },
             original: None,
             judgement: Judgement::default(),
@@ -405,7 +406,9 @@ impl Gate {
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
     ) -> Result<(Candidate, Approved), Failure> {
-        let (mut candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
+        let plan = Box::pin(self.plan_to_show(id, &candidate)).await?;
+        let (mut candidate, exact) =
+            self.exact_call(id, Candidate { plan, ..candidate }, call, ruleset).await?;
         let shown = (id, original, &mut *brought);
         let first = Box::pin(self.dry_first(&mut candidate, exact, call, shown, ruleset, record));
         let exact = match first.await? {

@@ -14,6 +14,7 @@ mod code;
 mod grants;
 mod limits;
 mod meanwhile;
+mod plan;
 mod race;
 mod waiting;
 mod workspaces;

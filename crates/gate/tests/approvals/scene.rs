@@ -138,7 +138,7 @@ impl Scene {
         self.process_of(store, catalog, workspace)
     }
 
-    fn process_of(
+    pub(crate) fn process_of(
         &self,
         store: Arc<dyn store::Store>,
         catalog: Arc<Catalog>,

@@ -7,16 +7,13 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tool_api::{
-    About, ArgumentRoles, Context, Effect, Example, FileError, Inside, Need, Noted, PLAN_MODE, Structured,
-    Tool, ToolError,
+    About, ArgumentRoles, Context, Effect, Example, FileError, Inside, Need, Noted, PLAN_BYTES_MAX,
+    PLAN_MODE, PLAN_MODE_TOOL, Structured, Tool, ToolError,
 };
 
 use crate::plain_schema::plain;
 use crate::workspace::file_error::refused;
 use crate::workspace::text_encoding::utf8;
-
-/// The longest plan that is given back, in bytes.
-const PLAN_BYTES_MAX: usize = 64 * 1024;
 
 /// The longest goal, in characters.
 const GOAL_CHARS_MAX: u32 = 1_000;
@@ -87,7 +84,7 @@ impl fmt::Display for Standing {
 
 impl Tool for PlanMode {
     const ABOUT: About = About {
-        name: "PlanMode",
+        name: PLAN_MODE_TOOL,
         title: "Plan before changing",
         summary: "Plan a large change first. Between `enter` and `exit` every tool that changes something or runs a program is \
                   refused, but for writing the plan itself; reading, searching and tasks go on. It holds for all your \
@@ -178,20 +175,12 @@ async fn exit(input: Input, noted: Noted, cx: &Context) -> Result<Standing, Tool
     let missing = "say in `plan_file` where the plan is, or leave without one by `reset`";
     let file = input.plan_file.or(known.plan_file).ok_or_else(|| ToolError::new("no_plan", missing))?;
     let path = cx.files.locate(&file).map_err(refused)?;
-    let files = cx.files.clone();
-    let part = cx
-        .blocking(move || {
-            let part = files.read(&path, 0, PLAN_BYTES_MAX).map_err(refused)?;
-            Ok((part, path))
-        })
-        .await?;
-    let (part, path) = part;
-    if part.total_bytes > PLAN_BYTES_MAX as u64 {
-        let why =
-            format!("the plan has {} bytes, and {PLAN_BYTES_MAX} are the most; shorten it", part.total_bytes);
-        return Err(ToolError::new("too_large", why));
-    }
-    let plan = String::from_utf8_lossy(&utf8(&part.bytes)).into_owned();
+    let bytes = match &cx.plan {
+        // What a person has seen, whatever stands in the file by now.
+        Some(plan) => plan.to_vec(),
+        None => read(path.clone(), cx).await?,
+    };
+    let plan = String::from_utf8_lossy(&utf8(&bytes)).into_owned();
     if plan.trim().is_empty() {
         return Err(ToolError::new("no_plan", format!("{path} is empty; write the plan there first")));
     }
@@ -203,6 +192,17 @@ async fn exit(input: Input, noted: Noted, cx: &Context) -> Result<Standing, Tool
         said: Some(said),
         ..Standing::of(None)
     })
+}
+
+async fn read(path: Inside, cx: &Context) -> Result<Vec<u8>, ToolError> {
+    let files = cx.files.clone();
+    let part = cx.blocking(move || files.read(&path, 0, PLAN_BYTES_MAX).map_err(refused)).await?;
+    if part.total_bytes > PLAN_BYTES_MAX as u64 {
+        let why =
+            format!("the plan has {} bytes, and {PLAN_BYTES_MAX} are the most; shorten it", part.total_bytes);
+        return Err(ToolError::new("too_large", why));
+    }
+    Ok(part.bytes)
 }
 
 /// Ends what was read; what another call has changed since stays, and is told.

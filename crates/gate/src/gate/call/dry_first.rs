@@ -95,6 +95,7 @@ impl Gate {
             arguments: candidate.content.arguments.clone(),
             meta: None,
             input: None,
+            plan: candidate.plan.clone(),
             decision: candidate.judgement.decision.clone(),
             obeyed: candidate.judgement.obeyed.clone(),
             // They are asked again before the call itself runs.

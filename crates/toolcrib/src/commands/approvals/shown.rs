@@ -89,6 +89,10 @@ pub(super) fn whole(approval: &ApprovalReport) -> String {
     if approval.questions.iter().all(|asked| asked.covers == Covers::Session) {
         lines.push("a yes        is good for every call of it in this session".to_owned());
     }
+    if let Some(plan) = &approval.plan {
+        let plan = plan.lines().map(|line| format!("\n    {line}")).collect::<String>();
+        lines.push(format!("the plan{plan}"));
+    }
     if let Some(would_change) = &approval.would_change {
         lines.push(diff(would_change));
     }
