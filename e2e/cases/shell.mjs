@@ -1,7 +1,7 @@
 // `Bash`: a command in the workspace, sandboxed. What it printed comes in order with how it ended; much of it is cut and kept;
 // what it starts ends with it; and what cannot be run is refused in words that help.
 
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
@@ -142,6 +142,21 @@ printf '\\033[31m'; head -c 1G /dev/zero | tr '\\0' x; printf '\\033]0;title\\00
     await eventually("it to run", () => mark.processes().length > 0);
     wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "c" } });
     await allGone(mark, 5_000);
+  },
+
+  "what a command has changed is in the record though its client has left": async () => {
+    const leaving = await openWire(config);
+    const params = { name: "Bash", arguments: { command: "echo evil > CLAUDE.md; touch here; sleep 1000" } };
+    leaving.send({ jsonrpc: "2.0", id: "l", method: "tools/call", params });
+    const made = ["CLAUDE.md", "here"].map((name) => path.join(config.workspace, name));
+    await eventually("it to run", () => made.every((name) => existsSync(name)));
+    await leaving.end();
+    const lines = readFileSync(path.join(config.folder, "state", "audit.jsonl"), "utf8")
+      .trim()
+      .split("\n");
+    const told = lines.map((line) => JSON.parse(line)).filter((record) => record.protected_changed?.length > 0);
+    checkSame("the record", ["CLAUDE.md"], told.at(-1)?.protected_changed);
+    for (const name of made) rmSync(name);
   },
 
   "a client that asks hears the last line": async () => {

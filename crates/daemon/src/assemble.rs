@@ -242,8 +242,14 @@ impl Crib {
     pub async fn close(&self) {
         // They end before the servers that they use.
         self.shared.jobs.end().await;
-        self.upstreams.end().await;
+        self.end().await;
         self.shared.close().await;
+    }
+
+    /// Ends what it has alone: its servers, and the calls that nobody waits for any more.
+    pub async fn end(&self) {
+        self.upstreams.end().await;
+        self.gate.all_recorded().await;
     }
 }
 

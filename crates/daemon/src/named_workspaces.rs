@@ -155,5 +155,5 @@ fn close(open: Open, closing: &mut JoinSet<()>) {
     open.server.stop();
     // Those that have ended are let go of.
     while closing.try_join_next().is_some() {}
-    closing.spawn(async move { open.crib.upstreams.end().await });
+    closing.spawn(async move { open.crib.end().await });
 }

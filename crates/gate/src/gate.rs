@@ -22,6 +22,7 @@ use sandbox::confine::Confiner;
 use sandbox::{Client, Root};
 use store::Secrets;
 use telemetry::Telemetry;
+use tokio_util::task::TaskTracker;
 use tool_api::{Action, Arguments, CallId, Definition, is_of_catalogue};
 
 use crate::approvals::Approvals;
@@ -67,6 +68,8 @@ pub struct Gate {
     approvals: Arc<Approvals>,
     rate: Rate,
     audit_log: Arc<AuditLog>,
+    /// Records that are closed once the programs of their calls are gone.
+    late: TaskTracker,
     telemetry: Arc<Telemetry>,
     files: Root,
     round_trips: RoundTrips,
@@ -98,6 +101,7 @@ impl Gate {
             redactor: parts.redactor,
             approvals: parts.approvals,
             audit_log: parts.audit_log,
+            late: TaskTracker::new(),
             telemetry: Arc::new(Telemetry::untraced(env!("CARGO_PKG_VERSION"))),
             files: parts.files,
             round_trips: RoundTrips::new(store.clone(), clock),
@@ -112,6 +116,12 @@ impl Gate {
             is_searched: false,
             jobs: None,
         })
+    }
+
+    /// Waits, for a bounded time, until the records are closed of all calls whose callers have gone away. No call may run any more.
+    pub async fn all_recorded(&self) {
+        self.late.close();
+        self.late.wait().await;
     }
 
     /// The same gate, sealing with keys that all processes share which have these secrets.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use audit::{AuditLog, IntentId, Plain, Record};
 use redact::Redactor;
 use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
 
 use crate::hands::Notes;
 use crate::record_scope::note_changed;
@@ -35,13 +36,14 @@ impl LateRecord {
         LateRecord { closing: Some(closing), notes, audit_log: audit_log.clone(), redactor: redactor.clone() }
     }
 
-    /// Closes it after a bounded time, or at once where nobody can wait. Nobody owns the wait: who did is gone.
-    pub(crate) fn close_once_all_are_gone(self) {
+    /// Closes it after a bounded time, in a task that `late` waits for, or at once where nobody can wait.
+    pub(crate) fn close_once_all_are_gone(self, late: &TaskTracker) {
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(async move {
+            let closing = async move {
                 self.notes.all_gone().await;
                 drop(self);
-            });
+            };
+            late.spawn_on(closing, &runtime);
         }
     }
 }

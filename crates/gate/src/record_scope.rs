@@ -14,6 +14,7 @@ use redact::Redactor;
 use sandbox::confine::StartedBy;
 use sandbox::egress::Outcome as Reach;
 use telemetry::Telemetry;
+use tokio_util::task::TaskTracker;
 use tool_api::{CallId, Cancel, Effect, Outcome, Sandboxed, ToolError};
 
 use crate::call_span::{self, CallSpan};
@@ -57,6 +58,8 @@ pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
 /// An open record.
 pub(crate) struct RecordScope<'b> {
     audit_log: &'b Arc<AuditLog>,
+    /// Where records are closed whose programs go on for a moment.
+    late: &'b TaskTracker,
     telemetry: &'b Telemetry,
     redactor: &'b Redactor,
     /// What is known so far. Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed,
@@ -88,7 +91,7 @@ impl<'b> RecordScope<'b> {
     /// # Errors
     /// An audit log that cannot be written refuses the call; there is then nothing to close.
     pub(crate) fn open(
-        audit_log: &'b Arc<AuditLog>,
+        (audit_log, late): (&'b Arc<AuditLog>, &'b TaskTracker),
         telemetry: &'b Telemetry,
         redactor: &'b Redactor,
         all_pass: &'static [(&'static str, &'static str)],
@@ -107,6 +110,7 @@ impl<'b> RecordScope<'b> {
         };
         Ok(RecordScope {
             audit_log,
+            late,
             telemetry,
             redactor,
             record: Record { opening, ..Record::default() },
@@ -380,7 +384,7 @@ impl Drop for RecordScope<'_> {
         let left = self.notes.clone().filter(|notes| notes.has_left());
         let Some(notes) = left else { return self.write(audit::Outcome::Abandoned, None, 0) };
         if let Some(closing) = self.closing(audit::Outcome::Abandoned, None, 0) {
-            LateRecord::new(closing, notes, self.audit_log, self.redactor).close_once_all_are_gone();
+            LateRecord::new(closing, notes, self.audit_log, self.redactor).close_once_all_are_gone(self.late);
         }
     }
 }

@@ -56,7 +56,7 @@ impl Workspace {
     /// Ends its servers.
     pub(super) async fn close(&self) {
         self.reloader.named_workspaces().end().await;
-        self.reloader.crib().upstreams.end().await;
+        self.reloader.crib().end().await;
     }
 }
 

@@ -87,8 +87,13 @@ impl Gate {
             }
             let id = CallId::next();
             let opening = (id, caller, &call);
-            let mut record =
-                RecordScope::open(&self.audit_log, &self.telemetry, &self.redactor, &ALL_PASS, opening)?;
+            let mut record = RecordScope::open(
+                (&self.audit_log, &self.late),
+                &self.telemetry,
+                &self.redactor,
+                &ALL_PASS,
+                opening,
+            )?;
             let ruleset = self.ruleset.load_full();
             let mut ticket = None;
             let admission = self.admit(id, caller, &mut call, (&ruleset, &mut ticket), &mut record).await;

@@ -61,8 +61,13 @@ impl Gate {
         }
         let id = CallId::next();
         let opening = (id, caller, &*call);
-        let mut record =
-            RecordScope::open(&self.audit_log, &self.telemetry, &self.redactor, &ALL_PASS, opening)?;
+        let mut record = RecordScope::open(
+            (&self.audit_log, &self.late),
+            &self.telemetry,
+            &self.redactor,
+            &ALL_PASS,
+            opening,
+        )?;
         record.of_job(job.shared());
         let ruleset = self.ruleset.load_full();
         let taken = async {
