@@ -8,6 +8,7 @@ use gate::Refusal;
 use gate::jobs::{Filter, Job, Jobs, Numbered, State, Whose};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio::runtime::Builder;
 
@@ -186,7 +187,7 @@ impl Operation for Asked {
 }
 
 /// Answers all that a job asks, for its client.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
     /// The job.
@@ -194,8 +195,9 @@ pub struct Answer {
     /// Which of its questions is meant; without it, whatever it asks now.
     #[serde(default)]
     pub number: Option<u64>,
-    /// The answers, each by the key of what is asked: MCP's `inputResponses`.
-    pub responses: Map<String, Value>,
+    /// The answers, each by the key of what is asked: MCP's `inputResponses`. They reach the tool as they are written.
+    #[schemars(with = "Map<String, Value>")]
+    pub responses: Box<RawValue>,
 }
 
 impl Operation for Answer {
@@ -204,8 +206,13 @@ impl Operation for Answer {
     type Output = Job;
 
     fn perform(self, part: &JobsPart, _: &By) -> Result<Job, Fault> {
-        let responses = Value::Object(self.responses).to_string().into();
-        part.wait(part.jobs.answer_for_client(Whose::Anyone, &self.id, self.number, &responses))
+        let responses = String::from(Box::<str>::from(self.responses));
+        if !responses.starts_with('{') {
+            return Err(Fault::misused(
+                "`responses` must be an object: an answer by the key of each question",
+            ));
+        }
+        part.wait(part.jobs.answer_for_client(Whose::Anyone, &self.id, self.number, &responses.into()))
     }
 }
 

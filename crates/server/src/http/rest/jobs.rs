@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
 use gate::{Caller, Failure, Outcome, Payload, Refusal, Role};
 use hyper::StatusCode;
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
+use serde_json::json;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 
 use super::super::answer::{Answered, fresh};
 use super::super::endpoint::Endpoint;
@@ -99,9 +100,20 @@ pub(super) async fn show(endpoint: &Endpoint, caller: &Caller, id: &str) -> Answ
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answers {
-    input_responses: Map<String, Value>,
+    /// As it is written: numbers of any length and form reach the tool as they came.
+    input_responses: Box<RawValue>,
     /// The `last_event` of the job as it was when its questions were read: with it no later ones are answered.
     number: Option<u64>,
+}
+
+impl Answers {
+    fn responses(self) -> Result<Bytes, Problem> {
+        let text = String::from(Box::<str>::from(self.input_responses));
+        if text.starts_with('{') {
+            return Ok(text.into());
+        }
+        Err(Problem::bad(format!("send an object such as {SAMPLE}: `input_responses` must be an object")))
+    }
 }
 
 /// How a body looks.
@@ -110,9 +122,9 @@ const SAMPLE: &str = r#"{"input_responses":{"name":{"action":"accept","content":
 /// Answers all that one asks, so that it goes on.
 pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body: Incoming) -> Answered {
     let jobs = of(endpoint)?;
-    let Answers { input_responses, number } = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
-    let responses = Value::Object(input_responses).to_string().into();
-    let answered = jobs.answer_for_client(acted_on_by(caller), id, number, &responses).await;
+    let answers: Answers = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
+    let number = answers.number;
+    let answered = jobs.answer_for_client(acted_on_by(caller), id, number, &answers.responses()?).await;
     let job = answered.map_err(problem)?;
     Ok(fresh(&told(&job, None)))
 }
@@ -176,10 +188,25 @@ fn told(job: &Job, result: Option<Result<Outcome, StoredFailure>>) -> Told<'_> {
 
 #[cfg(test)]
 mod tests {
-    use bytes::Bytes;
     use serde_json::from_value;
 
     use super::*;
+
+    #[test]
+    fn answers_reach_a_job_byte_for_byte() {
+        let said =
+            r#"{"n": {"action":"accept","content":{"a":9007199254740993,"b":1e400,"c":0.10,"d":"\u0061"}}}"#;
+        let read = |said: &str| {
+            let body = format!(r#"{{"input_responses": {said} ,"number":7}}"#);
+            let answers: Answers = posted::parse(body.into(), SAMPLE).expect("a body");
+            assert_eq!(answers.number, Some(7));
+            answers.responses().map_err(|problem| json!(problem)["detail"].to_string())
+        };
+        assert_eq!(read(said).expect("an object"), said);
+        for wrong in ["[]", "null", "1e400", r#""{}""#] {
+            assert!(read(wrong).is_err_and(|why| why.contains("must be an object")), "{wrong}");
+        }
+    }
 
     #[test]
     fn what_came_of_a_job_is_told_byte_for_byte() {

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use admin::jobs::{self as operations, JobsPart};
 use admin::{By, Operation as _};
 use gate::jobs::{Job, State};
+use serde_json::value::to_raw_value;
 use serde_json::{Map, Value};
 use terminal::times::shown_here;
 use terminal::{Trouble, print};
@@ -75,6 +76,7 @@ impl<'a> JobQuestions<'a> {
     /// Has the job go on with the person's answer, and says what came of it.
     pub(super) fn answer(&self, question: &JobQuestion, responses: Map<String, Value>) {
         let JobQuestion { job, number, .. } = question;
+        let responses = to_raw_value(&responses).expect("answers have text for keys");
         let answer = operations::Answer { id: job.id.to_string(), number: Some(*number), responses };
         let answered = match answer.perform(&self.part, &By::owner()) {
             Ok(job) => job,
