@@ -89,7 +89,7 @@ impl Ring {
     /// at again: who waits is woken many times a second.
     pub(super) fn has_what_is_waited_for(&self, asked: &OutputAsked<'_>, looked: &mut u64) -> bool {
         // No line has the end of one in it.
-        let Some(words) = asked.until.filter(|words| !words.contains('\n')) else { return false };
+        let Some(words) = asked.until.filter(|words| !words.contains(['\n', '\r'])) else { return false };
         self.with(|kept| {
             let text = kept.from(kept.place(asked.part).max(*looked));
             // The words may have begun.

@@ -1,5 +1,5 @@
-//! Lines that a program writes over, such as bars of progress: of each the last state is shown, as on a terminal, and for
-//! those who hear it as it comes each state is a line.
+//! Lines that a program writes over, such as bars of progress: of each the last state is shown, as on a terminal. Those who hear
+//! it as it comes hear the carriage returns, too.
 
 use std::borrow::Cow;
 
@@ -69,23 +69,19 @@ impl Overwritten {
     }
 }
 
-/// Ends a line at each carriage return.
-#[derive(Debug, Default)]
-pub(super) struct EachALine {
-    /// Whether the last piece ended with one, so that the end of a line behind it ends none.
-    has_ended: bool,
+/// All of a text, with the last state of each line.
+pub(super) fn last_states(text: &str) -> String {
+    let (mut lines, mut out) = (Overwritten::default(), String::with_capacity(text.len()));
+    lines.push(text, &mut out);
+    lines.finish(&mut out);
+    out
 }
 
-impl EachALine {
-    pub(super) fn of<'t>(&mut self, text: &'t str) -> Cow<'t, str> {
-        let rest = if self.has_ended { text.strip_prefix('\n').unwrap_or(text) } else { text };
-        if !text.is_empty() {
-            self.has_ended = text.ends_with('\r');
-        }
-        match rest.contains('\r') {
-            true => rest.replace("\r\n", "\n").replace('\r', "\n").into(),
-            false => rest.into(),
-        }
+/// All of a text, with each state as a line of its own.
+pub(super) fn each_a_line(text: &str) -> Cow<'_, str> {
+    match text.contains('\r') {
+        true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
+        false => text.into(),
     }
 }
 
@@ -118,12 +114,8 @@ mod tests {
     }
 
     #[test]
-    fn each_state_is_a_line_for_those_who_hear_it_as_it_comes() {
-        let printed = "10%\r20%\r\nx\r\r\n\n";
-        let expected = "10%\n20%\nx\n\n\n";
-        assert_eq!(EachALine::default().of(printed), expected);
-        let mut lines = EachALine::default();
-        let each: String = printed.split("").map(|piece| lines.of(piece).into_owned()).collect();
-        assert_eq!(each, expected);
+    fn each_state_is_a_line_for_those_who_want_all() {
+        assert_eq!(each_a_line("10%\r20%\r\nx\r\r\n\n"), "10%\n20%\nx\n\n\n");
+        assert_eq!(each_a_line("x\n"), "x\n");
     }
 }

@@ -12,6 +12,7 @@ use tool_api::{
 
 use super::kill::unknown;
 use super::list::Task;
+use super::overwritten::{each_a_line, last_states};
 use crate::plain_schema::plain;
 
 /// The longest wait, in milliseconds: the least patient clients give up after a minute.
@@ -80,9 +81,10 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Seen {
-    /// The end of it, if it is too long: what is newest matters most.
+    /// The end of it, if it is too long: what is newest matters most. Of a line that is written over it is the last state.
     fn end_of(task: Task, output: TaskOutput, bytes_max: usize) -> Seen {
-        let TaskOutput { mut text, start, missed, artifact } = output;
+        let TaskOutput { text, start, missed, artifact } = output;
+        let mut text = last_states(&text);
         let from = text.ceil_char_boundary(text.len().saturating_sub(bytes_max));
         let from = match text[from..].find('\n').filter(|_| from > 0) {
             Some(end) if end < bytes_max / 2 => from + end + 1,
@@ -102,11 +104,11 @@ impl Seen {
         }
     }
 
-    /// Its beginning, with where to go on.
+    /// Its beginning, with where to go on: all of it, each state of a line as a line.
     fn page_of(task: Task, output: TaskOutput, bytes_max: usize) -> Seen {
         let TaskOutput { mut text, start, missed: gone_bytes, .. } = output;
         let end = text.floor_char_boundary(bytes_max);
-        let end = match text[..end].rfind('\n').filter(|_| end < text.len()) {
+        let end = match text[..end].rfind(['\n', '\r']).filter(|_| end < text.len()) {
             Some(line) if line > bytes_max / 2 => line + 1,
             _ => end,
         };
@@ -115,7 +117,7 @@ impl Seen {
         let left_out_from = (left_out_bytes > 0).then_some(start + end as u64);
         Seen {
             task,
-            output: text,
+            output: each_a_line(&text).into_owned(),
             left_out_bytes,
             left_out_from,
             artifact: None,
@@ -266,6 +268,8 @@ mod tests {
         check_in(true, Some("i"), "a", 5, shown);
         let runs = "task 3 · running · 12s\n[5 bytes before are left out; once the task has ended by itself, this names what shows them]\na";
         check_in(false, None, "a", 5, runs);
+        check("10%\r20%\r100%\r\nok", 0, "task 3 · exited 0 · 12s\n100%\nok");
+        check("10%\r20%", 5, "task 3 · exited 0 · 12s\n[5 bytes before are left out]\n20%");
         check("aéééééé", 0, &format!("task 3 · exited 0 · 12s\n[3 bytes before are left out{kept}]\nééééé"));
     }
 
@@ -274,6 +278,8 @@ mod tests {
         for (text, gone, expected) in [
             ("0123456\n8", 0, "0123456\n8"),
             ("0123456\n89ab", 0, "0123456\n[4 bytes follow: from: 108 shows them]"),
+            ("1%\r2%\r\nab", 0, "1%\n2%\nab"),
+            ("1%\r2%\r3%\r4%", 0, "1%\n2%\n3%\n[2 bytes follow: from: 109 shows them]"),
             ("aééééé", 0, "aéééé\n[2 bytes follow: from: 109 shows them]"),
             ("a", 7, "[7 bytes before are not kept any more]\na"),
         ] {

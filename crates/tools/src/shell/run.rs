@@ -7,7 +7,7 @@ use tool_api::{Chunk, Command, Context, PlainText, ToolError};
 
 use super::command::{self, Open};
 use super::output::Output;
-use super::overwritten::{EachALine, Overwritten};
+use super::overwritten::Overwritten;
 use super::ran::Ran;
 use super::teller::Teller;
 
@@ -44,8 +44,7 @@ impl Run<'_> {
         }
         let mut output = Output::new(cx, self.shown_bytes_max);
         let (mut plain, mut text) = (PlainText::with_returns(), String::new());
-        let (mut heard, mut overwritten, mut shown) =
-            (EachALine::default(), Overwritten::default(), String::new());
+        let (mut overwritten, mut shown) = (Overwritten::default(), String::new());
         let mut ticks = interval(TELL_EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // The first is at once.
@@ -59,7 +58,7 @@ impl Run<'_> {
                 chunk = process.next() => match chunk {
                     Ok(Some(Chunk::Stdout(bytes) | Chunk::Stderr(bytes) | Chunk::Told(bytes))) => {
                         plain.push(&bytes, &mut text);
-                        teller.take(&heard.of(&text));
+                        teller.take(&text);
                         overwritten.push(&text, &mut shown);
                         output.take(&shown).await;
                         text.clear();
@@ -71,7 +70,7 @@ impl Run<'_> {
             }
         }
         plain.finish(&mut text);
-        teller.take(&heard.of(&text));
+        teller.take(&text);
         overwritten.push(&text, &mut shown);
         overwritten.finish(&mut shown);
         output.take(&shown).await;

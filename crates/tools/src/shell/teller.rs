@@ -16,6 +16,9 @@ const GATHER: Duration = Duration::from_millis(100);
 const BLOCK_BEGINS: &str = "-----BEGIN ";
 const BLOCK_ENDS: &str = "-----END ";
 
+/// What ends a line, or the state of one that is written over.
+const ENDS_LINE: [char; 2] = ['\n', '\r'];
+
 /// What of a line is told as progress.
 const PROGRESS_CHARS_MAX: usize = 200;
 
@@ -83,7 +86,7 @@ impl<'c> Teller<'c> {
         let rest = self.waiting.split_off(bytes);
         let lines = std::mem::replace(&mut self.waiting, rest);
         if !lines.is_empty() {
-            if let Some(line) = lines.lines().rev().find(|line| !line.trim().is_empty()) {
+            if let Some(line) = lines.rsplit(ENDS_LINE).find(|line| !line.trim().is_empty()) {
                 self.last_line = beginning(line);
             }
             let params = json!({ "level": "debug", "logger": self.tool, "data": lines });
@@ -114,7 +117,7 @@ fn within(text: &str, left: u64) -> (&str, u64) {
     match usize::try_from(left) {
         Ok(most) if most < text.len() => {
             let most = text.floor_char_boundary(most);
-            (&text[..text[..most].rfind('\n').map_or(0, |end| end + 1)], 0)
+            (&text[..text[..most].rfind(ENDS_LINE).map_or(0, |end| end + 1)], 0)
         }
         _ => (text, left - text.len() as u64),
     }
@@ -123,11 +126,11 @@ fn within(text: &str, left: u64) -> (&str, u64) {
 /// How much of what waits is passed on: whole lines, but for a line that is too long. What is struck out is looked for in each
 /// message by itself, so a block such as a private key waits for its end, as far as there is room.
 fn passed(waiting: &str) -> usize {
-    let whole = waiting.rfind('\n').map_or(0, |end| end + 1);
+    let whole = waiting.rfind(ENDS_LINE).map_or(0, |end| end + 1);
     let open =
         waiting[..whole].rfind(BLOCK_BEGINS).filter(|begin| !waiting[*begin..whole].contains(BLOCK_ENDS));
     if let Some(begin) = open.filter(|begin| waiting.len() - begin <= LINE_BYTES_MAX) {
-        return waiting[..begin].rfind('\n').map_or(0, |end| end + 1);
+        return waiting[..begin].rfind(ENDS_LINE).map_or(0, |end| end + 1);
     }
     if waiting.len() - whole <= LINE_BYTES_MAX {
         return whole;
@@ -160,6 +163,7 @@ mod tests {
             ("", 0),
             ("half", 0),
             ("one\nhalf", 4),
+            ("10%\r20%\rhalf", 8),
             (key, 2),
             (&format!("{key}-----END PRIVATE KEY-----\n"), key.len() + 26),
             (&format!("{key}{}\n", "y".repeat(LINE_BYTES_MAX)), key.len() + LINE_BYTES_MAX + 1),

@@ -143,7 +143,8 @@ fn steps(done: f64, total: Option<f64>, message: Option<&str>) -> String {
     format!("{done}{of}{message}")
 }
 
-/// One event in a line; output as it is.
+/// One event in a line; output as it is, but each state of a line that is written over as a line: whoever follows a log has them
+/// one below the other.
 pub(super) fn event(numbered: &Numbered) -> String {
     match &numbered.event {
         JobEvent::Started { attempt: 1 } => "started".to_owned(),
@@ -151,7 +152,10 @@ pub(super) fn event(numbered: &Numbered) -> String {
         JobEvent::Progress { done, total, message } => {
             format!("… {}", steps(*done, *total, message.as_deref()))
         }
-        JobEvent::Output { chunk, .. } => chunk.trim_end_matches('\n').to_owned(),
+        JobEvent::Output { chunk, .. } => {
+            let lines = chunk.replace("\r\n", "\n").replace('\r', "\n");
+            lines.trim_end_matches('\n').to_owned()
+        }
         JobEvent::Artifact { id, name, bytes, .. } => format!("artifact {id}: {name}, {bytes} bytes"),
         JobEvent::OutputCut {} => {
             "… more output is not kept here; what its tool keeps of it is in artifacts".to_owned()
