@@ -136,6 +136,7 @@ await run({
     const refused = await write("a.md");
     checkSame("the code", "plan_mode", code(refused));
     checkHolds("why", text(refused), '`workspace_write` writes, and you are in plan mode for "Split it"');
+    checkHolds("what can", text(refused), "change nothing but plan.md, by `workspace_write` or `workspace_edit`");
     check(!existsSync(at("a.md")), "nothing was written");
     const echo = await planner.call("plain_echo", { message: "x" });
     checkSame("a server's tool", "plan_mode", code(echo));
@@ -143,6 +144,16 @@ await run({
     check(!(await planner.call("workspace_read", { path: "before.md" })).isError, "reading to go on");
     check(!(await planner.call("TaskManager", { action: "add", text: "later" })).isError, "tasks to go on");
     check(!(await write("./plan.md")).isError, "the plan itself to be written");
+    const edits = [{ old_text: "# Plan", new_text: "# The plan" }];
+    const edited = await planner.call("workspace_edit", { path: "plan.md", edits });
+    check(code(edited) !== "plan_mode", "the plan to be edited", edited);
+    for (const [tool, args] of [
+      ["workspace_delete", { path: "plan.md" }],
+      ["workspace_restore", { path: "plan.md" }],
+      ["workspace_move", { from: "plan.md", to: "plan.md" }],
+    ]) {
+      checkSame(tool, "plan_mode", code(await planner.call(tool, args)));
+    }
     // The same caller in another process hears of it within a second.
     let seen = await write("b.md", other);
     for (const until = Date.now() + 10_000; !seen.isError && Date.now() < until; ) seen = await write("b.md", other);
@@ -150,7 +161,7 @@ await run({
     const twice = await other.call("PlanMode", { action: "enter" });
     checkSame("twice", "already_planning", code(twice));
     const left = await planner.call("PlanMode", { action: "exit" });
-    checkSame("the plan", "# Plan\n", left.structuredContent.plan);
+    checkSame("the plan", "# The plan\n", left.structuredContent.plan);
     check(!(await write("a.md")).isError, "a file to be written after");
     const { stdout } = await expectExit(0, ["audit", "tail", "--json"], options);
     const records = stdout

@@ -80,10 +80,11 @@ pub enum Refusal {
     NotPlanned(PlanFault),
     /// The caller is in plan mode, and it is more than looking.
     #[error(
-        "`{tool}` {}, and you are in plan mode{}: until it ends you can look and change nothing. Leave it with `PlanMode` \
+        "`{tool}` {}, and you are in plan mode{}: until it ends you can look and change nothing{}. Leave it with `PlanMode` \
          (`action` `exit`) once the plan is ready; the person you work for may want to see it first",
         planned_effect(*.effect, *.is_a_servers),
-        .goal.as_deref().map(|goal| format!(" for \"{goal}\"")).unwrap_or_default()
+        .goal.as_deref().map(|goal| format!(" for \"{goal}\"")).unwrap_or_default(),
+        .plan_file.as_deref().map(but_the_plan).unwrap_or_default()
     )]
     Planning {
         /// The tool.
@@ -94,6 +95,8 @@ pub enum Refusal {
         is_a_servers: bool,
         /// What the plan is for.
         goal: Option<String>,
+        /// Where it is written.
+        plan_file: Option<String>,
     },
     /// Nobody can say whether the caller is in plan mode, and what cannot be checked does not run.
     #[error("whether you are in plan mode cannot be looked up, so only what changes nothing runs: {0}")]
@@ -228,6 +231,11 @@ pub enum Refusal {
 }
 
 /// What is wrong with a call while its caller plans.
+/// Completes "change nothing".
+fn but_the_plan(file: &str) -> String {
+    format!(" but {file}, by `workspace_write` or `workspace_edit`")
+}
+
 fn planned_effect(effect: Effect, is_a_servers: bool) -> String {
     match is_a_servers {
         true => format!(

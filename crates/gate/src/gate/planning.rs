@@ -70,6 +70,7 @@ impl Gate {
                 effect: definition.effect,
                 is_a_servers: definition.upstream().is_some(),
                 goal: plan.goal,
+                plan_file: plan.plan_file,
             },
             Err(error) => Refusal::NoPlanMode(error.to_string()),
         };
@@ -92,6 +93,9 @@ fn shown(files: &Root, named: Option<&str>) -> Result<Bytes, String> {
     }
 }
 
+/// The tools of ours that write a text and neither move nor remove anything.
+const WRITERS: [&str; 2] = ["workspace_write", "workspace_edit"];
+
 /// Whether a tool of ours writes the file of the plan, and nothing else.
 fn writes_only(candidate: &Candidate, plan_file: Option<&str>) -> bool {
     let (definition, arguments) = (candidate.offered.definition(), candidate.content.arguments.value());
@@ -102,5 +106,5 @@ fn writes_only(candidate: &Candidate, plan_file: Option<&str>) -> bool {
         let path = path.and_then(|path| candidate.files.locate(path).ok());
         path.is_some_and(|path| path.to_string() == plan_file)
     };
-    definition.effect == Effect::Writes && !names.is_empty() && names.iter().all(is_plan)
+    WRITERS.contains(&definition.name.as_str()) && !names.is_empty() && names.iter().all(is_plan)
 }

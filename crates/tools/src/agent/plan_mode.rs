@@ -15,6 +15,9 @@ use crate::plain_schema::plain;
 use crate::workspace::file_error::refused;
 use crate::workspace::text_encoding::utf8;
 
+/// How the name of a plan ends.
+const ENDINGS: [&str; 2] = ["md", "markdown"];
+
 /// The longest goal, in characters.
 const GOAL_CHARS_MAX: u32 = 1_000;
 
@@ -33,7 +36,7 @@ pub(crate) struct Input {
     /// For `enter`: what is to be reached.
     #[schemars(length(max = GOAL_CHARS_MAX))]
     goal: Option<String>,
-    /// The plan, a Markdown file: the one file that may be written meanwhile if `enter` names it. `exit` reads it.
+    /// The plan, a Markdown file (`.md`): the one file that may be written meanwhile if `enter` names it. `exit` reads it.
     plan_file: Option<String>,
 }
 
@@ -160,6 +163,13 @@ async fn enter(Input { goal, plan_file, .. }: Input, cx: &Context) -> Result<Sta
 async fn check_plan_file(file: Inside, cx: &Context) -> Result<(), ToolError> {
     if file.is_root() {
         return Err(ToolError::new("not_a_file", "`plan_file` is the workspace itself; name a file in it"));
+    }
+    // No source is one: what is no plan could be written under its name.
+    let name = file.to_string();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if !ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known)) {
+        let why = format!("`plan_file` is {file}, and a plan is a Markdown file: name one such as plan.md");
+        return Err(ToolError::new("not_a_plan", why));
     }
     let files = cx.files.clone();
     cx.blocking(move || match files.check_writable(&file) {

@@ -71,6 +71,8 @@ fn no_plan_is_none() {
             r#"{"action": "enter", "plan_file": "../plan.md"}"#,
             r#"{"action": "enter", "plan_file": "toolcrib.toml"}"#,
             r#"{"action": "enter", "plan_file": "."}"#,
+            r#"{"action": "enter", "plan_file": "src"}"#,
+            r#"{"action": "enter", "plan_file": "src/main.rs"}"#,
             r#"{"action": "enter", "goal": "x"}"#,
             r#"{"action": "enter"}"#,
             r#"{"action": "exit"}"#,
@@ -82,8 +84,10 @@ fn no_plan_is_none() {
         expect![[r#"
             error not_planning: not in plan mode, so there is no plan to leave with
             error outside_workspace: the path leads outside the workspace; give a path inside it, such as notes.md or /workspace/notes.md
-            error protected: toolcrib.toml decides what may be done or run here, so only a person may write it
+            error not_a_plan: `plan_file` is toolcrib.toml, and a plan is a Markdown file: name one such as plan.md
             error not_a_file: `plan_file` is the workspace itself; name a file in it
+            error not_a_plan: `plan_file` is src, and a plan is a Markdown file: name one such as plan.md
+            error not_a_plan: `plan_file` is src/main.rs, and a plan is a Markdown file: name one such as plan.md
             text: In plan mode: you can look and change nothing until `exit`. No file can be written; `enter` takes a `plan_file` that can.¶
             structured: {"active":true,"goal":"x","started_at":"2023-11-14T12:00:00Z"}
             error already_planning: In plan mode since 2023-11-14T12:00:00Z for: x; leave it with `exit`, or with `reset` to begin anew

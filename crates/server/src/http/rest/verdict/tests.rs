@@ -140,7 +140,7 @@ samples! {
     Refusal::NotPlanned(PlanFault::Outdated(_)) => [Refusal::NotPlanned(PlanFault::Outdated(text()))],
     Refusal::NotPlanned(PlanFault::Unavailable(_)) => [Refusal::NotPlanned(PlanFault::Unavailable(text()))],
     Refusal::Planning { .. } => [
-        Refusal::Planning { tool: text(), effect: gate::Effect::Writes, is_a_servers: false, goal: None },
+        Refusal::Planning { tool: text(), effect: gate::Effect::Writes, is_a_servers: false, goal: None, plan_file: None },
     ],
     Refusal::NoPlanMode(_) => [Refusal::NoPlanMode(text())],
     Refusal::Denied(_) => [Refusal::Denied(ruling())],
