@@ -9,13 +9,23 @@ use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use crate::hands::Notes;
-use crate::record_scope::note_changed;
+use crate::kept_name::kept_of;
 
 /// What the audit log is given of a call that is over.
 pub(crate) struct Closing {
     pub(crate) record: Record,
     pub(crate) arguments: Option<Plain>,
     pub(crate) intent: Option<IntentId>,
+}
+
+/// Notes which protected files have changed by now.
+pub(crate) fn note_changed(record: &mut Record, notes: &Notes, redactor: &Redactor) {
+    let (changed, count) = notes.changed(|path| kept_of(&redactor.text(path), redactor));
+    record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
+    record.protected_changed = changed;
+    if let Some(sandboxed) = notes.sandboxed() {
+        record.degraded = sandboxed.degraded;
+    }
 }
 
 /// A record that is closed when this is dropped, with what is known by then.

@@ -21,6 +21,7 @@ mod is_idempotent;
 pub mod jobs;
 mod kept_block;
 mod kept_facts;
+mod kept_name;
 mod kept_outcome;
 mod kept_result;
 mod key_ring;

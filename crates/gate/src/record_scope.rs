@@ -23,7 +23,8 @@ use crate::clock::now_ms;
 use crate::dry_run::Earnest;
 use crate::failure::{Failure, Refusal};
 use crate::hands::{Notes, reached};
-use crate::late_record::{Closing, LateRecord};
+use crate::kept_name::kept_of;
+use crate::late_record::{Closing, LateRecord, note_changed};
 use crate::offer::Offered;
 use crate::request::Call;
 
@@ -369,16 +370,6 @@ impl<'b> RecordScope<'b> {
     }
 }
 
-/// Notes which protected files have changed by now.
-pub(crate) fn note_changed(record: &mut Record, notes: &Notes, redactor: &Redactor) {
-    let (changed, count) = notes.changed(|path| kept_of(&redactor.text(path), redactor));
-    record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
-    record.protected_changed = changed;
-    if let Some(sandboxed) = notes.sandboxed() {
-        record.degraded = sandboxed.degraded;
-    }
-}
-
 impl Drop for RecordScope<'_> {
     fn drop(&mut self) {
         let left = self.notes.clone().filter(|notes| notes.has_left());
@@ -387,16 +378,6 @@ impl Drop for RecordScope<'_> {
             LateRecord::new(closing, notes, self.audit_log, self.redactor).close_once_all_are_gone(self.late);
         }
     }
-}
-
-/// As much of a name as the audit log keeps. What is longer is struck first: of a secret at the end the beginning would be
-/// left, which nobody could tell as one.
-fn kept_of(name: &str, redactor: &Redactor) -> Arc<str> {
-    if name.len() <= audit::TEXT_BYTES_MAX {
-        return name.into();
-    }
-    let clean = redactor.text(name);
-    clean[..clean.floor_char_boundary(audit::TEXT_BYTES_MAX)].into()
 }
 
 fn ending(failure: &Failure) -> audit::Outcome {
@@ -428,22 +409,5 @@ fn code_of(failure: &Failure) -> Cow<'static, str> {
         Failure::Refused(refusal) => Cow::Borrowed(refusal.code()),
         Failure::Tool(error) => error.code().clone(),
         Failure::Internal(_) => Cow::Borrowed("internal"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_long_name_keeps_no_beginning_of_a_secret() {
-        let redactor = Redactor::new(&redact::Config { patterns: false, ..redact::Config::default() });
-        redactor.know("store", vec![redact::Known { name: "A".into(), value: "planted-s3cret".into() }]);
-        for before in 200..audit::TEXT_BYTES_MAX {
-            let name = format!("{}planted-s3cret{}", "n".repeat(before), "m".repeat(80));
-            let kept = kept_of(&name, &redactor);
-            assert!(!kept.contains("plan") && kept.len() <= audit::TEXT_BYTES_MAX, "{kept}");
-        }
-        assert_eq!(&*kept_of("short", &redactor), "short");
     }
 }

@@ -60,11 +60,8 @@ pub(crate) async fn run(
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));
     let definition = identity.offered.definition();
     let within = |limit: Duration| allowed.as_ref().map_or(limit, |(most, _)| limit.min(*most));
-    let deadline = Deadline::new(
-        within(definition.timeout),
-        definition.extends_to.map(within),
-        live.listener.map(clean),
-    );
+    let (limit, limit_extended) = (within(definition.timeout), definition.extends_to.map(within));
+    let deadline = Deadline::new(limit, limit_extended, live.listener.map(clean));
 
     // A tool of ours may work on a thread, which only hears of what it is told; a job tries again under the caller's own.
     let told = definition.upstream().is_none().then(|| live.cancel.child());
@@ -119,22 +116,17 @@ pub(crate) async fn run(
         answering.run.over.cancel();
         answered.await;
     }
-    let result = match &notes {
-        Some(notes) => after_programs(notes, result, identity.id).await,
-        None => result,
-    };
+    let result = after_programs(notes.as_deref(), result, identity.id).await;
     Ran { identity, on_result, in_messages: checks::findings(&rules), result }
 }
 
 /// What comes of the call once the programs are gone that it has left running, and what they could write was looked at.
 async fn after_programs(
-    notes: &Notes,
+    notes: Option<&Notes>,
     result: Result<Outcome, Failure>,
     call: CallId,
 ) -> Result<Outcome, Failure> {
-    if !notes.has_left() && result.is_ok() {
-        return result;
-    }
+    let Some(notes) = notes.filter(|notes| notes.has_left() || result.is_err()) else { return result };
     notes.all_gone().await;
     match (result, notes.changed_words()) {
         // Who gave it up hears nothing more of it.
