@@ -4,6 +4,7 @@
 //! step by step down the tree, gets one that is not deep.
 
 pub(crate) mod addresses;
+mod code;
 mod tables;
 pub(crate) mod words;
 
@@ -50,7 +51,12 @@ pub(crate) fn text(html: &str, base: &str) -> Result<Read, Fault> {
 
 pub(crate) fn converter() -> HtmlToMarkdown {
     // What is there for those without scripts is there for us.
-    HtmlToMarkdown::builder().scripting_enabled(false).add_handler(vec!["table"], tables::markdown).build()
+    HtmlToMarkdown::builder()
+        .scripting_enabled(false)
+        .add_handler(vec!["table"], tables::markdown)
+        .add_handler(vec!["pre"], code::block)
+        .add_handler(vec!["code"], code::inline)
+        .build()
 }
 
 /// The title, and all that is content.

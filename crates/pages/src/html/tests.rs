@@ -52,6 +52,35 @@ fn what_documents_are_made_of() {
 }
 
 #[test]
+fn code_is_what_the_page_shows_letter_by_letter() {
+    // rustdoc's.
+    check(
+        "<pre class='rust item-decl'><code>pub fn <a href='/x'>read</a>(buf: &amp;mut [<a href='/y'>u8</a>]) -&gt; \
+         <strong>Result</strong>&lt;<em>usize</em>&gt;;</code></pre>",
+        "```rust\npub fn read(buf: &mut [u8]) -> Result<usize>;\n```",
+        "pub fn read(buf: &mut [u8]) -> Result<usize>;",
+    );
+    // Sphinx's.
+    check(
+        "<p>So:<div class='highlight-python notranslate'><div class=highlight><pre><span></span><span class=kn>import</span> \
+         a\n\n    b_c()\n</pre></div></div>",
+        "So:\n\n```python\nimport a\n\n    b_c()\n```",
+        "So:\n\nimport a\n\n    b_c()",
+    );
+    check("<div class='highlight-default notranslate'><pre>x</pre></div>", "```\nx\n```", "x");
+    check("<div class='highlight highlight-source-js'><pre>x</pre></div>", "```js\nx\n```", "x");
+    check("<pre><b>ls</b> [<i>OPTION</i>]</pre>", "```\nls [OPTION]\n```", "ls [OPTION]");
+    check("<pre>a<br><br>b</pre>", "```\na\n\nb\n```", "a\n\nb");
+    check("<pre>```\nx\n````</pre>", "`````\n```\nx\n````\n`````", "```\nx\n````");
+    // Nothing but a name goes behind a fence.
+    check("<pre class='language-`a'>x</pre>", "```\nx\n```", "x");
+    check("<pre> \n</pre>", "", "");
+    check("a <code><a href=x>Vec</a>&lt;*T*&gt;</code> b", "a `Vec<*T*>` b", "a Vec<*T*> b");
+    check("<a href=x><code>Vec</code></a>", "[`Vec`](https://a.test/docs/x)", "Vec");
+    check("<code>`a``b</code>", "``` `a``b ```", "`a``b");
+}
+
+#[test]
 fn what_is_no_content_is_left_out() {
     let long = ["word"; 50].join(" ");
     let html = format!(

@@ -57,6 +57,11 @@ pub(super) fn write_text(node: &Rc<Node>, is_pre: bool, text: &mut String) {
         return;
     }
     let name = name(node);
+    if is_pre && name == "br" {
+        // Code has empty lines.
+        text.push('\n');
+        return;
+    }
     let is_block = BLOCKS.contains(&name);
     if is_block || matches!(name, "br" | "tr") {
         end_line(text);
