@@ -180,6 +180,17 @@ impl Manifests {
                 return Vec::new();
             }
         };
+        match text_file::folder_exposure(folder) {
+            Ok(None) => {}
+            Ok(Some(why)) => {
+                self.problems.push(format!("{why}; none of its manifests is obeyed until then"));
+                return Vec::new();
+            }
+            Err(error) => {
+                self.problems.push(format!("{} cannot be looked at: {error}", folder.display()));
+                return Vec::new();
+            }
+        }
         if let Some(first) = files.get(MANIFESTS_MAX) {
             let why = format!(
                 "{}: more than {MANIFESTS_MAX} manifests; it and those behind it are left out",

@@ -12,6 +12,7 @@ mod last_said;
 mod made;
 mod manifest;
 mod openapi;
+mod own_files;
 mod printed;
 mod program;
 mod request;

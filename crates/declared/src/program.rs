@@ -48,6 +48,7 @@ impl Program {
         cx: &Context,
         meter: &Meter<'_>,
     ) -> Result<(Value, Option<String>), ToolError> {
+        self.template.held_to_us().await?;
         let name = self.definition.name.as_str();
         let command = Command {
             program: self.template.program.clone(),

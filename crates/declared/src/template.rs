@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 use tool_api::ToolError;
 
+use crate::own_files::exposed;
+
 /// Most words of a command: a longer one is a script, which belongs in a file.
 const WORDS_MAX: usize = 64;
 
@@ -26,6 +28,8 @@ pub(crate) struct Template {
     words: Vec<Word>,
     /// The files beside the manifest that it names, as absolute paths.
     pub(crate) files: Vec<PathBuf>,
+    /// The folder that the manifest lies in.
+    folder: PathBuf,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -98,9 +102,10 @@ impl Template {
                 || matches!(&pieces[..], [Piece::Argument(name), ..] if options_from.contains(name));
             words.push(beside(Word { pieces, takes_options }, folder, &mut files));
         }
-        for file in files.iter().filter(|file| !sandbox::text_file::exists(file)) {
-            problems.push(format!("command: there is no {}", file.display()));
-        }
+        let (there, missing): (Vec<PathBuf>, Vec<PathBuf>) =
+            files.iter().cloned().partition(|file| sandbox::text_file::exists(file));
+        problems.extend(missing.iter().map(|file| format!("command: there is no {}", file.display())));
+        problems.extend(exposed(&there, folder).into_iter().map(|why| format!("command: {why}")));
         let program = match words.first().map(|word| &word.pieces[..]) {
             Some([Piece::Text(program)]) if !program.is_empty() => program.into(),
             Some(_) => {
@@ -118,9 +123,27 @@ impl Template {
         }
         if problems.is_empty() {
             words.remove(0);
-            return Ok(Template { program, words, files });
+            return Ok(Template { program, words, files, folder: folder.to_owned() });
         }
         Err(problems)
+    }
+
+    /// Refuses to run what others could have written since the manifest was read: nothing says when a file changes that lies behind
+    /// a link.
+    ///
+    /// # Errors
+    /// They could.
+    pub(crate) async fn held_to_us(&self) -> Result<(), ToolError> {
+        if self.files.is_empty() {
+            return Ok(());
+        }
+        let (files, folder) = (self.files.clone(), self.folder.clone());
+        let look = move || exposed(&files, &folder);
+        let looked = tokio::task::spawn_blocking(look).await.unwrap_or_else(|why| vec![why.to_string()]);
+        match looked.is_empty() {
+            true => Ok(()),
+            false => Err(ToolError::new("program_not_run", looked.join("; "))),
+        }
     }
 
     /// The words behind the program for a call with these arguments.

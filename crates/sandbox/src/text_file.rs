@@ -19,6 +19,9 @@ const NEW_FILE_MODE: u32 = 0o600;
 /// The bits of a mode that a new content keeps.
 const KEPT_MODE_BITS: u32 = 0o777;
 
+/// The bit of a folder in which nobody takes away what is another's.
+const STICKY: u32 = 0o1000;
+
 /// Why a file may say what somebody else wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Exposed {
@@ -44,11 +47,11 @@ pub fn read_own(path: &Path, bytes_max: u64) -> io::Result<Result<String, Expose
     }
 }
 
-/// Who else than the user `us` could have written a file. The administrator could write anything anyway, and a group that
+/// Who else than the user `us` could have written a file or in a folder. The administrator could write anything anyway, and a group that
 /// bears the user's own number is theirs alone on the systems that make files writable for it.
 fn exposed(found: &Metadata, us: u32) -> Option<Exposed> {
     // `/dev/null` holds nothing that anybody could write.
-    if !found.is_file() {
+    if !found.is_file() && !found.is_dir() {
         return None;
     }
     let (owner, mode) = (found.uid(), found.mode());
@@ -57,6 +60,37 @@ fn exposed(found: &Metadata, us: u32) -> Option<Exposed> {
     }
     let is_own_group = found.gid() == owner;
     (mode & 0o002 != 0 || (mode & 0o020 != 0 && !is_own_group)).then_some(Exposed::Mode)
+}
+
+/// Who else than us and the administrator could have written a file or a folder that is run from, in words that name it and say
+/// what to do; nothing if nobody. Looks behind links.
+pub fn exposure(path: &Path) -> io::Result<Option<String>> {
+    Ok(told(path, &fs::metadata(path)?))
+}
+
+/// The same of a folder that holds such files. Where each may take away only what is their own (the sticky bit), none of ours
+/// can be replaced.
+pub fn folder_exposure(folder: &Path) -> io::Result<Option<String>> {
+    let found = fs::metadata(folder)?;
+    let is_replaced =
+        found.mode() & STICKY == 0 || exposed(&found, geteuid().as_raw()) == Some(Exposed::Owner);
+    Ok(told(folder, &found).filter(|_| is_replaced))
+}
+
+fn told(path: &Path, found: &Metadata) -> Option<String> {
+    let (path, us) = (path.display(), geteuid().as_raw());
+    Some(match exposed(found, us)? {
+        Exposed::Owner => {
+            let owner = found.uid();
+            format!("{path} belongs to another user ({owner}); make it yours with `chown {us} {path}`")
+        }
+        Exposed::Mode => {
+            let mode = found.mode() & KEPT_MODE_BITS;
+            format!(
+                "{path} can be written by other users (mode {mode:03o}); take that away with `chmod go-w {path}`"
+            )
+        }
+    })
 }
 
 fn open(path: &Path) -> io::Result<(File, Metadata)> {
@@ -223,6 +257,40 @@ mod tests {
         assert_eq!(read(Path::new("/dev/zero"), 4).expect_err("endless").kind(), ErrorKind::FileTooLarge);
         assert_eq!(read(&folder.path().join("none"), 4).expect_err("none").kind(), ErrorKind::NotFound);
         assert_eq!(read(&path, 3).expect_err("too large").kind(), ErrorKind::FileTooLarge);
+    }
+
+    #[test]
+    fn what_others_could_have_written_is_named_with_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, "text").expect("a file");
+        let (us, folder) = (geteuid().as_raw(), folder.path());
+        for (path, mode, strict, in_folder) in [
+            (&*file, 0o700, false, false),
+            (&file, 0o666, true, true),
+            (folder, 0o755, false, false),
+            (folder, 0o757, true, true),
+            (folder, 0o1777, true, false),
+        ] {
+            fs::set_permissions(path, Permissions::from_mode(mode)).expect("a mode");
+            let shown = path.display();
+            let bits = mode & 0o777;
+            let told = format!(
+                "{shown} can be written by other users (mode {bits:o}); take that away with `chmod go-w {shown}`"
+            );
+            assert_eq!(exposure(path).expect("it is there"), strict.then(|| told.clone()), "{mode:o}");
+            assert_eq!(folder_exposure(path).expect("it is there"), in_folder.then_some(told), "{mode:o}");
+        }
+        assert_eq!(exposure(&folder.join("none")).expect_err("none").kind(), ErrorKind::NotFound);
+        // Only root gives files away.
+        if us == 0 {
+            std::os::unix::fs::chown(folder, Some(12_345), None).expect("an owner");
+            let shown = folder.display();
+            let told =
+                format!("{shown} belongs to another user (12345); make it yours with `chown 0 {shown}`");
+            // Whoever owns a folder takes away what they like, whatever the bit says.
+            assert_eq!(folder_exposure(folder).expect("it is there"), Some(told));
+        }
     }
 
     #[test]

@@ -159,6 +159,53 @@ fn a_file_that_others_could_have_written_is_no_tool() {
 }
 
 #[test]
+fn neither_a_program_nor_a_folder_is_obeyed_that_others_could_have_written() {
+    let text = manifest("x", "").replace("\"true\"", "\"sh\", \"./sub/x.sh\"");
+    let shown = "can be written by other users (mode ";
+    for (changed, mode, expected) in [
+        ("sub/x.sh", 0o755, None),
+        (
+            "sub/x.sh",
+            0o666,
+            Some(format!("1.json: command: sub/x.sh {shown}666); take that away with `chmod go-w sub/x.sh`")),
+        ),
+        (
+            "sub",
+            0o777,
+            Some(format!("1.json: command: sub {shown}777); take that away with `chmod go-w sub`")),
+        ),
+        (
+            "",
+            0o777,
+            Some(format!(
+                " {shown}777); take that away with `chmod go-w `; none of its manifests is obeyed until then"
+            )),
+        ),
+    ] {
+        let home = Home::with(&[("1.json", &text)]);
+        fs::create_dir(home.path("sub")).expect("a folder");
+        fs::write(home.path("sub/x.sh"), "exit 0").expect("a file");
+        fs::set_permissions(home.path(changed), fs::Permissions::from_mode(mode)).expect("a mode");
+        let (names, problems) = home.read(None);
+        let folder = home.path("").display().to_string();
+        let problems: Vec<_> =
+            problems.iter().map(|why| why.replace(folder.trim_end_matches('/'), "")).collect();
+        assert_eq!((names.len(), problems), (usize::from(expected.is_none()), Vec::from_iter(expected)));
+    }
+    // Where a link leads counts.
+    let home = Home::with(&[("1.json", &text)]);
+    let elsewhere = home.0.path().join("elsewhere/x.sh");
+    fs::create_dir(elsewhere.parent().expect("a folder")).expect("a folder");
+    fs::write(&elsewhere, "exit 0").expect("a file");
+    fs::set_permissions(elsewhere.parent().expect("a folder"), fs::Permissions::from_mode(0o777))
+        .expect("a mode");
+    fs::create_dir(home.path("sub")).expect("a folder");
+    std::os::unix::fs::symlink(&elsewhere, home.path("sub/x.sh")).expect("a link");
+    let (names, problems) = home.read(None);
+    assert!(names.is_empty() && problems.len() == 1 && problems[0].contains("(mode 777)"), "{problems:?}");
+}
+
+#[test]
 fn a_configuration_that_is_named_stands_alone() {
     let home = Home::with(&[("1.json", &manifest("x", ""))]);
     assert_eq!(home.read(None).0, ["x"]);

@@ -1,6 +1,7 @@
 //! Declared tools through the whole gate: what their programs get, what becomes of what they print, and how they end.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
 use declared::Format;
@@ -422,6 +423,34 @@ async fn a_file_beside_the_manifest_is_read_and_nothing_else_there() {
         .replace("[\"sh\", \"-c\", \"\"]", &format!("[\"sh\", \"./p.sh\", {:?}]", folder.path()));
     let sample = sample(ProgramSettings::default());
     sample.gate.catalog().replace(DECLARED, vec![tool(&text, folder.path())], Features::default());
+    assert_eq!(ask(&sample, &json!({})).await.expect("a result"), json!({ "n": 1 }));
+}
+
+#[tokio::test]
+async fn a_program_that_others_could_have_written_since_is_not_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let program = folder.path().join("p.sh");
+    fs::write(&program, "printf '{\"n\":1}'").expect("a file");
+    // As root, programs run as another user.
+    for (path, mode) in [(folder.path(), 0o755), (&*program, 0o644)] {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+    }
+    let text = manifest("", "").replace("[\"sh\", \"-c\", \"\"]", "[\"sh\", \"./p.sh\"]");
+    let sample = sample(ProgramSettings::default());
+    let tools = vec![tool(&text, folder.path())];
+    assert_eq!(sample.gate.catalog().replace(DECLARED, tools, Features::default()), []);
+    assert_eq!(ask(&sample, &json!({})).await.expect("a result"), json!({ "n": 1 }));
+    for (path, mode, back) in [(&*program, 0o666, 0o644), (folder.path(), 0o777, 0o755)] {
+        let set = |mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+        set(mode);
+        let failure = ask(&sample, &json!({})).await.expect_err("others could have written it");
+        let why = format!(
+            "{0} can be written by other users (mode {mode:o}); take that away with `chmod go-w {0}`",
+            path.display()
+        );
+        assert_eq!((failure.code(), &*failure.to_string()), ("program_not_run", &*why));
+        set(back);
+    }
     assert_eq!(ask(&sample, &json!({})).await.expect("a result"), json!({ "n": 1 }));
 }
 
