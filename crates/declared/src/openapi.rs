@@ -5,6 +5,7 @@ mod schemas;
 use serde_json::{Map, Value, json};
 
 use schemas::{Direction, Schemas};
+use tool_api::PlainText;
 
 /// The methods that a document may have below a path.
 const METHODS: [(&str, &str, bool); 5] = [
@@ -27,6 +28,9 @@ const NAMES_TOLD_MAX: usize = 20;
 
 /// The argument that is the body of a request.
 const BODY: &str = "body";
+
+/// Headers that are no parameters, whatever a document says (OpenAPI 3.1, 4.8.12.2): its answers, its body and its security say them.
+const SAID_ELSEWHERE: [&str; 3] = ["accept", "content-type", "authorization"];
 
 /// A manifest that was made: the tool's id, and its text as JSON.
 pub struct Made {
@@ -125,7 +129,7 @@ impl<'d> Making<'d> {
         let description = words("description").or(words("summary")).unwrap_or(name);
         let mut manifest = json!({
             "id": id,
-            "name": cut(&title.split_whitespace().collect::<Vec<_>>().join(" "), NAME_CHARS_MAX),
+            "name": cut(&plain(title).split_whitespace().collect::<Vec<_>>().join(" "), NAME_CHARS_MAX),
             "description": cut(&plain(description), DESCRIPTION_CHARS_MAX),
             "scopes": ["network"],
             "effect": effect,
@@ -179,6 +183,11 @@ impl<'d> Making<'d> {
                 parameter["name"].as_str().unwrap_or_default(),
                 parameter["in"].as_str().unwrap_or_default(),
             );
+            if place == "header" && SAID_ELSEWHERE.contains(&&*name.to_ascii_lowercase()) {
+                let told = format!("the parameter {name} in header is left out: OpenAPI has it ignored");
+                self.notes.push(told);
+                continue;
+            }
             let is_needed = parameter["required"] == true || place == "path";
             let why = match (place, unsupported(parameter)) {
                 ("path" | "query" | "header", None) if !name.contains(['{', '}']) => None,
@@ -347,7 +356,7 @@ fn json_of(content: &Value) -> Option<&Value> {
 
 /// A text as a manifest may have it: without what draws on terminals.
 fn plain(text: &str) -> String {
-    text.replace("\r\n", "\n").chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect()
+    PlainText::of(text.as_bytes()).chars().filter(|c| !c.is_control() || *c == '\n' || *c == '\t').collect()
 }
 
 fn cut(text: &str, most: usize) -> String {
@@ -382,10 +391,12 @@ mod tests {
             "paths": { "/nodes/{id}": {
                 "parameters": [{ "$ref": "#/components/parameters/id" }],
                 "put": {
-                    "operationId": "put node", "summary": "Put a node",
+                    "operationId": "put node", "summary": "\u{1b}[31mPut\u{1b}[0m a node",
                     "parameters": [
                         { "name": "id", "in": "query", "schema": { "type": "string" } },
                         { "name": "deep", "in": "query", "schema": { "type": "object" } },
+                        { "name": "authorization", "in": "header", "required": true, "schema": { "type": "string" } },
+                        { "name": "Accept", "in": "header", "schema": { "type": "string" } },
                     ],
                     "requestBody": { "required": true, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Node" } } } },
                     "responses": { "200": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Node" } } } } },
@@ -432,7 +443,14 @@ mod tests {
             },
         });
         assert_eq!(made[0].manifest, expected);
-        assert_eq!(made[0].notes, ["the parameter deep in query is left out: it is an object"]);
+        assert_eq!(
+            made[0].notes,
+            [
+                "the parameter deep in query is left out: it is an object",
+                "the parameter authorization in header is left out: OpenAPI has it ignored",
+                "the parameter Accept in header is left out: OpenAPI has it ignored",
+            ]
+        );
         let text = expected.to_string();
         let tool = crate::tool(&text, crate::Format::Json, std::path::Path::new("/"));
         assert!(tool.is_ok(), "{:?}", tool.err());
