@@ -11,7 +11,7 @@ use crate::condition::NoAnswer;
 use crate::decide::{Listed, Policy, SETTING_ALLOW, SETTING_DENY, server_and_tool};
 use crate::default_policy::NOTHING;
 use crate::engine::{Decision, Engine as _, Verdict};
-use crate::facts::Facts;
+use crate::facts::{Facts, ToolOrigin};
 use crate::names::BUILT_IN;
 use crate::rule::{Rule, scope_of};
 
@@ -198,6 +198,10 @@ fn advice(facts: &Facts<'_>, decision: &Decision, unclear: &[&str]) -> Vec<Advic
         Verdict::Ask if is_own => {
             vec![advice_of(format!("allow it by a rule before `{rule}`"), Some(allowing()))]
         }
+        // `policy.allow` tells servers apart, and nothing else of where a tool is from.
+        Verdict::Ask if facts.origin == ToolOrigin::Declared => {
+            vec![advice_of("let it run without asking".to_owned(), Some(allowing()))]
+        }
         Verdict::Ask => {
             let toml = format!("[policy]\nallow = [{:?}]", server_and_tool(facts.upstream, facts.tool));
             vec![advice_of("let it run without asking".to_owned(), Some(toml))]
@@ -215,10 +219,14 @@ fn advice(facts: &Facts<'_>, decision: &Decision, unclear: &[&str]) -> Vec<Advic
 /// A rule that fits this call and no other tool.
 fn snippet(facts: &Facts<'_>, effect: &str) -> String {
     let tool = facts.tool;
-    let mut lines = format!(
-        "[[policy.rules]]\nid = \"{effect}-{tool}\"\neffect = \"{effect}\"\ntools = [{tool:?}]\nupstream = [{:?}]",
-        facts.upstream.unwrap_or(BUILT_IN)
-    );
+    let mut lines =
+        format!("[[policy.rules]]\nid = \"{effect}-{tool}\"\neffect = \"{effect}\"\ntools = [{tool:?}]\n");
+    lines.push_str(&match facts.origin {
+        ToolOrigin::Declared => "origins = [\"declared\"]".to_owned(),
+        ToolOrigin::BuiltIn | ToolOrigin::Script | ToolOrigin::Upstream => {
+            format!("upstream = [{:?}]", facts.upstream.unwrap_or(BUILT_IN))
+        }
+    });
     if facts.caller.kind() != CallerKind::LocalUser {
         lines.push_str(&format!("\ncallers = [{:?}]", facts.caller.id()));
     }
@@ -228,7 +236,7 @@ fn snippet(facts: &Facts<'_>, effect: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Caller, Config, Effect, RuleConfig, ToolOrigin, Via};
+    use crate::{Caller, Config, Effect, RuleConfig, Via};
 
     /// What is said of each rule, and what would change the decision.
     #[track_caller]
@@ -267,6 +275,38 @@ mod tests {
         let advice = explained.advice.iter().map(|advice| advice.what.clone());
         let said: Vec<String> = decision.chain(rules).chain(advice).collect();
         assert_eq!(said, expected, "{command}");
+    }
+
+    #[test]
+    fn advice_about_a_declared_tool_is_about_no_other() {
+        let policy = Policy::new(&Config::default()).expect("sound");
+        let caller = Caller::local_user(Via::Stdio);
+        let facts = |effect, origin| Facts {
+            caller: &caller,
+            tool: "deploy",
+            upstream: None,
+            origin,
+            action: None,
+            effect,
+            marked_destructive: effect == Effect::Destroys,
+            leaves_machine: false,
+            sends: false,
+        };
+        let rule = |word: &str, whose: &str| {
+            format!(
+                "[[policy.rules]]\nid = \"{word}-deploy\"\neffect = \"{word}\"\ntools = [\"deploy\"]\n{whose}"
+            )
+        };
+        let (declared, ours) = ("origins = [\"declared\"]", "upstream = [\"built-in\"]");
+        for (effect, origin, expected) in [
+            (Effect::Reads, ToolOrigin::Declared, rule("ask", declared)),
+            (Effect::Reads, ToolOrigin::BuiltIn, rule("ask", ours)),
+            (Effect::Destroys, ToolOrigin::Declared, rule("allow", declared)),
+            (Effect::Destroys, ToolOrigin::BuiltIn, "[policy]\nallow = [\"built-in/deploy\"]".to_owned()),
+        ] {
+            let explained = policy.explain(&facts(effect, origin), Some(&serde_json::json!({})), None);
+            assert_eq!(explained.advice[0].toml, Some(expected), "{effect:?} {origin:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which rule decides about a call, why every other does not, and what would change it.
 
-use policy::{Advice, BUILT_IN, Caller, CallerKind, CaseCaller, Decided, Looked, Verdict, Via};
+use policy::{Advice, BUILT_IN, Caller, CallerKind, CaseCaller, Decided, Looked, ToolOrigin, Verdict, Via};
 use sandbox::ObeyedFile;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,7 +30,7 @@ pub struct Explain {
 pub struct Explained {
     /// The tool.
     pub tool: String,
-    /// The server that it is on, or `built-in`.
+    /// The server that it is on, or `built-in`, or `declared` for one that a manifest describes.
     pub from: String,
     /// What the tool counts as: `reads`, `writes`, `destroys` or `executes`.
     pub effect: String,
@@ -86,7 +86,7 @@ impl Operation for Explain {
         let obeyed = obeyed.unwrap_or_default();
         Ok(Explained {
             tool: self.tool,
-            from: definition.upstream().unwrap_or(BUILT_IN).to_owned(),
+            from: from(facts.origin, definition.upstream()).to_owned(),
             effect: definition.effect.name().to_owned(),
             caller: CallerReport::of(&caller),
             decision: explained.decision.as_ref().map(Decided::from),
@@ -108,6 +108,13 @@ impl CallerReport {
             roles: caller.roles().iter().map(|role| role.as_str().to_owned()).collect(),
             via: caller.via(),
         }
+    }
+}
+
+fn from(origin: ToolOrigin, server: Option<&str>) -> &str {
+    match origin {
+        ToolOrigin::Declared => gate::DECLARED,
+        ToolOrigin::BuiltIn | ToolOrigin::Script | ToolOrigin::Upstream => server.unwrap_or(BUILT_IN),
     }
 }
 
