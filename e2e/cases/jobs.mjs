@@ -159,7 +159,8 @@ await run({
       [runs, waits, paused].map(({ id }) => found[id]),
     );
     checkHolds("its events", await text(0, "jobs", "logs", runs.id, "--follow"), "interrupted");
-    // Another job has the process started, which finds what was left.
+    // Whoever waits for one has the process started, which finds what was left; so has another job.
+    checkHolds("what came of it", JSON.stringify(await json(0, "jobs", "wait", waits.id, "--timeout", "60s")), "later");
     await take("quick", "new");
     await until(waits, "succeeded");
     checkSame("what was interrupted", "interrupted", (await show(runs)).state);

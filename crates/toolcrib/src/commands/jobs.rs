@@ -143,10 +143,10 @@ fn logs(cli: &Cli, part: &JobsPart, id: &str, (follow, mut after): (bool, u64)) 
 
 fn wait(cli: &Cli, part: &JobsPart, id: &str, timeout: Option<Span>) -> Result<Ending, Trouble> {
     let until = timeout.map(|Span(time)| Instant::now() + time);
+    let mut job = operations::Show { id: id.to_owned() }.perform(part, &By::owner())?;
+    let mut is_told = false;
     loop {
         let left = until.map_or(Duration::MAX, |until| until.saturating_duration_since(Instant::now()));
-        let wait_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).min(LOOK_MS);
-        let job = operations::Wait { id: id.to_owned(), wait_ms }.perform(part, &By::owner())?;
         if job.state.is_final() {
             return ended(cli, part, &job);
         }
@@ -154,7 +154,23 @@ fn wait(cli: &Cli, part: &JobsPart, id: &str, timeout: Option<Span>) -> Result<E
             print::found(cli.json, &job, &shown::whole(&job))?;
             return Ok(Ending::Failed);
         }
+        // Who ran it may be gone, before or in the middle: then somebody else must, or this waits for ever.
+        let is_of_here = job.state == State::Paused || wake(cli, &job)?;
+        if !is_of_here && !is_told {
+            is_told = true;
+            print::remark(&elsewhere(&job));
+        }
+        let wait_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX).min(LOOK_MS);
+        job = operations::Wait { id: id.to_owned(), wait_ms }.perform(part, &By::owner())?;
     }
+}
+
+/// What is said of a job that no process of this folder runs.
+fn elsewhere(job: &Job) -> String {
+    let (folder, id) = (&job.workspace, &job.id);
+    format!(
+        "the job is of the folder {folder} and runs while a Toolcrib serves it; `toolcrib jobs wait {id}` there starts one"
+    )
 }
 
 /// Prints what came of a job, as a call that was waited for would be.

@@ -30,14 +30,15 @@ pub(in crate::commands) fn submitted<E>(
     })?
 }
 
-/// Has the process of this folder look for jobs, if the job is of this folder.
-pub(in crate::commands) fn wake(cli: &Cli, job: &Job) -> Result<(), Trouble> {
+/// Has the process of this folder look for jobs, if the job is of this folder; false if it is of another.
+pub(in crate::commands) fn wake(cli: &Cli, job: &Job) -> Result<bool, Trouble> {
     // The command has begun its log already.
     let loaded = load(cli)?;
-    if *job.workspace == *loaded.settings.workspace.to_string_lossy() {
+    let is_of_here = *job.workspace == *loaded.settings.workspace.to_string_lossy();
+    if is_of_here {
         runtime::run(call_process(cli, &loaded))?;
     }
-    Ok(())
+    Ok(is_of_here)
 }
 
 /// A job that nobody runs now is kept all the same, so no trouble is one of the command's.
