@@ -130,9 +130,12 @@ await run({
   "a secret goes to the host that it is bound to": async () => {
     const refused = await call("createPlanet", 'body={"name":"Pluto"}');
     check(refused.code !== 0, "it to fail", refused.stdout);
-    checkHolds("what is said", refused.stderr, "no secret BEARERAUTH is kept here");
+    checkHolds("what is said", refused.stderr, "`toolcrib secrets set BEARERAUTH --for 127.0.0.1`");
     const set = ["secrets", "set", "BEARERAUTH"];
     keep(set);
+    const { secrets } = JSON.parse((await expectExit(0, ["secrets", "list", "--json"], options)).stdout);
+    const { used_by } = secrets.find(({ name }) => name === "BEARERAUTH");
+    check(used_by.includes("tool.createPlanet"), "the tool that uses it", used_by);
     const unbound = await call("createPlanet", 'body={"name":"Pluto"}');
     checkHolds("what is said", unbound.stderr, "is not for 127.0.0.1", "--for 127.0.0.1");
     const before = asked.length;
@@ -160,7 +163,7 @@ await run({
     checkSame("nothing was sent", sent, asked.length);
     const explain = async (name) => (await expectExit(0, ["policy", "explain", name], options)).stdout;
     checkHolds("asking, explained", await explain("getPlanet"), "allow", "default.reads");
-    checkHolds("sending, explained", await explain("createPlanet"), "ask", "default.sends");
+    checkHolds("sending, explained", await explain("createPlanet"), "ask", "default.sends", 'origins = ["declared"]');
     writeFileSync(settings, before);
   },
 

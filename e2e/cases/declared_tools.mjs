@@ -1,7 +1,7 @@
 // Tools that people describe in files: listed, called and kept as the files are, while clients are connected. What is wrong with
 // one takes none of the others away; no name of somebody else's is theirs, and a checkout's wait for a person.
 
-import { mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { FOLDER, everything, importPackage } from "../support/environment.mjs";
@@ -130,6 +130,9 @@ await run({
     put(tools, "greet.json", manifest("greet", "hello"));
     const { stderr } = await expectExit(2, ["manifest", "check"], options);
     checkHolds("what is said", stderr, 'a.json: id: "workspace_read" is a tool of ours');
+    const begun = await expectExit(2, ["manifest", "new", "workspace_read"], options);
+    checkHolds("what is said to whoever begins one", begun.stderr, '"workspace_read" is a tool of ours');
+    check(!existsSync(path.join(tools, "workspace_read.toml")), "no file");
     checkHolds("what is said", stderr, 'b.json: id: "everything_more" reads as a tool of the server "everything"');
     checkHolds("what is said", stderr, "greet.json: id: ", "c.json has it already");
     for (const name of ["a.json", "b.json", "c.json"]) rmSync(path.join(tools, name));

@@ -112,11 +112,17 @@ impl Kept {
         if let Some(found) = all.iter().find(|named| named.name.as_str() == name) {
             return Ok(found.value.expose().to_owned());
         }
+        let how = format!("toolcrib secrets set {name}`, then run `toolcrib mcp reload");
+        Err(NotFollowed::Missing(self.missing(name, &how)))
+    }
+
+    /// What is said where there is no secret of this name, with the command that sets it.
+    pub(crate) fn missing(&self, name: &str, how: &str) -> String {
+        let all = self.all().unwrap_or_default();
         let near = nearest(name, all.iter().map(|named| named.name.as_str()));
         let near =
             near.map(|near| format!("; did you mean {near}? Otherwise")).unwrap_or_else(|| ";".to_owned());
-        let set = format!("set it with `toolcrib secrets set {name}`, then run `toolcrib mcp reload`");
-        Err(NotFollowed::Missing(format!("no secret {name} is kept here{near} {set}")))
+        format!("no secret {name} is kept here{near} set it with `{how}`")
     }
 
     /// Whether a person has said that this secret is for a folder's server of this name, or for this host.

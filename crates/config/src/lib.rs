@@ -41,7 +41,7 @@ pub use edit::remove_server;
 pub use held::{Held, hold};
 pub use kept::{Kept, Learner, known};
 pub use load::{Loaded, kept, load, schema, state};
-pub use manifests::{Manifests, manifest_schema};
+pub use manifests::{Manifests, USED_BY_TOOL, manifest_schema};
 pub use problem::{Problems, Told, without_place};
 pub use reading::{Reading, Sections};
 pub use reference::Unfollowed;

@@ -77,10 +77,14 @@ pub fn load(
 pub fn kept(named: Option<&Path>, surroundings: &Surroundings) -> Result<(Kept, Uses), Problems> {
     let found = find::find(named, surroundings)?;
     // What is wrong with a folder's file stands in nobody's way who only looks after what is kept.
-    kept_by(&found.sources, surroundings).or_else(|_| {
+    let (kept, uses) = kept_by(&found.sources, surroundings).or_else(|_| {
         let own: Vec<Source> = found.sources.into_iter().filter(|source| !source.is_projects).collect();
         kept_by(&own, surroundings).map_err(|problems| Problems::new(&own, problems))
-    })
+    })?;
+    // The servers' names keep none of them from sending anything.
+    let manifests = Manifests::read(named, surroundings, &[], &[], &kept);
+    let uses = uses.and_sent(manifests.secrets());
+    Ok((kept, uses))
 }
 
 fn kept_by(sources: &[Source], surroundings: &Surroundings) -> Result<(Kept, Uses), Vec<Problem>> {

@@ -13,7 +13,7 @@ use admin::folders::HeldBack;
 use declared::{Beside, Format, KeptSecrets, Manifest};
 use sandbox::text_file;
 use serde_json::{Map, Value};
-use tool_api::AnyTool;
+use tool_api::{AnyTool, Listing};
 use upstream::NotFollowed;
 
 use crate::find;
@@ -21,6 +21,9 @@ use crate::kept::Kept;
 use crate::skills::SkillFolders;
 use crate::surroundings::Surroundings;
 use project::{Judged, Project};
+
+/// What stands before the name of a tool that refers to something, where the places of a configuration are told.
+pub const USED_BY_TOOL: &str = "tool.";
 
 /// The folder, beside the user's own file.
 const FOLDER: &str = "tools";
@@ -72,8 +75,13 @@ struct ForHosts(Kept);
 impl KeptSecrets for ForHosts {
     fn for_host(&self, name: &str, host: &str) -> Result<String, String> {
         // Opened anew, since one may have been set meanwhile.
-        let value = self.0.clone().value(name).map_err(|why| match why {
-            NotFollowed::Wrong(why) | NotFollowed::Missing(why) => why,
+        let kept = self.0.clone();
+        let value = kept.value(name).map_err(|why| match why {
+            NotFollowed::Wrong(why) => why,
+            // It is opened at each call, so nothing need be read anew.
+            NotFollowed::Missing(_) => {
+                kept.missing(name, &format!("toolcrib secrets set {name} --for {host}"))
+            }
         })?;
         match self.0.is_for(name, "", Some(host.to_owned()))? {
             true => Ok(value),
@@ -118,6 +126,24 @@ impl Manifests {
     /// This tool and no other, from no folder.
     pub fn only(tool: Arc<dyn AnyTool>) -> Manifests {
         Manifests { tools: vec![tool], ..Manifests::default() }
+    }
+
+    /// How many files describe no tool for what is wrong with them: each has a sentence or several.
+    pub fn wrong_files(&self) -> usize {
+        let file = |why: &'_ String| why.split_once(": ").map_or(why.clone(), |(file, _)| file.to_owned());
+        self.problems.iter().map(file).collect::<BTreeSet<_>>().len()
+    }
+
+    /// The kept secrets that its tools send, each with the tool, as `tool.issue`.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = (&str, String)> {
+        self.tools.iter().flat_map(|tool| {
+            let (name, listing) = (&tool.definition().name, &tool.definition().listing);
+            let sent = match listing {
+                Listing::Declared(described) => &described.secrets[..],
+                Listing::Ours(_) | Listing::Relayed(_) => &[],
+            };
+            sent.iter().map(move |secret| (secret.as_str(), format!("{USED_BY_TOOL}{name}")))
+        })
     }
 
     /// The user's folder, if its files are obeyed.
@@ -266,8 +292,8 @@ impl Manifests {
         declared::tool(text, format, Beside { folder, secrets: self.secrets.clone(), also: Some(&also) })
     }
 
-    /// Why its name is not its own: people and rules would take it for another's.
-    fn hides(&self, name: &str) -> Option<String> {
+    /// Why a name is not a manifest's own: people and rules would take it for another's.
+    pub fn hides(&self, name: &str) -> Option<String> {
         if BUILT_IN.contains(name) {
             return Some(format!("id: {name:?} is a tool of ours; choose another"));
         }

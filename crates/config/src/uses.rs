@@ -33,6 +33,14 @@ impl Uses {
         uses
     }
 
+    /// With what tools send that files describe.
+    pub(crate) fn and_sent(mut self, sent: impl Iterator<Item = (impl Into<String>, String)>) -> Uses {
+        sent.for_each(|(name, by)| {
+            self.0.entry(name.into()).or_default().insert(by);
+        });
+        self
+    }
+
     fn gather(&mut self, node: &Node, path: &str, sources: &[Source]) {
         let mut add = |name: &str| {
             let place = spot(sources, node.place).unwrap_or_default();

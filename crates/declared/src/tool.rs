@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use policy::Scope;
+use sandbox::confine::Limits;
 use sandbox::egress::HostRules;
 use serde_json::{Map, Value};
 use tool_api::{
@@ -157,12 +158,17 @@ fn shapes(manifest: &Manifest, problems: &mut Vec<String>) {
     if manifest.example_invocations.len() > EXAMPLES_MAX {
         problems.push(format!("example_invocations: at most {EXAMPLES_MAX} can be"));
     }
-    let least =
-        [("processes", manifest.sandbox.processes, 1), ("open_files", manifest.sandbox.open_files, 16)];
-    for (key, _, least) in
-        least.into_iter().filter(|(_, given, least)| given.is_some_and(|given| given < *least))
+    let SandboxTable { workspace: _, memory, processes, open_files } = manifest.sandbox;
+    // Those that `[sandbox]` is held to.
+    let least = [
+        ("memory", memory.map(|memory| memory.0), Limits::MEMORY_BYTES_MIN, "16 MiB is"),
+        ("processes", processes, Limits::PROCESSES_MIN, "1 is"),
+        ("open_files", open_files, Limits::OPEN_FILES_MIN, "16 are"),
+    ];
+    for (key, _, _, words) in
+        least.into_iter().filter(|(_, given, least, _)| given.is_some_and(|given| given < *least))
     {
-        problems.push(format!("sandbox.{key}: at least {least} are needed"));
+        problems.push(format!("sandbox.{key}: at least {words} needed"));
     }
 }
 
@@ -204,6 +210,10 @@ fn definition(
         bounds: Bounds { memory_bytes: memory.map(|memory| memory.0), processes, open_files },
         reads,
         only_asks: matches!(kind, Kind::Request(request) if request.only_asks()),
+        secrets: match kind {
+            Kind::Request(request) => request.secrets(),
+            Kind::Program(_) | Kind::StandIn(_) => Vec::new(),
+        },
         dry_run: manifest.dry_run_supported,
         does,
         examples: examples.map(|arguments| Value::Object(arguments).to_string()).collect(),

@@ -167,7 +167,9 @@ fn everything_that_makes_no_sense_is_told() {
         "hosts = [\"a.test\"]",
         &["hosts: a tool that reaches some needs the scope \"network\" in `scopes`"],
     );
-    check("sandbox = { processes = 0 }", &["sandbox.processes: at least 1 are needed"]);
+    check("sandbox = { processes = 0 }", &["sandbox.processes: at least 1 is needed"]);
+    check("sandbox = { memory = \"1 KiB\" }", &["sandbox.memory: at least 16 MiB is needed"]);
+    check("sandbox = { memory = \"16 MiB\" }", &[]);
     let both = SOUND.replacen("[\"read\"]", "[\"read\", \"network\"]", 1);
     let text = format!("{both}hosts = [\"https://a.test\"]\nsandbox = {{ workspace = \"none\" }}");
     let said = problems(&text, Format::Toml);

@@ -31,6 +31,8 @@ pub struct Described {
     pub reads: Vec<PathBuf>,
     /// Whether all that it does is to ask a host for what is there (a GET).
     pub only_asks: bool,
+    /// The names of the kept secrets that it sends.
+    pub secrets: Vec<String>,
     /// Whether it does nothing, and says what it would do, where its argument [`DRY_RUN`] is true.
     pub dry_run: bool,
     /// What it does, one thing to a line, for a person who must agree to it.

@@ -23,6 +23,9 @@ pub fn bound_to(store: &dyn Store, secret: &str) -> Result<BTreeSet<String>, Str
 /// # Errors
 /// A sentence, if that cannot be kept.
 pub fn bind(store: &dyn Store, secret: &str, names: &[String]) -> Result<(), String> {
+    if let Some((name, host)) = names.iter().find_map(|name| Some((name, of_port(name)?))) {
+        return Err(format!("{name}: a secret is for a host and not for a port; write {host}"));
+    }
     in_record(store, secret, |record| {
         record.change(|bound: &mut BTreeSet<String>| {
             bound.extend(names.iter().map(|name| name.to_ascii_lowercase()));
@@ -47,6 +50,13 @@ pub fn unbind(store: &dyn Store, secret: &str) -> Result<(), String> {
     })
 }
 
+/// The host of a text that names a port behind it, as `hosts` of a tool does. An IPv6 address without brackets has none.
+fn of_port(name: &str) -> Option<&str> {
+    let (host, port) = name.rsplit_once(':')?;
+    let is_host = host.ends_with(']') || !host.contains(':');
+    (is_host && (port == "*" || port.parse::<u16>().is_ok())).then_some(host)
+}
+
 fn in_record<T>(store: &dyn Store, secret: &str, work: impl FnOnce(Record<'_>) -> T) -> T {
     let what = format!("what the kept secret {secret} is for");
     work(Record { store, kind: Kind::SecretUse, key: secret, what: &what })
@@ -67,6 +77,14 @@ mod tests {
         bind(&store, "TOKEN", &["git".to_owned(), "API.example".to_owned()]).expect("kept");
         bind(&store, "TOKEN", &["web".to_owned()]).expect("kept");
         assert!(is_for("git") && is_for("api.example") && is_for("web") && !is_for("gi"));
+        bind(&store, "TOKEN", &["::1".to_owned(), "[::1]".to_owned()]).expect("addresses");
+        for (name, host) in
+            [("127.0.0.1:8099", "127.0.0.1"), ("[::1]:80", "[::1]"), ("a.example:*", "a.example")]
+        {
+            let why = format!("{name}: a secret is for a host and not for a port; write {host}");
+            assert_eq!(bind(&store, "TOKEN", &["other".to_owned(), name.to_owned()]), Err(why));
+        }
+        assert!(!is_for("other"), "nothing of it is kept");
         assert!(!bound_to(&store, "OTHER").expect("readable").contains("git"));
         unbind(&store, "TOKEN").expect("forgotten");
         assert!(!is_for("git"));

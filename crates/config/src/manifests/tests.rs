@@ -205,6 +205,36 @@ fn neither_a_program_nor_a_folder_is_obeyed_that_others_could_have_written() {
     assert!(names.is_empty() && problems.len() == 1 && problems[0].contains("(mode 777)"), "{problems:?}");
 }
 
+const ASKS: &str = r#"{"id":"issue","name":"N","description":"d","scopes":["network"],"effect":"reads","hosts":["127.0.0.1:8099"],
+    "http":{"url":"http://127.0.0.1:8099/x","headers":{"x-key":"${store:TOKEN}"}},"inputs":{"type":"object"}}"#;
+
+#[test]
+fn the_secrets_that_its_requests_send_are_known_and_what_sets_one_is_said() {
+    let home = Home::with(&[("1.json", ASKS), ("2.json", &manifest("x", ""))]);
+    let manifests = home.manifests(None, false);
+    let sent: Vec<_> = manifests.secrets().collect();
+    assert_eq!(sent, [("TOKEN", "tool.issue".to_owned())], "{:?}", manifests.problems);
+    let variables = [("HOME".into(), home.0.path().into())].into();
+    let surroundings =
+        Surroundings { current_dir: home.in_project(""), variables, ..Surroundings::default() };
+    let (_, uses) = crate::kept(None, &surroundings).unwrap_or_else(|why| panic!("{why}"));
+    assert_eq!(uses.of_secret("TOKEN"), ["tool.issue"]);
+    let secrets = manifests.secrets.clone().expect("there is a place");
+    assert_eq!(
+        secrets.for_host("TOKEN", "127.0.0.1"),
+        Err("no secret TOKEN is kept here; set it with `toolcrib secrets set TOKEN --for 127.0.0.1`"
+            .to_owned())
+    );
+}
+
+#[test]
+fn files_that_are_wrong_are_counted_once() {
+    let twice = manifest("a b", "").replace("\"read_workspace\"", "");
+    let home = Home::with(&[("1.json", &twice), ("2.json", "{"), ("3.json", &manifest("x", ""))]);
+    let manifests = home.manifests(None, false);
+    assert_eq!((manifests.tools.len(), manifests.problems.len(), manifests.wrong_files()), (1, 3, 2));
+}
+
 #[test]
 fn a_configuration_that_is_named_stands_alone() {
     let home = Home::with(&[("1.json", &manifest("x", ""))]);

@@ -73,7 +73,8 @@ impl Banner {
                 let connecting = names(true);
                 let has_others = !connecting.is_empty() || !settings.manifests.tools.is_empty();
                 let built_in = built_in(&settings.tools, (settings.budgets, &settings.search), has_others);
-                offer(built_in, &connecting, &names(false))
+                let manifests = &settings.manifests;
+                offer(built_in, (manifests.tools.len(), manifests.wrong_files()), &connecting, &names(false))
             },
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
             is_open: is_open == Some(true),
@@ -118,8 +119,20 @@ fn built_in(sets: &[Set], (budgets, search): (Budgets, &SearchSettings), has_oth
     tools::all(&sets.collect::<Vec<_>>(), budgets, search).len()
 }
 
-fn offer(built_in: usize, connecting: &[String], disabled: &[String]) -> String {
+/// `wrong` of the files that describe tools of yours do not.
+fn offer(
+    built_in: usize,
+    (yours, wrong): (usize, usize),
+    connecting: &[String],
+    disabled: &[String],
+) -> String {
     let mut offer = format!("{built_in} built in");
+    if yours > 0 {
+        offer.push_str(&format!(", {yours} of yours"));
+    }
+    if wrong > 0 {
+        offer.push_str(&format!(", {wrong} left out as wrong (toolcrib manifest check)"));
+    }
     if !connecting.is_empty() {
         offer.push_str(&format!("; connecting to {}", connecting.join(", ")));
     }
@@ -178,7 +191,7 @@ mod tests {
             workspace: "/work".into(),
             state: "/state".into(),
             configuration: "toolcrib.toml".into(),
-            offer: offer(3, &["everything".into(), "git".into()], &["old".into()]),
+            offer: offer(3, (12, 2), &["everything".into(), "git".into()], &["old".into()]),
             callers: callers(Some(is_open), false, &[]),
             is_open,
             needs_keys: !is_open,
@@ -195,7 +208,7 @@ mod tests {
               review         http://127.0.0.1:3000/mcp/review
               team           http://127.0.0.1:3000/mcp/team
               socket         /run/crib.sock
-              tools          3 built in; connecting to everything, git; disabled: old
+              tools          3 built in, 12 of yours, 2 left out as wrong (toolcrib manifest check); connecting to everything, git; disabled: old
               workspace      /work
               state          /state
               configuration  toolcrib.toml
@@ -215,7 +228,7 @@ mod tests {
               review         http://127.0.0.1:3000/mcp/review
               team           http://127.0.0.1:3000/mcp/team
               socket         /run/crib.sock
-              tools          3 built in; connecting to everything, git; disabled: old
+              tools          3 built in, 12 of yours, 2 left out as wrong (toolcrib manifest check); connecting to everything, git; disabled: old
               workspace      /work
               state          /state
               configuration  toolcrib.toml
@@ -255,7 +268,8 @@ mod tests {
         for (has_others, expected) in [(false, 11), (true, 13)] {
             assert_eq!(built_in(&sets, (budgets, &search), has_others), expected);
         }
-        assert_eq!(offer(3, &[], &[]), "3 built in");
-        assert_eq!(offer(0, &[], &["a".into()]), "0 built in; disabled: a");
+        assert_eq!(offer(3, (0, 0), &[], &[]), "3 built in");
+        assert_eq!(offer(3, (1, 0), &[], &[]), "3 built in, 1 of yours");
+        assert_eq!(offer(0, (0, 0), &[], &["a".into()]), "0 built in; disabled: a");
     }
 }

@@ -33,7 +33,7 @@ pub(super) fn run(cli: &Cli, command: Secrets) -> Result<Ending, Trouble> {
             print::found(cli.json, &removed, &format!("{name} is removed"))?;
             if !removed.used_by.is_empty() {
                 print::remark(&format!(
-                    "warning: {} still refers to it, and that server does not start before `toolcrib secrets set {name}`",
+                    "warning: {} still refers to it, and does not work before `toolcrib secrets set {name}`",
                     removed.used_by.join(", ")
                 ));
             }
@@ -78,7 +78,9 @@ fn was_kept(set: &WasKept) -> String {
         )),
         places => said.push_str(&format!("\nused by {}", places.join(", "))),
     }
-    if *told > 0 && !used_by.is_empty() {
+    // Tools of files open it at each call.
+    let is_of_server = |place: &String| !place.starts_with(config::USED_BY_TOOL);
+    if *told > 0 && used_by.iter().any(is_of_server) {
         said.push_str("\n`toolcrib mcp reload` gives it to the servers that run");
     }
     said
@@ -123,6 +125,12 @@ mod tests {
             2,
             "TOKEN has another value now; the 2 running Toolcribs strike it out from now on\n\
              used by mcp.a.env.T (t.toml:1:2)\n`toolcrib mcp reload` gives it to the servers that run",
+        );
+        check(
+            Change::New,
+            &["tool.issue"],
+            1,
+            "TOKEN is kept, sealed; the running Toolcrib strikes it out from now on\nused by tool.issue",
         );
         check(Change::Unchanged, &[], 0, "TOKEN is for git too now; its value is as it was");
     }

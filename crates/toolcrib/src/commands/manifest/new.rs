@@ -25,6 +25,9 @@ pub(super) fn run(cli: &Cli, name: &str) -> Result<Ending, Trouble> {
     let Some(folder) = manifests.own_folder() else {
         return Err(Trouble::Misused(NO_FOLDER.to_owned()));
     };
+    if let Some(why) = manifests.hides(name) {
+        return Err(Trouble::Misused(why));
+    }
     let files =
         [(folder.join(format!("{name}.toml")), MANIFEST), (folder.join(format!("{name}.sh")), PROGRAM)];
     for (path, _) in &files {
