@@ -71,6 +71,7 @@ fn no_plan_is_none() {
             r#"{"action": "enter", "plan_file": "../plan.md"}"#,
             r#"{"action": "enter", "plan_file": "toolcrib.toml"}"#,
             r#"{"action": "enter", "plan_file": "."}"#,
+            r#"{"action": "enter", "plan_file": ".git/plan.md"}"#,
             r#"{"action": "enter", "plan_file": "src"}"#,
             r#"{"action": "enter", "plan_file": "src/main.rs"}"#,
             r#"{"action": "enter", "goal": "x"}"#,
