@@ -3,6 +3,7 @@
 
 mod bwrap;
 mod clone;
+mod constants;
 mod control_group;
 mod idmap;
 mod making;
@@ -89,6 +90,8 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
     let socket = rustix::io::fcntl_dupfd_cloexec(stdin(), 3)?;
     let null = std::fs::File::open("/dev/null")?;
     dup2_stdin(&null)?;
+    // Where that cannot be, each start takes a little longer.
+    let _ = constants::share();
     let users = if getuid().is_root() { Some(RunUsers::new()) } else { None };
     let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
