@@ -8,6 +8,7 @@ mod children;
 mod descriptors;
 mod exhausted;
 pub(super) mod filters;
+pub(super) mod furniture;
 pub(super) mod given;
 pub(super) mod landlock;
 pub(super) mod memory;
@@ -30,7 +31,7 @@ use super::layer::Layer;
 use super::order::Order;
 use super::packet::{Packet, READY, send_files};
 use super::report::Report;
-use given::{Empty, Init, Step};
+use given::{Empty, Init, Step, refuse};
 
 /// What needs nothing of the program, in this order. In the pool a sandbox waits behind it.
 const FIRST_STEPS: [(Layer, Step<Empty>); 12] = [
@@ -46,6 +47,20 @@ const FIRST_STEPS: [(Layer, Step<Empty>); 12] = [
     (Layer::Capabilities, privileges::bound),
     (Layer::NoNewPrivileges, privileges::forbid_new),
     (Layer::Root, root::enter),
+];
+
+/// The same where the root stood ready: its own `/proc` comes first, since there is no other that knows it.
+const FIRST_STEPS_IN_TEMPLATE: [(Layer, Step<Empty>); 10] = [
+    (Layer::PidNamespace, watch::follow_spawner),
+    (Layer::Memory, memory::join_group),
+    (Layer::Proc, root::add_proc),
+    (Layer::UserNamespace, user::take),
+    (Layer::Root, root::add_scratch),
+    (Layer::UtsNamespace, privileges::name_host),
+    (Layer::Loopback, network::raise_loopback),
+    (Layer::NestedNamespaces, privileges::forbid_namespaces),
+    (Layer::Capabilities, privileges::bound),
+    (Layer::NoNewPrivileges, privileges::forbid_new),
 ];
 
 /// What the program's order decides about, in this order, for init and program alike.
@@ -86,7 +101,7 @@ pub(super) fn main(mut sandbox: Empty, order: Order, packet: Packet) -> i32 {
     match set_up(&mut sandbox, Some(&order)) {
         Ok(()) => live(Init::new(sandbox, order, packet), &STEPS),
         Err(why) => {
-            why.write(&packet.report);
+            refuse(&why, sandbox.is_in_template, &sandbox.socket, &packet.report);
             1
         }
     }
@@ -125,10 +140,11 @@ pub(super) fn main_after_bwrap(words: impl Iterator<Item = OsString>) -> i32 {
 }
 
 fn set_up(sandbox: &mut Empty, order: Option<&Order>) -> Result<(), Report> {
-    for (layer, step) in FIRST_STEPS {
-        if !sandbox.without.contains(&layer) {
-            let is_waived = order.is_some_and(|order| order.does_without(layer));
-            judge(step(sandbox), layer, is_waived, &mut sandbox.without)?;
+    let steps: &[_] = if sandbox.is_in_template { &FIRST_STEPS_IN_TEMPLATE } else { &FIRST_STEPS };
+    for (layer, step) in steps {
+        if !sandbox.without.contains(layer) {
+            let is_waived = order.is_some_and(|order| order.does_without(*layer));
+            judge(step(sandbox), *layer, is_waived, &mut sandbox.without)?;
         }
     }
     Ok(())
@@ -138,7 +154,7 @@ fn live(mut init: Init, steps: &[(Layer, Step<Init>)]) -> i32 {
     for (layer, step) in steps {
         let is_waived = init.order.does_without(*layer);
         if let Err(why) = judge(step(&init), *layer, is_waived, &mut init.without) {
-            why.write(&init.report);
+            init.refuse(&why);
             return 1;
         }
     }

@@ -167,12 +167,12 @@ impl Order {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::os::unix::ffi::OsStringExt;
 
     use super::*;
 
-    fn order() -> Order {
+    pub(in crate::confine) fn order() -> Order {
         let odd = OsString::from_vec(b"a\xff\n\"b".to_vec());
         let rules = vec![(odd.clone(), Rule::ReadOnly), (".git".into(), Rule::Pinned)];
         Order {

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -42,6 +43,10 @@ const START_WITH_DOORS: u8 = b'd';
 const FILL: u8 = b'f';
 /// From an init that waits: it may be asked now.
 pub(super) const READY: u8 = b'r';
+/// From an init in a template: its program has begun.
+pub(super) const BEGUN: u8 = b'b';
+/// The same: something was missing, and nothing has begun.
+pub(super) const FAILED: u8 = b'x';
 /// From an init whose program has ended with all that ran inside: only itself is left.
 pub(super) const OVER: u8 = b'v';
 /// Files that say themselves what they are.
@@ -58,6 +63,19 @@ impl Packet {
         let files = [&self.order, stdin, stdout, stderr, told, &self.lifeline, &self.report];
         let content = if self.doors.is_some() { START_WITH_DOORS } else { START };
         send_files(socket, content, files.into_iter().chain(&self.doors).chain(&self.mounts))
+    }
+
+    /// What is sent for the same start again: the same files, without what was taken for it.
+    pub(super) fn again(&self) -> io::Result<Packet> {
+        let [stdin, stdout, stderr, told] = &self.streams;
+        Ok(Packet {
+            order: self.order.try_clone()?,
+            streams: [stdin.try_clone()?, stdout.try_clone()?, stderr.try_clone()?, told.try_clone()?],
+            lifeline: self.lifeline.try_clone()?,
+            report: self.report.try_clone()?,
+            doors: self.doors.as_ref().map(OwnedFd::try_clone).transpose()?,
+            mounts: Vec::new(),
+        })
     }
 
     /// Waits for one. Nothing when the other end has closed.
@@ -90,6 +108,12 @@ impl Asked {
 /// Asks for a full pool. The other end of `told` ends when it is, or cannot be.
 pub(super) fn ask_to_fill(socket: impl AsFd, told: &OwnedFd) -> io::Result<()> {
     send_files(socket, FILL, [told])
+}
+
+/// Whether the pipe that is a program's life has ended: nobody wants it any more. A byte in it is for init.
+pub(super) fn has_ended(lifeline: &OwnedFd) -> bool {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut [PollFd::new(lifeline, PollFlags::empty())], Some(&now)).is_ok_and(|ended| ended > 0)
 }
 
 /// What the other end has said besides packets, if anything; an error if it says nothing any more.

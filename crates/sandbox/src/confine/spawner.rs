@@ -5,6 +5,7 @@ mod bwrap;
 mod clone;
 mod constants;
 mod control_group;
+mod ground;
 mod idmap;
 mod making;
 mod placeholder;
@@ -12,6 +13,7 @@ mod pool;
 mod run;
 mod run_user;
 mod sandbox;
+mod template;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -41,6 +43,7 @@ use pool::{MachineMounts, Pool};
 use run::Run;
 use run_user::RunUsers;
 use sandbox::{Lacking, Owned};
+use template::Templates;
 
 /// What is made once for all runs.
 struct Spawner {
@@ -54,6 +57,7 @@ struct Spawner {
     maps: OwnerMaps,
     runs: Vec<Run>,
     pool: Pool,
+    templates: Templates,
     lacking: Lacking,
     machine_mounts: MachineMounts,
     /// Who we are: its user and group.
@@ -107,6 +111,7 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
         maps,
         runs: Vec::new(),
         pool: Pool::default(),
+        templates: Templates::default(),
         lacking: Lacking::default(),
         machine_mounts: MachineMounts::watch()?,
         user: sandbox::ourselves(),
@@ -137,7 +142,8 @@ impl Spawner {
         let inits = self.runs.iter().flat_map(Run::wakers).chain(self.pool.wakers());
         let mut waited_for: Vec<_> = inits.chain([self.machine_mounts.waker()]).collect();
         waited_for.extend(self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN)));
-        let next = self.runs.iter().filter_map(Run::answer_by).chain(self.pool.next()).min();
+        let others = self.pool.next().into_iter().chain(self.templates.next());
+        let next = self.runs.iter().filter_map(Run::answer_by).chain(others).min();
         let left = next.map(|at| at.saturating_duration_since(Instant::now()));
         let left = left.and_then(|left| Timespec::try_from(left).ok());
         match poll(&mut waited_for, left.as_ref()) {
@@ -155,11 +161,20 @@ impl Spawner {
         for run in &mut self.runs {
             run.look();
         }
+        if have_mounts_changed {
+            self.templates.forget();
+        }
         let over: Vec<Run> = self.runs.extract_if(.., |run| run.is_over()).collect();
-        let held = self.held();
-        over.into_iter().for_each(|run| run.close(&held, self));
+        for mut run in over {
+            if let Some((furniture, packet)) = run.take_again() {
+                self.templates.has_failed(&furniture);
+                self.start(packet);
+            }
+            run.close(self);
+        }
         let left = self.pool.tidy_up(have_mounts_changed);
         left.into_iter().for_each(|belongings| belongings.give_back(&mut self.owned));
+        self.templates.tidy_up();
     }
 
     /// What stands in for absent files of all runs.

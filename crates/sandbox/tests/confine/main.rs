@@ -16,6 +16,7 @@ mod ordinary_user;
 mod pool;
 mod runs;
 mod servers;
+mod template;
 mod terminal;
 
 use std::path::{Path, PathBuf};

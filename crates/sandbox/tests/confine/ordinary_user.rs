@@ -27,6 +27,7 @@ fn all_that_holds_holds_for_an_ordinary_user() {
         "pool::",
         "runs::",
         "servers::",
+        "template::",
         "terminal::",
     ] {
         check(&[group]);

@@ -65,6 +65,7 @@ pub(super) fn given(mut words: impl Iterator<Item = OsString>) -> io::Result<Ini
         report,
         filters,
         fence: None,
+        is_in_template: false,
         has_old_root: false,
         without,
         is_from_pool,

@@ -9,7 +9,7 @@ use super::landlock::Begun;
 use super::system::System;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
-use crate::confine::packet::Packet;
+use crate::confine::packet::{FAILED, Packet, send_files};
 use crate::confine::plan::Plan;
 use crate::confine::report::{MemoryKeeper, Report, StartedBy};
 
@@ -29,6 +29,8 @@ pub(crate) struct Empty {
     pub(crate) outside: (u32, u32),
     pub(crate) filters: Arc<Filters>,
     pub(crate) system: Arc<System>,
+    /// Whether the root stands already, and is not to be written.
+    pub(crate) is_in_template: bool,
     /// Whether an order's mounts are given as open files. Otherwise they are taken from the old root.
     pub(crate) is_given_mounts: bool,
     /// Layers that are missing and waived.
@@ -41,7 +43,7 @@ pub(crate) struct Init {
     pub(crate) memory: MemoryKeeper,
     /// Over which it speaks with the spawner.
     pub(crate) socket: OwnedFd,
-    /// As root: the order's mounts, which only root could take.
+    /// The order's mounts: as root, which alone could take them, and in a template.
     pub(crate) mounts: Vec<OwnedFd>,
     /// Where the doors in its network are handed out, if it has a way out.
     pub(crate) doors: Option<OwnedFd>,
@@ -51,6 +53,8 @@ pub(crate) struct Init {
     pub(crate) filters: Arc<Filters>,
     /// What was made ahead of the second fence around files.
     pub(crate) fence: Option<Begun>,
+    /// Whether the root stood before, and was never to be written.
+    pub(crate) is_in_template: bool,
     /// Whether the old root still lies on the new one.
     pub(crate) has_old_root: bool,
     /// Layers that are missing and waived.
@@ -65,7 +69,7 @@ impl Init {
     /// With the order that came in the packet.
     pub(super) fn new(sandbox: Empty, order: Order, packet: Packet) -> Init {
         let Packet { order: _, streams, lifeline, report, doors, mounts } = packet;
-        let Empty { group, socket, outside: _, filters, system: _, is_given_mounts, without } = sandbox;
+        let Empty { group, socket, filters, is_in_template, is_given_mounts, without, .. } = sandbox;
         let memory = MemoryKeeper::of(group.as_ref());
         Init {
             order,
@@ -78,6 +82,7 @@ impl Init {
             report,
             filters,
             fence: None,
+            is_in_template,
             has_old_root: !is_given_mounts,
             without,
             is_from_pool: false,
@@ -85,15 +90,30 @@ impl Init {
         }
     }
 
-    /// What is said when the program runs, without these layers.
-    pub(super) fn started(&self, without: &[Layer]) -> Report {
+    /// Says why the program is not run.
+    pub(super) fn refuse(&self, why: &Report) {
+        refuse(why, self.is_in_template, &self.socket, &self.report);
+    }
+
+    /// What is said when the program runs.
+    pub(super) fn started(&self) -> Report {
         let by = if self.plan.is_some() { StartedBy::Bwrap } else { StartedBy::Own };
         Report::Started {
-            without: without.to_vec(),
+            without: self.without.clone(),
             memory: self.memory,
             is_from_pool: self.is_from_pool,
             by,
         }
+    }
+}
+
+/// Says why the program is not run. Of a layer that is missing in a template only the spawner is told: it makes the start in the
+/// ordinary way, which says what is missing.
+pub(super) fn refuse(why: &Report, is_in_template: bool, socket: &OwnedFd, report: &OwnedFd) {
+    let is_tried_again =
+        is_in_template && matches!(why, Report::Missing { .. }) && send_files(socket, FAILED, []).is_ok();
+    if !is_tried_again {
+        why.write(report);
     }
 }
 

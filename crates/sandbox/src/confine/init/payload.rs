@@ -1,14 +1,12 @@
 //! The program: the second process inside.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, PipeReader, Read};
-use std::os::fd::AsFd;
+use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Instant;
 
-use rustix::io::fcntl_dupfd_cloexec;
 use rustix::process::{Resource, Rlimit, setrlimit, setsid};
 
 use super::given::{Init, Step};
@@ -16,6 +14,7 @@ use super::watch::Started;
 use super::{descriptors, landlock};
 use crate::confine::fork::become_program;
 use crate::confine::layer::Layer;
+use crate::confine::packet::has_ended;
 use crate::confine::report::Report;
 
 /// What is set up for the program alone: init must still be able to watch and to report.
@@ -36,64 +35,37 @@ const NOT_THERE: &str = "it is not there; programs outside /usr are, if `sandbox
 
 /// Starts the program and says so, or why not.
 pub(super) fn start(mut init: Init) -> Option<Started> {
-    let began = Instant::now();
-    let (mut result, first) = match io::pipe() {
-        Ok(pipe) => pipe,
-        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
-    };
-    // Not where the program gets a file of its own, or nobody would hear why it did not run.
-    let report = match fcntl_dupfd_cloexec(&first, descriptors::TOLD + 1) {
-        Ok(report) => report,
-        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
-    };
-    // Ours would keep the other end from seeing its end.
-    drop(first);
-    let life = || {
-        run(&init, &report).write(&report);
-        1
-    };
-    let program = match become_program(&life) {
-        Ok(program) => program,
-        Err(error) => return refuse(&init, &Report::missing(Layer::Spawner, error)),
-    };
-    drop(report);
-    match answer(&mut result) {
-        None => {}
-        Some(Report::Started { without, .. }) => init.without = without,
-        Some(why) => return refuse(&init, &why),
+    // Nobody wants it any more: a call that was cancelled a moment ago starts nothing.
+    if has_ended(&init.lifeline) {
+        return None;
     }
-    Some(Started::new(init, program, began))
-}
-
-fn refuse(init: &Init, why: &Report) -> Option<Started> {
-    why.write(&init.report);
+    let began = Instant::now();
+    let (mut missing, mut failed) = (Vec::new(), None);
+    // We stand still meanwhile, and what it leaves in our memory is here afterwards.
+    let program = become_program(&mut || {
+        failed = Some(run(&init, &mut missing));
+        1
+    });
+    let why = match (program, failed) {
+        (Ok(program), None) => {
+            init.without.extend(missing);
+            return Some(Started::new(init, program, began));
+        }
+        (Ok(_), Some(why)) => why,
+        (Err(error), _) => Report::missing(Layer::Spawner, error),
+    };
+    init.refuse(&why);
     None
 }
 
-/// What the program's process said before it became the program: at most one line. Nothing if all layers stand.
-fn answer(result: &mut PipeReader) -> Option<Report> {
-    let mut said = String::new();
-    match result.read_to_string(&mut said) {
-        Ok(_) => said.lines().last().map(|line| {
-            Report::parse(line)
-                .unwrap_or_else(|| Report::missing(Layer::Spawner, "a report that cannot be read"))
-        }),
-        Err(error) => Some(Report::missing(Layer::Spawner, error)),
-    }
-}
-
-/// Becomes the program; returns why not. Until then it is in init's memory.
-fn run(init: &Init, report: impl AsFd) -> Report {
+/// Becomes the program; returns why not. Until then it is in init's memory. What is `missing` and waived is said there.
+fn run(init: &Init, missing: &mut Vec<Layer>) -> Report {
     // Signals that it sends to its group are not init's. It leads no group yet, so this cannot fail.
     let _ = setsid();
-    let mut without = init.without.clone();
     for (layer, step) in STEPS {
         match step(init) {
             Ok(()) => {}
-            Err(_) if init.order.does_without(layer) => {
-                without.push(layer);
-                init.started(&without).write(&report);
-            }
+            Err(_) if init.order.does_without(layer) => missing.push(layer),
             Err(error) => return Report::missing(layer, error),
         }
     }

@@ -7,10 +7,11 @@ use std::path::Path;
 use rustix::fs::{FileType, fstat};
 
 use super::given::Init;
+use super::root::{EMPTY_FILE, EMPTY_FOLDER};
 use crate::confine::mount::{self, READ_ONLY, about};
 use crate::confine::order::Rule;
 
-/// An empty folder and an empty file, to stand for what is not to be seen.
+/// Handles on what stands for what is not to be seen.
 struct Empty {
     folder: OwnedFd,
     file: OwnedFd,
@@ -58,10 +59,8 @@ fn apply(root: BorrowedFd<'_>, path: &Path, rule: Rule, empty: &Empty) -> io::Re
 impl Empty {
     /// Both lie in the new root, which nobody can write later.
     fn new() -> io::Result<Empty> {
-        std::fs::create_dir_all("var/empty")?;
-        std::fs::write("var/nothing", "")?;
         let place = |path| mount::place(Some(rustix::fs::CWD), Path::new(path));
-        Ok(Empty { folder: place("var/empty")?, file: place("var/nothing")? })
+        Ok(Empty { folder: place(EMPTY_FOLDER)?, file: place(EMPTY_FILE)? })
     }
 
     fn like(&self, place: &OwnedFd) -> io::Result<&OwnedFd> {

@@ -7,15 +7,17 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rustix::fs::{FileType, fstat};
+use rustix::fs::{FileType, Mode, fstat};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change, mount_remount, unmount};
-use rustix::process::{fchdir, pivot_root};
+use rustix::process::{fchdir, pivot_root, umask};
 
+use super::furniture::Furniture;
 use super::given::{Empty, HOME, Init, USER};
 use super::overlay;
+use super::system::System;
 use crate::confine::limits::Limits;
 use crate::confine::mount::{self, NO_DEVICES, NO_EXEC, NO_SUID, READ_ONLY, about};
-use crate::confine::order::Order;
+use crate::confine::order::{Order, OrderedLink};
 
 /// Files of our own in its place.
 pub(in crate::confine) const WRITTEN: [(&str, &str); 4] = [
@@ -40,6 +42,10 @@ const SCRATCH_FILE_BYTES: u64 = 4096;
 /// Folders that are empty at its start. What an order shows in the place of one lies on it.
 const SCRATCH: [&str; 2] = ["/tmp", HOME];
 
+/// An empty folder and an empty file, to stand for what is not to be seen. They lie where nothing that is shown covers them.
+pub(super) const EMPTY_FOLDER: &str = ".empty";
+pub(super) const EMPTY_FILE: &str = ".nothing";
+
 /// Where the new root is put together: `/usr` is there wherever programs are, and its own handle is taken before.
 const SITE: &str = "/usr";
 
@@ -57,21 +63,56 @@ pub(in crate::confine) fn part_from_others() -> io::Result<()> {
 
 /// Makes the new root the working folder, with all in it but `/proc` and what an order shows.
 pub(super) fn build(sandbox: &Empty) -> io::Result<()> {
-    let taken = sandbox.system.take()?;
+    lay_out(&sandbox.system)?;
+    add_scratch(sandbox)
+}
+
+/// Makes a root that many programs get: with furniture, and nothing of theirs. Ours are the namespaces of mounts and processes
+/// that it is made in, and they belong to a user namespace as any init's do: what the kernel refuses those, it refuses us, such
+/// as a `/proc` where the machine's is covered. What is mounted there tells of nobody, as soon as we are gone; without it no
+/// init could mount its own. Nobody can write the root: it is read-only, and locked for inits, whose user namespaces are others.
+/// (Not so the devices, which may be written everywhere, nor that `/proc`, on which each init's own lies.)
+pub(in crate::confine) fn build_template(system: &System, furniture: &Furniture) -> io::Result<()> {
+    part_from_others()?;
+    // Those who see it are not its owner.
+    umask(Mode::from(0o022));
+    lay_out(system)?;
+    furniture.put()?;
+    mount_proc()?;
+    mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
+    pivot_root(".", ".")?;
+    leave_old()
+}
+
+/// Makes the new root the working folder, with what is the same for all programs.
+fn lay_out(system: &System) -> io::Result<()> {
+    let taken = system.take()?;
     let root = mount::new("tmpfs", &[("mode", "0755"), ("size", ROOT_BYTES_MAX)])?;
     mount::put(&root, mount::place(None, Path::new(SITE))?)?;
     fchdir(&root)?;
-    sandbox.system.put(taken)?;
+    system.put(taken)?;
     for (path, text) in WRITTEN {
         fs::write(path, text).map_err(about(path))?;
     }
+    for folder in SCRATCH.map(inside).into_iter().chain(["proc", EMPTY_FOLDER]) {
+        create_dir_all(folder)?;
+    }
+    fs::write(EMPTY_FILE, "").map_err(about(EMPTY_FILE))
+}
+
+/// The folders that are the program's own, in the working folder.
+pub(super) fn add_scratch(_: &Empty) -> io::Result<()> {
     let owner = format!("mode=0700,uid={USER},gid={USER},{}", room(Limits::default().scratch_bytes));
     let options = CString::new(owner)?;
     for folder in SCRATCH.map(inside) {
-        create_dir_all(folder)?;
         mount::make("tmpfs", folder, &options).map_err(about(folder))?;
     }
     Ok(())
+}
+
+/// Whether something lies in one of them.
+pub(super) fn is_scratch(at: &Path) -> bool {
+    SCRATCH.iter().any(|folder| at.starts_with(folder))
 }
 
 /// How much a scratch folder holds, as tmpfs is told.
@@ -108,7 +149,10 @@ pub(super) fn fit(init: &Init) -> io::Result<()> {
 }
 
 pub(super) fn add_proc(_: &Empty) -> io::Result<()> {
-    fs::create_dir("proc")?;
+    mount_proc()
+}
+
+fn mount_proc() -> io::Result<()> {
     mount::make("proc", "proc", c"").map_err(about("proc"))
 }
 
@@ -153,18 +197,20 @@ pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
 
 /// Makes the links that lead to them, but where something is already.
 pub(super) fn add_links(init: &Init) -> io::Result<()> {
-    for link in &init.order.links {
-        let at = inside_path(Path::new(&link.at));
-        if fs::symlink_metadata(at).is_err() {
-            at.parent().map_or(Ok(()), |above| stand(above, true)).map_err(about(at))?;
-            symlink(&link.to, at).map_err(about(at))?;
-        }
+    init.order.links.iter().try_for_each(add_link)
+}
+
+pub(super) fn add_link(link: &OrderedLink) -> io::Result<()> {
+    let at = inside_path(Path::new(&link.at));
+    if fs::symlink_metadata(at).is_err() {
+        at.parent().map_or(Ok(()), |above| stand(above, true)).map_err(about(at))?;
+        symlink(&link.to, at).map_err(about(at))?;
     }
     Ok(())
 }
 
 /// Something to mount on, below the working folder. It goes through no link: what an order shows lies where it says.
-fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
+pub(super) fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
     let mut above: Vec<&Path> = here.ancestors().filter(|path| !path.as_os_str().is_empty()).collect();
     above.reverse();
     for path in above {
@@ -180,7 +226,9 @@ fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
 
 /// Nothing can be added to the root any more, and nothing of the old one is left.
 pub(super) fn close(init: &Init) -> io::Result<()> {
-    mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
+    if !init.is_in_template {
+        mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
+    }
     if init.has_old_root {
         leave_old()?;
     }
@@ -194,7 +242,7 @@ pub(super) fn go_to_work(init: &Init) -> io::Result<()> {
 }
 
 /// `path`, which is absolute, below the working folder.
-fn inside_path(path: &Path) -> &Path {
+pub(super) fn inside_path(path: &Path) -> &Path {
     path.strip_prefix("/").unwrap_or(path)
 }
 

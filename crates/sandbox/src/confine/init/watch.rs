@@ -16,7 +16,7 @@ use super::nowhere::nowhere;
 use super::root::scratch_files;
 use crate::confine::layer::Layer;
 use crate::confine::limits::{Limit, Limits};
-use crate::confine::packet::{OVER, send_files};
+use crate::confine::packet::{BEGUN, OVER, send_files};
 use crate::confine::report::{Ending, MemoryKeeper, Nowhere, Report};
 
 /// How often the watchdog looks. A look at a hundred processes takes a millisecond.
@@ -49,7 +49,11 @@ pub(super) struct Started {
 impl Started {
     /// Lets go of the program's streams, so that their end is seen, and says that it runs.
     pub(super) fn new(init: Init, program: Pid, began: Instant) -> Started {
-        init.started(&init.without).write(&init.report);
+        init.started().write(&init.report);
+        if init.is_in_template {
+            // Or there is no spawner any more, and our end is near.
+            let _ = send_files(&init.socket, BEGUN, []);
+        }
         let has_way_out = init.order.ports.is_some() && !init.without.contains(&Layer::NetworkNamespace);
         let Init { order, lifeline, report, memory, plan, socket, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;

@@ -1,6 +1,7 @@
 //! A child in namespaces of its own.
 
-use std::io;
+use std::fs;
+use std::io::{self, Read};
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 use rustix::process::{Pid, WaitOptions, getgid, getuid, waitpid};
@@ -27,15 +28,41 @@ pub(super) enum Side {
     Parent { child: Pid, handle: OwnedFd },
 }
 
-/// The child has all namespaces but those in `without`.
-pub(super) fn init(without: &[Layer]) -> io::Result<Side> {
-    let wanted = NAMESPACES.iter().filter(|(layer, _)| !without.contains(layer));
-    clone(wanted.fold(0, |flags, (_, flag)| flags | flag))
+/// Whose child one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parent {
+    Us,
+    /// As we are.
+    Ours,
 }
 
-/// A child that differs from us in its user namespace only.
-pub(super) fn in_user_namespace() -> io::Result<Side> {
-    clone(libc::CLONE_NEWUSER)
+/// The child has all namespaces but those in `without`.
+pub(super) fn init(without: &[Layer], parent: Parent) -> io::Result<Side> {
+    let wanted = NAMESPACES.iter().filter(|(layer, _)| !without.contains(layer));
+    clone(wanted.fold(0, |flags, (_, flag)| flags | flag), parent)
+}
+
+/// A user namespace with these maps of users and groups.
+pub(super) fn user_namespace(users: &str, groups: &str) -> io::Result<OwnedFd> {
+    let (mut wait, go) = io::pipe()?;
+    match clone(libc::CLONE_NEWUSER, Parent::Us)? {
+        Side::Child => {
+            drop(go);
+            // The end of the pipe is all that it waits for.
+            let _ = wait.read(&mut [0]);
+            exit(0)
+        }
+        Side::Parent { child, .. } => {
+            let of_child = |file: &str| format!("/proc/{}/{file}", child.as_raw_pid());
+            let made = fs::write(of_child("setgroups"), "deny")
+                .and_then(|()| fs::write(of_child("uid_map"), users))
+                .and_then(|()| fs::write(of_child("gid_map"), groups))
+                .and_then(|()| fs::File::open(of_child("ns/user")));
+            drop(go);
+            waitpid(Some(child), WaitOptions::empty())?;
+            Ok(made?.into())
+        }
+    }
 }
 
 /// Which namespace cannot be made, after all together could not: each is tried with those before it.
@@ -67,7 +94,7 @@ pub(super) fn gives_rights() -> bool {
 
 /// How `work` ended in a child with these namespaces.
 fn in_child(flags: i32, work: impl FnOnce() -> io::Result<()>) -> io::Result<Option<i32>> {
-    match clone(flags)? {
+    match clone(flags, Parent::Us)? {
         Side::Child => exit(i32::from(work().is_err())),
         Side::Parent { child, .. } => {
             let ended = waitpid(Some(child), WaitOptions::empty())?;
@@ -76,14 +103,19 @@ fn in_child(flags: i32, work: impl FnOnce() -> io::Result<()>) -> io::Result<Opt
     }
 }
 
-fn clone(flags: i32) -> io::Result<Side> {
+fn clone(flags: i32, parent: Parent) -> io::Result<Side> {
     let mut handle: RawFd = -1;
+    let (of_parent, exit_signal) = match parent {
+        Parent::Us => (0, libc::SIGCHLD as u64),
+        // Its end is told as ours will be.
+        Parent::Ours => (libc::CLONE_PARENT, 0),
+    };
     let arguments = libc::clone_args {
-        flags: u64::from((flags | libc::CLONE_PIDFD).unsigned_abs()),
+        flags: u64::from((flags | of_parent | libc::CLONE_PIDFD).unsigned_abs()),
         pidfd: (&raw mut handle).expose_provenance() as u64,
         child_tid: 0,
         parent_tid: 0,
-        exit_signal: libc::SIGCHLD as u64,
+        exit_signal,
         stack: 0,
         stack_size: 0,
         tls: 0,

@@ -1,20 +1,23 @@
-//! How the spawner makes sandboxes ahead, and what a copy of it does that is to be an init.
+//! How the spawner makes inits: ahead, for a program, and for one in a template; and what a copy of it does that is to be one.
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use super::Spawner;
-use super::clone::Side;
+use super::clone::{Parent, Side};
 use super::idmap::OwnerMaps;
 use super::pool::{EmptySandbox, Pool, RUNS_MAX};
-use super::sandbox::{Belongings, Sandbox, clone_init};
-use crate::confine::fork::exit;
+use super::sandbox::{Belongings, Made, Sandbox, Unborn, clone_init};
+use super::template::Templates;
+use crate::confine::fork::{apart, exit};
 use crate::confine::init as inside;
 use crate::confine::init::given::Empty;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limits;
 use crate::confine::packet::connection;
+use crate::confine::report::Report;
 
 impl Spawner {
     /// Makes what is missing in the pool; nothing where only bwrap may make it.
@@ -47,7 +50,7 @@ impl Spawner {
             belongings.give_back(&mut self.owned);
             return None;
         }
-        match clone_init(&mut self.lacking, &belongings, None) {
+        match clone_init(&mut self.lacking, &belongings, None, Parent::Us) {
             Ok((Side::Parent { child, handle }, _)) => {
                 let sandbox = Sandbox { init: child, handle, socket, belongings };
                 Some(EmptySandbox::new(sandbox, system, made))
@@ -55,7 +58,7 @@ impl Spawner {
             Ok((Side::Child, without)) => {
                 // Or it would never see its end.
                 drop(socket);
-                self.become_init(&belongings, (theirs, way_in), without, inside::wait)
+                self.become_init(&belongings, (theirs, way_in), Parent::Us, without, inside::wait)
             }
             // The next start is made in the ordinary way and says why.
             Err(_) => {
@@ -65,11 +68,51 @@ impl Spawner {
         }
     }
 
+    /// Makes the init of a program.
+    pub(super) fn make(
+        &mut self,
+        belongings: &Belongings,
+        unborn: &mut Option<Unborn>,
+        parent: Parent,
+    ) -> Result<Made, Report> {
+        let (ours, theirs) = connection().map_err(|error| Report::missing(Layer::Spawner, error))?;
+        let order = unborn.as_ref().map(|unborn| &unborn.order);
+        match clone_init(&mut self.lacking, belongings, order, parent)? {
+            (Side::Parent { child, handle }, _) => Ok((child, handle, ours)),
+            (Side::Child, without) => {
+                // Or it would never see its end.
+                drop(ours);
+                let Some(Unborn { order, packet, way_in }) = unborn.take() else { exit(1) };
+                self.become_init(belongings, (theirs, way_in), parent, without, |sandbox| {
+                    inside::main(sandbox, order, packet)
+                })
+            }
+        }
+    }
+
+    /// The same in the template that was found last: a helper goes there and makes it, as our child.
+    pub(super) fn make_in_template(
+        &mut self,
+        belongings: &Belongings,
+        unborn: &mut Option<Unborn>,
+    ) -> io::Result<Made> {
+        let mut made = None;
+        apart(0, &mut || {
+            if let Some(Unborn { order, packet, .. }) = unborn {
+                self.templates.first()?.enter(order, &mut packet.mounts)?;
+            }
+            made = self.make(belongings, unborn, Parent::Ours).ok();
+            Ok(())
+        })?;
+        made.ok_or_else(|| io::Error::other("no init can be made there"))
+    }
+
     /// In a child: goes on as the init of a sandbox and not as a second spawner, whatever happens.
-    pub(super) fn become_init(
+    fn become_init(
         &mut self,
         belongings: &Belongings,
         (socket, group): (OwnedFd, Option<OwnedFd>),
+        parent: Parent,
         without: Vec<Layer>,
         life: impl FnOnce(Empty) -> i32,
     ) -> ! {
@@ -77,8 +120,9 @@ impl Spawner {
             let outside = belongings.user.map_or(self.user, |user| (user, user));
             self.let_go();
             let (filters, system) = (self.filters.clone(), self.system.clone());
-            let is_given_mounts = belongings.user.is_some();
-            life(Empty { group, socket, outside, filters, system, is_given_mounts, without })
+            let is_in_template = parent == Parent::Ours;
+            let is_given_mounts = belongings.user.is_some() || is_in_template;
+            life(Empty { group, socket, outside, filters, system, is_in_template, is_given_mounts, without })
         }));
         exit(ended.unwrap_or(1))
     }
@@ -89,5 +133,6 @@ impl Spawner {
         self.runs.clear();
         self.pool = Pool::default();
         self.maps = OwnerMaps::default();
+        self.templates = Templates::default();
     }
 }

@@ -1,26 +1,25 @@
 //! `Run`: one program, from the packet that asks for it until nothing is left of it.
 
-use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::chown;
 use std::path::Path;
 use std::time::Instant;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags};
 
 use super::Spawner;
 use super::bwrap::Started;
-use super::clone::Side;
+use super::clone::Parent;
 use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
-use super::sandbox::{Belongings, Sandbox, clone_init};
-use crate::confine::init as inside;
+use super::sandbox::{Belongings, Made, Sandbox, Unborn};
+use crate::confine::init::furniture::Furniture;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limit;
 use crate::confine::mount;
 use crate::confine::order::{Order, OrderedMount};
-use crate::confine::packet::{OVER, Packet, connection, hear};
+use crate::confine::packet::{BEGUN, FAILED, OVER, Packet, has_ended, hear};
 use crate::confine::report::Report;
 
 pub(super) struct Run {
@@ -31,20 +30,33 @@ pub(super) struct Run {
     report: OwnedFd,
     placeholders: Vec<Placeholder>,
     state: State,
+    /// Whether its init has ended, too.
+    is_gone: bool,
     /// Whether its init may still say that nothing else is left.
     is_heard: bool,
     /// The bwrap that makes its init, in whose place it stands in the sandbox.
     bwrap: Option<Started>,
+    root: Root,
+    /// What it is started again with, until an init in a template has said that it has begun.
+    again: Option<Packet>,
+}
+
+/// How its root folder was made.
+enum Root {
+    /// As no template is: ahead, by bwrap, or with what is for this program alone.
+    Apart,
+    Anew(Furniture),
+    InTemplate(Furniture),
 }
 
 /// How far a run is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     Running,
+    /// Nothing of it has begun, and its init ends now.
+    Failed,
     /// Nothing but its init is left, which ends now.
     Over,
-    /// Its init has ended, too.
-    Gone,
 }
 
 impl Run {
@@ -52,6 +64,9 @@ impl Run {
     /// made ahead by bwrap.
     pub(super) fn start(spawner: &mut Spawner, packet: Packet) -> Result<Run, Report> {
         let order = Order::read(&packet.order).map_err(|error| Report::missing(Layer::Spawner, error))?;
+        if has_ended(&packet.lifeline) {
+            return Err(Report::missing(Layer::Spawner, "nobody waits for it any more"));
+        }
         if spawner.needs_bwrap() {
             return Run::by_bwrap(spawner, &order, packet);
         }
@@ -81,25 +96,20 @@ impl Run {
     }
 
     fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
-        let sockets = connection().map_err(|error| Report::missing(Layer::Spawner, error));
-        let (socket, theirs) = sockets?;
-        let (belongings, way_in, prepared) = take(spawner, &order)?;
-        packet.mounts = prepared.mounts;
-        match clone_init(&mut spawner.lacking, &belongings, Some(&order)) {
-            Ok((Side::Parent { child, handle }, _)) => {
-                let sandbox = Sandbox { init: child, handle, socket, belongings };
-                Ok(Run::new(sandbox, packet, prepared.placeholders))
+        let (belongings, way_in, Prepared { mounts, placeholders }) = take(spawner, &order)?;
+        packet.mounts = mounts;
+        let root = Furniture::of(&order).map_or(Root::Apart, Root::Anew);
+        let mut unborn = Some(Unborn { order, packet, way_in });
+        let (root, made) = make(spawner, root, &belongings, &mut unborn);
+        match (made, unborn) {
+            (Ok(((init, handle, socket), again)), Some(Unborn { packet, .. })) => {
+                let sandbox = Sandbox { init, handle, socket, belongings };
+                Ok(Run { root, again, ..Run::new(sandbox, packet, placeholders) })
             }
-            Ok((Side::Child, without)) => {
-                drop(socket);
-                spawner.become_init(&belongings, (theirs, way_in), without, |sandbox| {
-                    inside::main(sandbox, order, packet)
-                })
-            }
-            Err(why) => {
-                close(prepared.placeholders, spawner);
+            (made, _) => {
+                close(placeholders, spawner);
                 belongings.give_back(&mut spawner.owned);
-                Err(why)
+                Err(made.err().unwrap_or_else(|| Report::missing(Layer::Spawner, "its packet is lost")))
             }
         }
     }
@@ -124,7 +134,18 @@ impl Run {
     fn new(sandbox: Sandbox, packet: Packet, placeholders: Vec<Placeholder>) -> Run {
         let Packet { lifeline, report, .. } = packet;
         let (lifeline, state) = (Some(lifeline), State::Running);
-        Run { sandbox, lifeline, report, placeholders, state, is_heard: true, bwrap: None }
+        Run {
+            sandbox,
+            lifeline,
+            report,
+            placeholders,
+            state,
+            is_gone: false,
+            is_heard: true,
+            bwrap: None,
+            root: Root::Apart,
+            again: None,
+        }
     }
 
     /// What wakes the spawner for it: the end of its init, and that of its lifeline.
@@ -149,20 +170,22 @@ impl Run {
             // Its init does the same by itself; this holds even if that were stuck.
             self.kill();
         }
-        let is_gone = match &mut self.bwrap {
-            None => self.sandbox.has_ended(),
-            Some(bwrap) => bwrap.is_gone(&self.sandbox, &self.report),
-        };
-        if is_gone {
-            self.state = State::Gone;
-        } else if self.is_heard {
+        while self.is_heard {
             match hear(&self.sandbox.socket) {
+                Ok(Some(BEGUN)) => self.again = None,
+                Ok(Some(FAILED)) => self.state = State::Failed,
                 Ok(Some(OVER)) => self.state = State::Over,
-                Ok(_) => {}
+                Ok(Some(_)) => {}
+                Ok(None) => break,
                 // It ends, and what runs inside with it.
                 Err(_) => self.is_heard = false,
             }
         }
+        let is_gone = match &mut self.bwrap {
+            None => self.sandbox.has_ended(),
+            Some(bwrap) => bwrap.is_gone(&self.sandbox, &self.report),
+        };
+        self.is_gone |= is_gone;
     }
 
     fn kill(&self) {
@@ -173,7 +196,7 @@ impl Run {
     }
 
     pub(super) fn is_over(&self) -> bool {
-        self.state != State::Running
+        self.is_gone || self.state != State::Running
     }
 
     /// What stands in for absent files of this run.
@@ -181,15 +204,78 @@ impl Run {
         self.placeholders.iter().filter_map(Placeholder::identity)
     }
 
-    /// Takes away what was made for it and is not in `held` by others.
-    pub(super) fn close(self, held: &HashSet<Identity>, spawner: &mut Spawner) {
-        self.placeholders.into_iter().for_each(|placeholder| placeholder.close(held));
-        if self.sandbox.belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
-            Report::Reached(Limit::MemoryBytes).write(&self.report);
+    /// What it sees and what it is started again with, if it has failed in a template.
+    pub(super) fn take_again(&mut self) -> Option<(Furniture, Packet)> {
+        match &self.root {
+            Root::InTemplate(furniture) if self.state == State::Failed => {
+                Some((furniture.clone(), self.again.take()?))
+            }
+            _ => None,
         }
-        match self.state {
-            State::Gone => self.sandbox.belongings.give_back(&mut spawner.owned),
-            State::Running | State::Over => spawner.pool.see_off(self.sandbox),
+    }
+
+    /// Takes away what was made for it and is not held by others.
+    pub(super) fn close(self, spawner: &mut Spawner) {
+        let Run { sandbox, report, placeholders, state, is_gone, root, again, .. } = self;
+        close(placeholders, spawner);
+        if sandbox.belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
+            Report::Reached(Limit::MemoryBytes).write(&report);
+        }
+        match is_gone {
+            true => sandbox.belongings.give_back(&mut spawner.owned),
+            false => spawner.pool.see_off(sandbox),
+        }
+        // Whatever is done from here on, nobody waits for it.
+        drop(report);
+        match root {
+            Root::Anew(furniture) if state == State::Over && spawner.socket.is_some() => {
+                spawner.templates.has_run(furniture, &spawner.system);
+            }
+            // It has ended without a word.
+            Root::InTemplate(furniture) if again.is_some() => spawner.templates.has_failed(&furniture),
+            Root::Apart | Root::Anew(_) | Root::InTemplate(_) => {}
+        }
+    }
+}
+
+/// An init and what its program is started again with, or why there is none.
+type Outcome = Result<(Made, Option<Packet>), Report>;
+
+/// Makes the init in a template, if there is one for it, or else in the ordinary way, which names what goes wrong.
+fn make(
+    spawner: &mut Spawner,
+    root: Root,
+    belongings: &Belongings,
+    unborn: &mut Option<Unborn>,
+) -> (Root, Outcome) {
+    let root = match root {
+        Root::Anew(furniture) if spawner.templates.find(&furniture, &spawner.system) => {
+            match in_template(spawner, belongings, unborn) {
+                Ok((made, again)) => return (Root::InTemplate(furniture), Ok((made, Some(again)))),
+                Err(_) => spawner.templates.has_failed(&furniture),
+            }
+            Root::Anew(furniture)
+        }
+        root => root,
+    };
+    (root, spawner.make(belongings, unborn, Parent::Us).map(|made| (made, None)))
+}
+
+fn in_template(
+    spawner: &mut Spawner,
+    belongings: &Belongings,
+    unborn: &mut Option<Unborn>,
+) -> io::Result<(Made, Packet)> {
+    let packet = unborn.as_ref().map(|unborn| unborn.packet.again()).ok_or(io::ErrorKind::NotFound)?;
+    let again = packet?;
+    match spawner.make_in_template(belongings, unborn) {
+        Ok(made) => Ok((made, again)),
+        Err(error) => {
+            // An ordinary user's were taken for the template. Root's are the program's in any case.
+            if let Some(unborn) = unborn.as_mut().filter(|_| belongings.user.is_none()) {
+                unborn.packet.mounts.clear();
+            }
+            Err(error)
         }
     }
 }
@@ -263,10 +349,4 @@ impl Prepared {
 fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) {
     let held = spawner.held();
     placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
-}
-
-/// A byte in the pipe is for init.
-fn has_ended(lifeline: &OwnedFd) -> bool {
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut [PollFd::new(lifeline, PollFlags::empty())], Some(&now)).is_ok_and(|ended| ended > 0)
 }

@@ -6,11 +6,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, pidfd_send_signal, waitpid};
 
-use super::clone::{Side, init, missing};
+use super::clone::{Parent, Side, init, missing};
 use super::control_group::{ControlGroup, ControlGroups};
 use super::run_user::{RunUsers, as_user};
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
+use crate::confine::packet::Packet;
 use crate::confine::report::Report;
 
 /// A namespace that a machine lacks is not tried again for so long: each attempt costs a process.
@@ -29,6 +30,16 @@ pub(super) struct Belongings {
     pub(super) user: Option<u32>,
     pub(super) group: Option<ControlGroup>,
 }
+
+/// A program that has no init yet, and the way into its control group.
+pub(super) struct Unborn {
+    pub(super) order: Order,
+    pub(super) packet: Packet,
+    pub(super) way_in: Option<OwnedFd>,
+}
+
+/// An init, its handle and our end of its socket.
+pub(super) type Made = (Pid, OwnedFd, OwnedFd);
 
 impl Sandbox {
     /// What wakes the spawner when it has ended.
@@ -116,18 +127,19 @@ pub(super) fn clone_init(
     lacking: &mut Lacking,
     belongings: &Belongings,
     order: Option<&Order>,
+    parent: Parent,
 ) -> Result<(Side, Vec<Layer>), Report> {
     match belongings.user {
-        Some(user) => as_user(user, || Ok(clone(lacking, order)))
+        Some(user) => as_user(user, || Ok(clone(lacking, order, parent)))
             .map_err(|error| Report::missing(Layer::RunUser, error))?,
-        None => clone(lacking, order),
+        None => clone(lacking, order, parent),
     }
 }
 
-fn clone(lacking: &mut Lacking, order: Option<&Order>) -> Result<(Side, Vec<Layer>), Report> {
+fn clone(lacking: &mut Lacking, order: Option<&Order>, parent: Parent) -> Result<(Side, Vec<Layer>), Report> {
     let user_namespace = |error| Report::missing(Layer::UserNamespace, error);
     let known = lacking.of(order);
-    let (error, order) = match (init(&known), order) {
+    let (error, order) = match (init(&known, parent), order) {
         (Ok(side), _) => return Ok((side, known)),
         (Err(error), None) => return Err(user_namespace(error)),
         (Err(error), Some(order)) => (error, order),
@@ -137,7 +149,7 @@ fn clone(lacking: &mut Lacking, order: Option<&Order>) -> Result<(Side, Vec<Laye
     if layers.is_empty() {
         return Err(user_namespace(error));
     }
-    let side = init(&layers).map_err(user_namespace)?;
+    let side = init(&layers, parent).map_err(user_namespace)?;
     *lacking = Lacking { layers: layers.clone(), until: Instant::now().checked_add(LACKING_TIME) };
     Ok((side, layers))
 }
