@@ -158,6 +158,12 @@ impl OrderedMount {
 }
 
 impl Order {
+    /// Whether something stands in for what is not there, as long as it runs.
+    pub(super) fn has_absent(&self) -> bool {
+        let mut rules = self.mounts.iter().flat_map(|mount| &mount.rules);
+        rules.any(|(_, rule)| matches!(rule, Rule::AbsentFile | Rule::AbsentFolder))
+    }
+
     /// A program that opens sockets needs a network of its own in any case.
     pub(super) fn does_without(&self, layer: Layer) -> bool {
         let is_way_out = matches!(layer, Layer::NetworkNamespace | Layer::Loopback);

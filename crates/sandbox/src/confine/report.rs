@@ -18,8 +18,9 @@ pub(super) enum Report {
     Started { without: Vec<Layer>, memory: MemoryKeeper, is_from_pool: bool, by: StartedBy },
     /// A limit that is found when all is over.
     Reached(Limit),
-    /// The program has ended.
-    Ended { ending: Ending, limit: Option<Limit>, nowhere: Nowhere },
+    /// The program has ended. If it is over, so is everything that is to be waited for: nothing is left inside but its init,
+    /// no limit is found later, and nothing stands where it must go. Otherwise the pipe's end says so.
+    Ended { ending: Ending, limit: Option<Limit>, nowhere: Nowhere, is_over: bool },
 }
 
 /// What went nowhere of what was sent in the network inside, as its kernel has counted it.

@@ -240,9 +240,12 @@ impl Running {
         self.io = None;
         while let Some(report) = next(&mut self.reports).await {
             match report {
-                Report::Ended { ending, limit, nowhere } => {
+                Report::Ended { ending, limit, nowhere, is_over } => {
                     self.ended = Some((ending, limit));
                     self.nowhere = nowhere;
+                    if is_over {
+                        break;
+                    }
                 }
                 Report::Reached(limit) => self.reached = Some(limit),
                 Report::Missing { .. } | Report::NotRun { .. } | Report::Started { .. } => {}

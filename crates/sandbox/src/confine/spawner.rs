@@ -120,10 +120,13 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
         let woken = spawner.wait()?;
         spawner.tidy_up(woken.have_mounts_changed);
         match &spawner.socket {
-            Some(socket) if woken.is_asked => match Asked::receive(socket).map_err(about("a packet"))? {
-                Some(Asked::Start(packet)) => spawner.start(packet),
-                Some(Asked::Fill(told)) => spawner.fill_now(told),
-                None => {
+            Some(socket) if woken.is_asked => match Asked::receive(socket) {
+                Ok(Some(Asked::Start(packet))) => spawner.start(packet),
+                Ok(Some(Asked::Fill(told))) => spawner.fill_now(told),
+                // There was no room for its files. Those that came are closed, which says that nothing will come of it.
+                Err(error) if error.kind() == io::ErrorKind::InvalidData => {}
+                Err(error) => return Err(about("a packet")(error)),
+                Ok(None) => {
                     spawner.socket = None;
                     spawner.pool.close();
                 }

@@ -23,6 +23,8 @@ pub(crate) const HOME: &str = "/home/agent";
 pub(crate) struct Empty {
     /// The way into the control group that keeps its memory, if there is one.
     pub(crate) group: Option<OwnedFd>,
+    /// What that tells of those that the kernel has ended for their memory.
+    pub(crate) events: Option<OwnedFd>,
     /// Over which it speaks with the spawner.
     pub(crate) socket: OwnedFd,
     /// The user and group of the program, as they are outside.
@@ -41,6 +43,8 @@ pub(crate) struct Empty {
 pub(crate) struct Init {
     pub(crate) order: Order,
     pub(crate) memory: MemoryKeeper,
+    /// What its control group tells of those that the kernel has ended for their memory, if it has one.
+    pub(crate) events: Option<OwnedFd>,
     /// Over which it speaks with the spawner.
     pub(crate) socket: OwnedFd,
     /// The order's mounts: as root, which alone could take them, and in a template.
@@ -69,11 +73,12 @@ impl Init {
     /// With the order that came in the packet.
     pub(super) fn new(sandbox: Empty, order: Order, packet: Packet) -> Init {
         let Packet { order: _, streams, lifeline, report, doors, mounts } = packet;
-        let Empty { group, socket, filters, is_in_template, is_given_mounts, without, .. } = sandbox;
+        let Empty { group, events, socket, filters, is_in_template, is_given_mounts, without, .. } = sandbox;
         let memory = MemoryKeeper::of(group.as_ref());
         Init {
             order,
             memory,
+            events,
             socket,
             mounts,
             doors,

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_d
 use super::children::Children;
 use super::exhausted::{Exhaustible, Scratch};
 use super::given::{Empty, Init};
-use super::memory;
+use super::memory::{self, has_killed};
 use super::nowhere::nowhere;
 use super::root::scratch_files;
 use crate::confine::layer::Layer;
@@ -44,6 +44,10 @@ pub(super) struct Started {
     lifeline: OwnedFd,
     report: OwnedFd,
     socket: OwnedFd,
+    /// What tells whether the kernel has ended somebody inside for the memory of all.
+    events: Option<OwnedFd>,
+    /// Whether the end of the pipe is to be waited for, whatever is left inside.
+    is_tidied: bool,
 }
 
 impl Started {
@@ -55,7 +59,7 @@ impl Started {
             let _ = send_files(&init.socket, BEGUN, []);
         }
         let has_way_out = init.order.ports.is_some() && !init.without.contains(&Layer::NetworkNamespace);
-        let Init { order, lifeline, report, memory, plan, socket, .. } = init;
+        let Init { order, lifeline, report, memory, plan, socket, events, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
         // The file systems that `bwrap` makes take any number of files, and if it is setuid any number of bytes.
@@ -63,6 +67,8 @@ impl Started {
             bytes: order.limits.scratch_bytes,
             files: scratch_files(order.limits.scratch_bytes),
         };
+        // After bwrap, something stands where it must go, too.
+        let is_tidied = plan.is_some() || order.has_absent();
         let scratch = plan.map(|_| most());
         let (deadline, exhaustible) = (began.checked_add(time), Exhaustible::of(&order));
         Started {
@@ -75,6 +81,8 @@ impl Started {
             lifeline,
             report,
             socket,
+            events,
+            is_tidied,
         }
     }
 }
@@ -105,10 +113,14 @@ pub(super) fn watch(started: Started) -> i32 {
         // Who cannot watch must not let run.
         Err(_) => (Ending::Signal(Signal::KILL.as_raw()), None),
     };
+    // Otherwise nothing is over before the kernel has ended the others with us.
+    let is_alone = is_alone();
+    let killed = started.events.as_ref().map_or(Ok(false), has_killed);
+    let limit = limit.or(matches!(killed, Ok(true)).then_some(Limit::MemoryBytes));
+    let is_over = is_alone && killed.is_ok() && !started.is_tidied;
     let nowhere = if started.has_way_out { nowhere() } else { Nowhere::default() };
-    Report::Ended { ending, limit, nowhere }.write(&started.report);
-    if is_alone() {
-        // Otherwise nothing is over before the kernel has ended the others with us.
+    Report::Ended { ending, limit, nowhere, is_over }.write(&started.report);
+    if is_alone {
         let _ = send_files(&started.socket, OVER, []);
     }
     0

@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use crate::confine::init::memory;
 use crate::confine::mount::about;
 
 const MOUNTED: &str = "/sys/fs/cgroup";
@@ -50,13 +51,13 @@ const V2: Version = Version {
     events: "memory.events",
 };
 
-const KILLED: &str = "oom_kill ";
-
 /// A group of one run. It is empty when the run is over, and goes with it.
 #[derive(Debug)]
 pub(super) struct ControlGroup {
     path: PathBuf,
     version: &'static Version,
+    /// What tells whether the kernel has ended a process of it for its memory.
+    events: fs::File,
     /// The bytes that it is kept to.
     limit: Cell<Option<u64>>,
 }
@@ -94,15 +95,25 @@ impl ControlGroups {
         self.made += 1;
         let path = self.above.join(format!("{PREFIX}{}-{}", std::process::id(), self.made));
         fs::create_dir(&path).map_err(about(&path))?;
-        let group = ControlGroup { path, version: self.version, limit: Cell::new(None) };
-        match group.open(self.version.way_in) {
-            Ok(way_in) => Ok((group, way_in.into())),
+        let way_in = open(&path, self.version.way_in);
+        match way_in.and_then(|way_in| Ok((way_in, fs::File::open(path.join(self.version.events))?))) {
+            Ok((way_in, events)) => {
+                let limit = Cell::new(None);
+                Ok((ControlGroup { path, version: self.version, events, limit }, way_in.into()))
+            }
             Err(error) => {
-                group.close();
+                // It is empty.
+                let _ = fs::remove_dir(&path);
                 Err(error)
             }
         }
     }
+}
+
+/// Makes no file: a group without a controller must not get one of its name.
+fn open(group: &Path, name: &str) -> io::Result<fs::File> {
+    let path = group.join(name);
+    fs::File::options().write(true).open(&path).map_err(about(&path))
 }
 
 /// Groups below which one may be made, by the lines of our own `/proc/self/cgroup`. Below a group that holds processes version
@@ -141,20 +152,16 @@ impl ControlGroup {
     }
 
     fn write(&self, name: &str, value: &str) -> io::Result<()> {
-        self.open(name)?.write_all(value.as_bytes()).map_err(about(name))
+        open(&self.path, name)?.write_all(value.as_bytes()).map_err(about(name))
     }
 
-    /// Makes none: a group without a controller must not get a file of its name.
-    fn open(&self, name: &str) -> io::Result<fs::File> {
-        let path = self.path.join(name);
-        fs::File::options().write(true).open(&path).map_err(about(&path))
+    /// What [`memory::has_killed`] is asked of.
+    pub(super) fn events(&self) -> &fs::File {
+        &self.events
     }
 
-    /// Whether the kernel has ended a process of the group for its memory.
     pub(super) fn has_killed(&self) -> bool {
-        let events = fs::read_to_string(self.path.join(self.version.events)).unwrap_or_default();
-        let killed = events.lines().find_map(|line| line.strip_prefix(KILLED));
-        killed.is_some_and(|killed| killed.trim() != "0")
+        memory::has_killed(&self.events).unwrap_or_default()
     }
 
     pub(super) fn close(self) {

@@ -122,7 +122,20 @@ impl Spawner {
             let (filters, system) = (self.filters.clone(), self.system.clone());
             let is_in_template = parent == Parent::Ours;
             let is_given_mounts = belongings.user.is_some() || is_in_template;
-            life(Empty { group, socket, outside, filters, system, is_in_template, is_given_mounts, without })
+            let events = belongings.group.as_ref().map(|group| group.events().try_clone());
+            let Ok(events) = events.transpose() else { return 1 };
+            let events = events.map(Into::into);
+            life(Empty {
+                group,
+                events,
+                socket,
+                outside,
+                filters,
+                system,
+                is_in_template,
+                is_given_mounts,
+                without,
+            })
         }));
         exit(ended.unwrap_or(1))
     }
