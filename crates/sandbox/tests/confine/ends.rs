@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use sandbox::Exit;
 use sandbox::confine::{Confiner, Limit, Limits, Profile};
 use tokio::io::AsyncReadExt;
@@ -275,4 +276,18 @@ async fn the_spawner_starts_with_the_first_program_and_ends_with_us() {
         assert!(start.elapsed() < PATIENCE);
         std::thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[tokio::test]
+async fn a_start_that_nobody_waits_for_any_more_starts_nothing() {
+    let confiner = Confiner::new(spawner()).without_pool();
+    let (_folder, work) = folder();
+    let program = |script: &str| shell(Profile::write(), &work, script);
+    super::run(&confiner, &program("true")).await;
+    let pid = confiner.spawner().and_then(|pid| Pid::from_raw(pid.try_into().ok()?)).expect("it runs");
+    kill_process(pid, Signal::STOP).expect("stopped");
+    confiner.start(&program("echo x > file")).await.expect_err("nobody answers");
+    kill_process(pid, Signal::CONT).expect("it goes on");
+    // By its turn the one before has had its own.
+    assert_eq!(super::run(&confiner, &program("ls; echo x > other")).await.0, "");
 }

@@ -35,10 +35,14 @@ fn watched(words: &[&str]) -> Launcher {
     Launcher { guard: PathBuf::from("strace"), guard_args }
 }
 
+/// So many starts one after the other come to one in a template.
+const STARTS_TO_TEMPLATE: usize = 4;
+
 /// How often each process on the way makes each call, at most.
-fn calls(work: &Path) -> BTreeMap<String, usize> {
+fn calls(work: &Path, starts: usize) -> BTreeMap<String, usize> {
     let log = work.join("../log");
-    let said = start(&watched(&["-o", log.to_str().expect("text")]), work, Path::new("/nonexistent"));
+    let watched = watched(&["-o", log.to_str().expect("text")]);
+    let said = start_all(&watched, work, Path::new("/nonexistent"), starts);
     assert_eq!(said, Ok(()), "without a fault");
     let mut counts: BTreeMap<(String, String), usize> = BTreeMap::new();
     let mut over = Vec::new();
@@ -65,14 +69,20 @@ fn calls(work: &Path) -> BTreeMap<String, usize> {
     most
 }
 
-/// Has a program started by this launcher. What went wrong, as far as it must not.
-fn start(launcher: &Launcher, work: &Path, outside: &Path) -> Result<(), String> {
+/// Has a program started so often by this launcher. What went wrong, as far as it must not.
+fn start_all(launcher: &Launcher, work: &Path, outside: &Path, starts: usize) -> Result<(), String> {
+    let confiner = Confiner::new(launcher.clone());
+    // In the pool one would wait for the second.
+    let confiner = if starts > 1 { confiner.without_pool() } else { confiner };
+    (0..starts).try_for_each(|_| start(&confiner, work, outside))
+}
+
+fn start(confiner: &Confiner, work: &Path, outside: &Path) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let script = format!("echo out > {}; cat /proc/self/status", outside.display());
     let limits = Limits { time: Duration::from_secs(3), ..Limits::default() };
     let program = shell(Profile { limits, ..Profile::write() }, work, &script);
     let began = Instant::now();
-    let confiner = Confiner::new(launcher.clone());
     let said = runtime.block_on(async {
         let mut running = match confiner.start(&program).await {
             Ok(running) => running,
@@ -106,28 +116,38 @@ fn start(launcher: &Launcher, work: &Path, outside: &Path) -> Result<(), String>
 #[test]
 #[ignore = "takes minutes and needs strace: `cargo xtask long sandbox`"]
 fn every_call_on_the_way_may_fail() {
+    check(1);
+}
+
+#[test]
+#[ignore = "takes minutes and needs strace: `cargo xtask long sandbox`"]
+fn every_call_on_the_way_to_a_template_may_fail() {
+    check(STARTS_TO_TEMPLATE);
+}
+
+fn check(starts: usize) {
     let (_folder, work) = folder();
-    let calls = calls(&work);
+    let calls = calls(&work, starts);
     assert!(calls.len() >= CALLS_MIN, "{calls:?}");
+    assert_eq!(calls.contains_key("setns"), starts > 1, "only a template is entered");
     let faults: Vec<(&str, usize)> =
         calls.iter().flat_map(|(call, times)| (1..=*times).map(|nth| (&**call, nth))).collect();
     let next = AtomicUsize::new(0);
     let wrong = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(|| fail(&faults, &next))).collect();
+        let threads: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(|| fail(&faults, &next, starts))).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
     });
-    println!("{} faults of {} calls", faults.len(), calls.len());
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "{} faults of {} calls: {wrong:#?}", faults.len(), calls.len());
 }
 
 /// Takes faults from the list until there are no more, and says which went wrong.
-fn fail(faults: &[(&str, usize)], next: &AtomicUsize) -> Vec<String> {
+fn fail(faults: &[(&str, usize)], next: &AtomicUsize, starts: usize) -> Vec<String> {
     let mut wrong = Vec::new();
     while let Some((call, nth)) = faults.get(next.fetch_add(1, Ordering::Relaxed)) {
         let (_folder, work) = folder();
         let fault = format!("inject={call}:error=EPERM:when={nth}");
         let launcher = watched(&["-o", "/dev/null", "-e", &fault]);
-        if let Err(why) = start(&launcher, &work, &work.join("../outside")) {
+        if let Err(why) = start_all(&launcher, &work, &work.join("../outside"), starts) {
             wrong.push(format!("{call} {nth}: {why}"));
         }
     }

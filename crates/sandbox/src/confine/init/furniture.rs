@@ -5,7 +5,11 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::root::{add_link, inside_path, is_scratch, stand};
+use rustix::fs::Mode;
+use rustix::process::umask;
+
+use super::root::{self, add_link, inside_path, is_scratch, stand};
+use super::system::System;
 use crate::confine::mount::about;
 use crate::confine::order::{Order, OrderedLink};
 
@@ -42,8 +46,23 @@ impl Furniture {
         Some(Furniture { places, links })
     }
 
+    /// Makes a root that many programs get: with this, and nothing of theirs. Ours are the namespaces of mounts and processes that
+    /// it is made in, and they belong to a user namespace as any init's do: what the kernel refuses those, it refuses us, such as
+    /// a `/proc` where the machine's is covered. What is mounted there tells of nobody, as soon as we are gone; without it no init
+    /// could mount its own. Nobody can write the root: it is read-only, and locked for inits, whose user namespaces are
+    /// others. (Not so the devices, which may be written everywhere, nor that `/proc`, on which each init's own lies.)
+    pub(in crate::confine) fn build_template(&self, system: &System) -> io::Result<()> {
+        root::part_from_others()?;
+        // Those who see it are not its owner.
+        umask(Mode::from(0o022));
+        root::lay_out(system)?;
+        self.put()?;
+        root::mount_proc()?;
+        root::enter_closed()
+    }
+
     /// Puts it in the working folder.
-    pub(super) fn put(&self) -> io::Result<()> {
+    fn put(&self) -> io::Result<()> {
         for (at, is_folder) in &self.places {
             stand(inside_path(Path::new(at)), *is_folder).map_err(about(at))?;
         }

@@ -7,11 +7,10 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, fstat};
+use rustix::fs::{FileType, fstat};
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags, mount_change, mount_remount, unmount};
-use rustix::process::{fchdir, pivot_root, umask};
+use rustix::process::{fchdir, pivot_root};
 
-use super::furniture::Furniture;
 use super::given::{Empty, HOME, Init, USER};
 use super::overlay;
 use super::system::System;
@@ -67,25 +66,8 @@ pub(super) fn build(sandbox: &Empty) -> io::Result<()> {
     add_scratch(sandbox)
 }
 
-/// Makes a root that many programs get: with furniture, and nothing of theirs. Ours are the namespaces of mounts and processes
-/// that it is made in, and they belong to a user namespace as any init's do: what the kernel refuses those, it refuses us, such
-/// as a `/proc` where the machine's is covered. What is mounted there tells of nobody, as soon as we are gone; without it no
-/// init could mount its own. Nobody can write the root: it is read-only, and locked for inits, whose user namespaces are others.
-/// (Not so the devices, which may be written everywhere, nor that `/proc`, on which each init's own lies.)
-pub(in crate::confine) fn build_template(system: &System, furniture: &Furniture) -> io::Result<()> {
-    part_from_others()?;
-    // Those who see it are not its owner.
-    umask(Mode::from(0o022));
-    lay_out(system)?;
-    furniture.put()?;
-    mount_proc()?;
-    mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
-    pivot_root(".", ".")?;
-    leave_old()
-}
-
 /// Makes the new root the working folder, with what is the same for all programs.
-fn lay_out(system: &System) -> io::Result<()> {
+pub(super) fn lay_out(system: &System) -> io::Result<()> {
     let taken = system.take()?;
     let root = mount::new("tmpfs", &[("mode", "0755"), ("size", ROOT_BYTES_MAX)])?;
     mount::put(&root, mount::place(None, Path::new(SITE))?)?;
@@ -152,7 +134,7 @@ pub(super) fn add_proc(_: &Empty) -> io::Result<()> {
     mount_proc()
 }
 
-fn mount_proc() -> io::Result<()> {
+pub(super) fn mount_proc() -> io::Result<()> {
     mount::make("proc", "proc", c"").map_err(about("proc"))
 }
 
@@ -161,6 +143,17 @@ fn mount_proc() -> io::Result<()> {
 pub(super) fn enter(sandbox: &Empty) -> io::Result<()> {
     pivot_root(".", ".")?;
     if sandbox.is_given_mounts { leave_old() } else { Ok(()) }
+}
+
+/// Makes it the root for good, as it is: nothing can be added to it any more.
+pub(super) fn enter_closed() -> io::Result<()> {
+    close_root()?;
+    pivot_root(".", ".")?;
+    leave_old()
+}
+
+fn close_root() -> io::Result<()> {
+    mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)
 }
 
 fn leave_old() -> io::Result<()> {
@@ -227,7 +220,7 @@ pub(super) fn stand(here: &Path, is_folder: bool) -> io::Result<()> {
 /// Nothing can be added to the root any more, and nothing of the old one is left.
 pub(super) fn close(init: &Init) -> io::Result<()> {
     if !init.is_in_template {
-        mount::set_one(mount::place(Some(rustix::fs::CWD), Path::new("."))?, READ_ONLY)?;
+        close_root()?;
     }
     if init.has_old_root {
         leave_old()?;

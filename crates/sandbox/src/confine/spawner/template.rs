@@ -19,7 +19,6 @@ use rustix::fs::stat;
 use super::ground::{Ground, enter_mounts, own_mounts};
 use crate::confine::fork::apart;
 use crate::confine::init::furniture::Furniture;
-use crate::confine::init::root;
 use crate::confine::init::system::{Identities, System};
 use crate::confine::mount;
 use crate::confine::order::Order;
@@ -105,7 +104,7 @@ impl Templates {
             ground.enter()?;
             apart(libc::CLONE_NEWNS | libc::CLONE_NEWPID, &mut || {
                 let mounts = own_mounts()?;
-                root::build_template(system, &furniture)?;
+                furniture.build_template(system)?;
                 made = Some((mounts, own_root()?));
                 Ok(())
             })
