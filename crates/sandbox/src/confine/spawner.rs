@@ -56,12 +56,16 @@ struct Spawner {
     bwrap: Option<bwrap::Launcher>,
     maps: OwnerMaps,
     runs: Vec<Run>,
+    /// What has failed in a template, and is started again.
+    again: Vec<Packet>,
     pool: Pool,
     templates: Templates,
     lacking: Lacking,
     machine_mounts: MachineMounts,
     /// Who we are: its user and group.
     user: (u32, u32),
+    /// Whether there is little to copy of us.
+    is_light: bool,
 }
 
 /// What the spawner has woken for.
@@ -94,8 +98,6 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
     let socket = rustix::io::fcntl_dupfd_cloexec(stdin(), 3)?;
     let null = std::fs::File::open("/dev/null")?;
     dup2_stdin(&null)?;
-    // Where that cannot be, each start takes a little longer.
-    let _ = constants::share();
     let users = if getuid().is_root() { Some(RunUsers::new()) } else { None };
     let (filters, system) = (Arc::new(Filters::new()), Arc::new(System::look()));
     let maps = OwnerMaps::default();
@@ -110,11 +112,13 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
         bwrap,
         maps,
         runs: Vec::new(),
+        again: Vec::new(),
         pool: Pool::default(),
         templates: Templates::default(),
         lacking: Lacking::default(),
         machine_mounts: MachineMounts::watch()?,
         user: sandbox::ourselves(),
+        is_light: false,
     };
     while spawner.socket.is_some() || !spawner.runs.is_empty() || !spawner.pool.is_empty() {
         let woken = spawner.wait()?;
@@ -171,9 +175,13 @@ impl Spawner {
         for mut run in over {
             if let Some((furniture, packet)) = run.take_again() {
                 self.templates.has_failed(&furniture);
-                self.start(packet);
+                self.again.push(packet);
             }
             run.close(self);
+        }
+        // Not before all are closed: an init that is made lets go of what we keep, and not of what we have just taken out.
+        while let Some(packet) = self.again.pop() {
+            self.start(packet);
         }
         let left = self.pool.tidy_up(have_mounts_changed);
         left.into_iter().for_each(|belongings| belongings.give_back(&mut self.owned));
@@ -189,6 +197,15 @@ impl Spawner {
     fn needs_bwrap(&mut self) -> bool {
         self.bwrap.take_if(|_| clone::gives_rights());
         self.bwrap.is_some()
+    }
+
+    /// Takes a millisecond once, and off each start that follows a seventh of one: not before a second is likely, nor while
+    /// anybody waits.
+    fn lighten(&mut self) {
+        if !std::mem::replace(&mut self.is_light, true) {
+            // Where that cannot be, each start takes as long as before.
+            let _ = constants::share();
+        }
     }
 
     fn start(&mut self, packet: Packet) {

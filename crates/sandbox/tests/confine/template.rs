@@ -5,14 +5,15 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::getuid;
-use sandbox::confine::{ConfineError, Confined, Confiner, Limits, Profile, self_test};
+use sandbox::confine::{ConfineError, Confined, Confiner, Layer, Limits, Profile, self_test};
 use tokio::io::AsyncReadExt;
+use tokio::time::timeout;
 
 use super::missing_layers::said;
-use super::{folder, probe, run, shell, spawner, without_bwrap};
+use super::{PATIENCE, folder, probe, run, shell, spawner, without_bwrap};
 
 /// With the second program that has run a template is made, when its end has been told.
-const STARTS_MAX: usize = 5;
+const STARTS_MAX: usize = 8;
 
 /// In a template there is a `/proc` of nobody below the program's own.
 const COUNT: &str = "echo \"proc $(grep -c ' /proc ' /proc/self/mountinfo)\"; ";
@@ -96,6 +97,7 @@ async fn a_template_holds_who_wants_out() {
     if getuid().is_root() {
         assert_eq!(templates(&confiner), 1 + usize::from(is_its_own));
     }
+    assert_eq!(run(&confiner, &shell(Profile::write(), &work, COUNT)).await.0, "proc 2\n");
 }
 
 /// How many the spawner keeps: it has nobody else's mounts.
@@ -104,6 +106,35 @@ fn templates(confiner: &Confiner) -> usize {
     let files =
         fs::read_dir(files).expect("ours").flatten().filter_map(|file| fs::read_link(file.path()).ok());
     files.filter(|file| file.to_string_lossy().starts_with("mnt:[")).count()
+}
+
+#[tokio::test]
+async fn what_a_program_has_closed_is_closed_while_it_lives() {
+    let confiner = Confiner::new(spawner()).without_pool();
+    let (_folder, work) = folder();
+    both(&confiner, &shell(Profile::shell(), &work, "true")).await;
+    let mut running =
+        confiner.start(&shell(Profile::shell(), &work, &format!("{COUNT}exec >&- 2>&-; sleep 1000"))).await;
+    let running = running.as_mut().expect("it runs");
+    let mut printed = String::new();
+    let mut io = running.take_io().expect("not taken yet");
+    timeout(PATIENCE, io.stdout.read_to_string(&mut printed)).await.expect("its end is seen").expect("text");
+    assert_eq!(printed, "proc 2\n");
+}
+
+#[tokio::test]
+async fn what_fails_in_a_template_is_said_by_the_ordinary_way_and_ends_the_template() {
+    let confiner = Confiner::new(spawner()).without_pool();
+    let (_folder, work) = folder();
+    let program = shell(Profile::shell(), &work, "true");
+    both(&confiner, &program).await;
+    let nowhere = Confined { cwd: Some("/nowhere".into()), ..program.clone() };
+    match confiner.start(&nowhere).await {
+        Err(ConfineError::Unavailable(missing)) => assert_eq!(missing.layer, Layer::Root),
+        other => panic!("{other:?}"),
+    }
+    // Until programs have run in the ordinary way again.
+    both(&confiner, &program).await;
 }
 
 /// Makes this program one that does something else: which, and what it prints of it.

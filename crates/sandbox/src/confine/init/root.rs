@@ -163,6 +163,9 @@ fn leave_old() -> io::Result<()> {
 
 /// Puts what the order shows of the machine's files in its place.
 pub(super) fn add_mounts(init: &Init) -> io::Result<()> {
+    if !init.has_old_root && init.mounts.len() != init.order.mounts.len() {
+        return Err(io::Error::other("mounts were lost on the way"));
+    }
     for (nth, ordered) in init.order.mounts.iter().enumerate() {
         let (path, at) = (Path::new(&ordered.path), Path::new(&ordered.at));
         let taken;

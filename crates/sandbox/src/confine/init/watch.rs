@@ -119,10 +119,11 @@ pub(super) fn watch(started: Started) -> i32 {
     let limit = limit.or(matches!(killed, Ok(true)).then_some(Limit::MemoryBytes));
     let is_over = is_alone && killed.is_ok() && !started.is_tidied;
     let nowhere = if started.has_way_out { nowhere() } else { Nowhere::default() };
-    Report::Ended { ending, limit, nowhere, is_over }.write(&started.report);
+    // First the spawner: whoever hears that all is over ends the lifeline, and with that us.
     if is_alone {
         let _ = send_files(&started.socket, OVER, []);
     }
+    Report::Ended { ending, limit, nowhere, is_over }.write(&started.report);
     0
 }
 

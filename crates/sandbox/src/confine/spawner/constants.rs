@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::ptr;
 use std::slice;
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, memfd_create};
 
 /// Where memory begins, and how many bytes it has.
 type Pages = (usize, usize);
@@ -18,16 +18,18 @@ type Pages = (usize, usize);
 /// called in a process with one thread.
 pub(super) fn share() -> io::Result<()> {
     let Some((start, bytes)) = filled_in() else { return Ok(()) };
-    let mut file = File::from(memfd_create("constants", MemfdFlags::CLOEXEC)?);
+    let mut file = File::from(memfd_create("constants", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
     let start = ptr::with_exposed_provenance_mut::<c_void>(start);
     #[expect(unsafe_code, reason = "what the loader has filled in is known by its address alone")]
     // SAFETY: the program's own headers say that these whole pages are its own; they are there as long as it, and nobody
     // writes them since the loader has closed them.
     let content = unsafe { slice::from_raw_parts(start.cast::<u8>().cast_const(), bytes) };
     file.write_all(content)?;
+    // Whoever might have opened it meanwhile, by our number, cannot write it any more.
+    fcntl_add_seals(&file, SealFlags::SEAL | SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE)?;
     #[expect(unsafe_code, reason = "neither std nor rustix, as it is built here, has `mmap`")]
-    // SAFETY: what is put there is what was there, byte for byte, and can be written no more than before. Nobody else can write
-    // the file: it has no name, and is not open any more when this returns. A copy that is written would be the writer's own.
+    // SAFETY: what is put there is what was there, byte for byte, and can be written no more than before. Nobody can write the
+    // file any more. A copy that is written would be the writer's own.
     let put = unsafe {
         let (rights, kind) = (libc::PROT_READ, libc::MAP_PRIVATE | libc::MAP_FIXED);
         libc::mmap(start, bytes, rights, kind, file.as_raw_fd(), 0)

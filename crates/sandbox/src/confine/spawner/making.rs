@@ -25,6 +25,7 @@ impl Spawner {
         if self.needs_bwrap() {
             return;
         }
+        self.lighten();
         while self.pool.has_room() && self.runs.len() < RUNS_MAX {
             let Some(empty) = self.empty() else { break };
             self.pool.add(empty);
@@ -82,7 +83,9 @@ impl Spawner {
             (Side::Child, without) => {
                 // Or it would never see its end.
                 drop(ours);
-                let Some(Unborn { order, packet, way_in }) = unborn.take() else { exit(1) };
+                let Some(Unborn { order, packet, way_in, again }) = unborn.take() else { exit(1) };
+                // Or the program's streams would stay open as long as its init.
+                drop(again);
                 self.become_init(belongings, (theirs, way_in), parent, without, |sandbox| {
                     inside::main(sandbox, order, packet)
                 })
@@ -144,6 +147,7 @@ impl Spawner {
     fn let_go(&mut self) {
         self.socket = None;
         self.runs.clear();
+        self.again.clear();
         self.pool = Pool::default();
         self.maps = OwnerMaps::default();
         self.templates = Templates::default();

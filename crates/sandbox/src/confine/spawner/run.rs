@@ -99,10 +99,10 @@ impl Run {
         let (belongings, way_in, Prepared { mounts, placeholders }) = take(spawner, &order)?;
         packet.mounts = mounts;
         let root = Furniture::of(&order).map_or(Root::Apart, Root::Anew);
-        let mut unborn = Some(Unborn { order, packet, way_in });
+        let mut unborn = Some(Unborn { order, packet, way_in, again: None });
         let (root, made) = make(spawner, root, &belongings, &mut unborn);
         match (made, unborn) {
-            (Ok(((init, handle, socket), again)), Some(Unborn { packet, .. })) => {
+            (Ok((init, handle, socket)), Some(Unborn { packet, again, .. })) => {
                 let sandbox = Sandbox { init, handle, socket, belongings };
                 Ok(Run { root, again, ..Run::new(sandbox, packet, placeholders) })
             }
@@ -229,7 +229,9 @@ impl Run {
         drop(report);
         match root {
             Root::Anew(furniture) if state == State::Over && spawner.socket.is_some() => {
-                spawner.templates.has_run(furniture, &spawner.system);
+                if spawner.templates.has_run(furniture, &spawner.system) {
+                    spawner.lighten();
+                }
             }
             // It has ended without a word.
             Root::InTemplate(furniture) if again.is_some() => spawner.templates.has_failed(&furniture),
@@ -238,46 +240,41 @@ impl Run {
     }
 }
 
-/// An init and what its program is started again with, or why there is none.
-type Outcome = Result<(Made, Option<Packet>), Report>;
-
 /// Makes the init in a template, if there is one for it, or else in the ordinary way, which names what goes wrong.
 fn make(
     spawner: &mut Spawner,
     root: Root,
     belongings: &Belongings,
     unborn: &mut Option<Unborn>,
-) -> (Root, Outcome) {
-    let root = match root {
-        Root::Anew(furniture) if spawner.templates.find(&furniture, &spawner.system) => {
-            match in_template(spawner, belongings, unborn) {
-                Ok((made, again)) => return (Root::InTemplate(furniture), Ok((made, Some(again)))),
-                Err(_) => spawner.templates.has_failed(&furniture),
-            }
-            Root::Anew(furniture)
+) -> (Root, Result<Made, Report>) {
+    if let Root::Anew(furniture) = &root
+        && spawner.templates.find(furniture, &spawner.system)
+    {
+        match in_template(spawner, belongings, unborn) {
+            Ok(made) => return (Root::InTemplate(furniture.clone()), Ok(made)),
+            Err(_) => spawner.templates.has_failed(furniture),
         }
-        root => root,
-    };
-    (root, spawner.make(belongings, unborn, Parent::Us).map(|made| (made, None)))
+    }
+    (root, spawner.make(belongings, unborn, Parent::Us))
 }
 
 fn in_template(
     spawner: &mut Spawner,
     belongings: &Belongings,
     unborn: &mut Option<Unborn>,
-) -> io::Result<(Made, Packet)> {
-    let packet = unborn.as_ref().map(|unborn| unborn.packet.again()).ok_or(io::ErrorKind::NotFound)?;
-    let again = packet?;
-    match spawner.make_in_template(belongings, unborn) {
-        Ok(made) => Ok((made, again)),
-        Err(error) => {
+) -> io::Result<Made> {
+    if let Some(unborn) = unborn {
+        unborn.again = Some(unborn.packet.again()?);
+    }
+    spawner.make_in_template(belongings, unborn).inspect_err(|_| {
+        if let Some(unborn) = unborn {
+            unborn.again = None;
             // An ordinary user's were taken for the template. Root's are the program's in any case.
-            if let Some(unborn) = unborn.as_mut().filter(|_| belongings.user.is_none()) {
+            if belongings.user.is_none() {
                 unborn.packet.mounts.clear();
             }
-            Err(error)
         }
-    }
+    })
 }
 
 /// What an order needs of the machine.

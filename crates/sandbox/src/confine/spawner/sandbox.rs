@@ -31,11 +31,14 @@ pub(super) struct Belongings {
     pub(super) group: Option<ControlGroup>,
 }
 
-/// A program that has no init yet, and the way into its control group.
+/// A program that has no init yet, and the way into its control group. What is not here or in the spawner itself, a child does not
+/// let go of.
 pub(super) struct Unborn {
     pub(super) order: Order,
     pub(super) packet: Packet,
     pub(super) way_in: Option<OwnedFd>,
+    /// What it is started again with, if its init fails in a template.
+    pub(super) again: Option<Packet>,
 }
 
 /// An init, its handle and our end of its socket.

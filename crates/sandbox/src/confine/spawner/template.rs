@@ -72,18 +72,25 @@ impl Templates {
         self.kept.first().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
-    /// A program that saw this has run in the ordinary way, to its end. With the second one is made.
-    pub(super) fn has_run(&mut self, furniture: Furniture, system: &System) {
-        let is_known = self.run.contains(&furniture);
-        if !is_known {
+    /// A program that saw this has run in the ordinary way, to its end. With the second one is made, and it is said that it was
+    /// not the first.
+    pub(super) fn has_run(&mut self, furniture: Furniture, system: &System) -> bool {
+        if !self.run.contains(&furniture) {
             self.run.truncate(RUN_MAX - 1);
             self.run.insert(0, furniture);
-        } else if !self.kept.iter().any(|template| template.furniture == furniture) {
-            // Where none can be made, each start makes its own root and says why it could not.
-            let Ok(template) = self.made(furniture, system) else { return };
-            self.kept.truncate(KEPT_MAX - 1);
-            self.kept.insert(0, template);
+            return false;
         }
+        if !self.kept.iter().any(|template| template.furniture == furniture) {
+            match self.made(furniture.clone(), system) {
+                Ok(template) => {
+                    self.kept.truncate(KEPT_MAX - 1);
+                    self.kept.insert(0, template);
+                }
+                // Not tried again with each program. A start makes its own root and says why it could not.
+                Err(_) => self.run.retain(|run| *run != furniture),
+            }
+        }
+        true
     }
 
     /// A start has failed in the one for this, or may have: until programs have run in the ordinary way again, there is none.
