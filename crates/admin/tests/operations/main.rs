@@ -223,7 +223,8 @@ fn what_is_refused_is_refused_alike() {
     refused(check(approvals::Revoke { id: nobody() }), unknown, "unknown_grant");
     refused(check(approvals::ShowGrant { id: nobody() }), unknown, "unknown_grant");
     refused(check(jobs::Asked { id: nobody() }), unknown, "unknown_job");
-    let answer = jobs::Answer { id: nobody(), number: Some(1), responses: serde_json::Map::new() };
+    let responses = serde_json::value::to_raw_value(&serde_json::Map::new()).unwrap();
+    let answer = jobs::Answer { id: nobody(), number: Some(1), responses };
     refused(check(answer), unknown, "unknown_job");
     let answer = questions::Answer { id: nobody(), responses: serde_json::Map::new() };
     refused(check(answer), unknown, "unknown_question");

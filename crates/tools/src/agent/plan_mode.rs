@@ -36,7 +36,7 @@ pub(crate) struct Input {
     /// For `enter`: what is to be reached.
     #[schemars(length(max = GOAL_CHARS_MAX))]
     goal: Option<String>,
-    /// The plan, a Markdown file (`.md`): the one file that may be written meanwhile if `enter` names it. `exit` reads it.
+    /// The plan, a Markdown file: the one file that may be written meanwhile if `enter` names it. `exit` reads it.
     plan_file: Option<String>,
 }
 

@@ -87,6 +87,7 @@ fn no_plan_is_none() {
             error outside_workspace: the path leads outside the workspace; give a path inside it, such as notes.md or /workspace/notes.md
             error not_a_plan: `plan_file` is toolcrib.toml, and a plan is a Markdown file: name one such as plan.md
             error not_a_file: `plan_file` is the workspace itself; name a file in it
+            error protected: .git/plan.md decides what may be done or run here, so only a person may write it
             error not_a_plan: `plan_file` is src, and a plan is a Markdown file: name one such as plan.md
             error not_a_plan: `plan_file` is src/main.rs, and a plan is a Markdown file: name one such as plan.md
             text: In plan mode: you can look and change nothing until `exit`. No file can be written; `enter` takes a `plan_file` that can.¶
