@@ -16,6 +16,7 @@ use markup5ever_rcdom::NodeData;
 use crate::fault::Fault;
 use crate::read::Read;
 use addresses::Addresses;
+pub(crate) use words::attribute;
 use words::{name, write_text};
 
 /// How deep elements may lie in each other. A browser makes none deeper than 512.
@@ -121,11 +122,6 @@ fn whole_addresses(node: &Node, addresses: &Addresses) {
         attr.value = whole.unwrap_or_default().into();
         is_there
     });
-}
-
-pub(crate) fn attribute(node: &Node, wanted: &str) -> Option<String> {
-    let NodeData::Element { attrs, .. } = &node.data else { return None };
-    attrs.borrow().iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
 }
 
 /// The first that is wanted, in the order of the document.

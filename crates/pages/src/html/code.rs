@@ -6,8 +6,7 @@ use std::rc::Rc;
 use htmd::element_handler::{HandlerResult, Handlers};
 use htmd::{Element, Node};
 
-use super::attribute;
-use super::words::{name, write_text};
+use super::words::{attribute, name, write_text};
 
 /// A fence is at least so long.
 const FENCE_MIN: usize = 3;

@@ -50,6 +50,11 @@ pub(crate) fn name(node: &Node) -> &str {
     }
 }
 
+pub(crate) fn attribute(node: &Node, wanted: &str) -> Option<String> {
+    let NodeData::Element { attrs, .. } = &node.data else { return None };
+    attrs.borrow().iter().find(|attr| &*attr.name.local == wanted).map(|attr| attr.value.to_string())
+}
+
 /// What a reader sees: a tree that has been pruned is not deep.
 pub(super) fn write_text(node: &Rc<Node>, is_pre: bool, text: &mut String) {
     if let NodeData::Text { contents } = &node.data {

@@ -73,7 +73,11 @@ async fn a_person_decides_before_the_program_starts() {
             assert_eq!(recorded(&sample), [(json!(path), json!(writes), json!(answer_word))]);
             let kind = if writes { "folder to write" } else { "path to read" };
             assert_eq!(questions(&sample)[0].report(0).target_kind.as_deref(), Some(kind));
-            if asks_again {
+            if answer == no() {
+                // It holds for the next call, too.
+                assert_eq!(run(&sample, &owner(), "sh_run", shown, "echo ran").await, "folder_refused");
+                assert_eq!(questions(&sample).len(), 1);
+            } else if asks_again {
                 assert_eq!(answered(&sample, shown, "echo ran", &no()).await, "folder_refused");
             } else {
                 assert_eq!(run(&sample, &owner(), "sh_run", shown, "echo ran").await, "ran");

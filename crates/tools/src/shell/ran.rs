@@ -100,6 +100,16 @@ impl Ran {
         }
     }
 
+    /// What a program that failed took for a path, if it says that there is none.
+    fn elsewhere(&self) -> Option<&'static str> {
+        let is_missed =
+            |line: &str| line.contains("/workspace") && line.contains("No such file or directory");
+        let fails = self.exit_code.is_some_and(|code| code != 0);
+        (fails && self.output.lines().any(is_missed)).then_some(
+            "[/workspace is the workspace's name in the tools for files; a command begins in it, so leave that out: src/main.rs]",
+        )
+    }
+
     /// What a program that failed did not know of its sandbox, if it says what that makes it say.
     fn unwritable(&self) -> Option<&'static str> {
         let is_said = UNWRITABLE.iter().any(|words| self.output.contains(words));
@@ -148,8 +158,9 @@ impl fmt::Display for Ran {
         let output = (!output.is_empty()).then(|| output.to_owned());
         let footer = self.footer().map(|footer| format!("[{footer}]"));
         let unwritable = self.unwritable().map(str::to_owned);
+        let elsewhere = self.elsewhere().map(str::to_owned);
         let in_part = self.protected_in_part.then(|| format!("[{}]", Layer::NOT_ALL_PROTECTED));
-        let parts = [output, nothing, footer, changed, in_part, unwritable, blocked];
+        let parts = [output, nothing, footer, changed, in_part, unwritable, elsewhere, blocked];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&parts.join("\n"))
     }
@@ -214,6 +225,19 @@ mod tests {
         }
         assert_eq!(changed_files(&written).len(), CHANGED_TOLD_MAX + 1);
         assert_eq!(changed_files(&written).last().map(String::as_str), Some("and 2 more"));
+    }
+
+    #[test]
+    fn whoever_takes_the_files_tools_name_for_a_path_is_told() {
+        let says = |output: &str, code| {
+            let shown = Shown { text: output.to_owned(), artifact: None };
+            let ran = Ran::of(shown, &Ended::plain(Exit::Code(code), None), Duration::from_millis(5), None);
+            ran.to_string().contains("[/workspace is the workspace's name in the tools for files")
+        };
+        assert!(says("bash: /workspace/run.sh: No such file or directory\n", 127));
+        assert!(says("bash: line 1: cd: /workspace: No such file or directory\n", 1));
+        assert!(!says("bash: /workspace/run.sh: No such file or directory\nfine\n", 0), "it went on without");
+        assert!(!says("cat: run.sh: No such file or directory\n/workspace\n", 1), "that is another file");
     }
 
     #[test]
