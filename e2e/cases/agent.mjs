@@ -178,6 +178,7 @@ await run({
     const rule =
       '[[policy.rules]]\nid = "plans"\neffect = "ask"\ntools = ["PlanMode"]\nwhen = "args.action in [\'exit\', \'reset\']"\n';
     writeFileSync(path.join(own, "toolcrib.toml"), `${settings}${rule}`);
+    writeFileSync(at("plan.md"), "# Plan\n");
     const planner = await client();
     await planner.call("PlanMode", { action: "enter", plan_file: "plan.md" });
     for (const action of ["exit", "reset"]) {
