@@ -60,7 +60,7 @@ await run({
     );
     checkHolds("what is told of one below", below, "protected files have changed: made/.git/config");
     const config = text(await bash("cd made && git config user.name z"));
-    checkHolds("why it is not changed later", config, "[exit code", "a protected file, such as .git/config");
+    checkHolds("why it is not changed later", config, "[exit code", "protected files, such as .git/config");
     await bash("rm -rf made");
   },
 

@@ -89,11 +89,10 @@ pub(crate) async fn run(
         catalogue: hands.catalogue.clone(),
         ..Context::new(permit, files, cancel, deadline.listener())
     };
-
     let (answering, heard) = answering.unzip();
     let mut answered = pin!(answered(answering.as_deref(), heard));
     let work = AssertUnwindSafe(identity.offered.tool().run(arguments, &cx)).catch_unwind();
-    let result = tokio::select! {
+    let mut result = tokio::select! {
         biased;
         done = work => match done {
             Ok(done) => done.map_err(Failure::from),
@@ -116,17 +115,18 @@ pub(crate) async fn run(
         answering.run.over.cancel();
         answered.await;
     }
-    let result = after_programs(notes.as_deref(), result, identity.id).await;
+    if let Some(notes) = notes.filter(|notes| notes.has_left() || result.is_err()) {
+        result = Box::pin(after_programs(&notes, result, identity.id)).await;
+    }
     Ran { identity, on_result, in_messages: checks::findings(&rules), result }
 }
 
 /// What comes of the call once the programs are gone that it has left running, and what they could write was looked at.
 async fn after_programs(
-    notes: Option<&Notes>,
+    notes: &Notes,
     result: Result<Outcome, Failure>,
     call: CallId,
 ) -> Result<Outcome, Failure> {
-    let Some(notes) = notes.filter(|notes| notes.has_left() || result.is_err()) else { return result };
     notes.all_gone().await;
     match (result, notes.changed_words()) {
         // Who gave it up hears nothing more of it.

@@ -2,7 +2,7 @@
 //! call ends.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use audit::Approved;
@@ -22,8 +22,8 @@ const GONE_MAX: Duration = Duration::from_secs(10);
 #[derive(Default)]
 pub(crate) struct Notes {
     noted: Mutex<Noted>,
-    /// The ends of programs that were left running.
-    ends: TaskTracker,
+    /// The ends of programs that were left running, once there are some: most calls have none.
+    ends: OnceLock<TaskTracker>,
 }
 
 #[derive(Default)]
@@ -65,19 +65,20 @@ impl Notes {
     pub(crate) fn ends(&self, end: impl Future<Output = ()> + Send + 'static) {
         // Without a runtime nobody can wait, and what is dropped ends the program.
         if let Ok(runtime) = Handle::try_current() {
-            self.ends.spawn_on(end, &runtime);
+            self.ends.get_or_init(TaskTracker::new).spawn_on(end, &runtime);
         }
     }
 
     /// Whether there are such programs still.
     pub(crate) fn has_left(&self) -> bool {
-        !self.ends.is_empty()
+        self.ends.get().is_some_and(|ends| !ends.is_empty())
     }
 
     /// Waits until they are gone and what they could write was looked at, and notes it if that takes too long.
     pub(crate) async fn all_gone(&self) {
-        self.ends.close();
-        if timeout(GONE_MAX, self.ends.wait()).await.is_err() {
+        let Some(ends) = self.ends.get() else { return };
+        ends.close();
+        if timeout(GONE_MAX, ends.wait()).await.is_err() {
             self.with(|noted| noted.lacks(&[Layer::ProtectedPaths.name()]));
         }
     }
