@@ -151,11 +151,13 @@ fn recorded(sample: &SampleGate) -> Vec<String> {
 /// A fetch during which the one question is answered so.
 async fn answered(sample: &SampleGate, tool: &str, answer: &Answer) -> String {
     let caller = owner();
-    let (found, ()) = tokio::join!(fetch(sample, &caller, tool, HOST, 1), async {
-        let asked = open(sample, 1).await;
-        assert_eq!(say(sample, &asked[0], answer), "taken");
-    });
-    found
+    let mut fetching = std::pin::pin!(fetch(sample, &caller, tool, HOST, 1));
+    let asked = tokio::select! {
+        found = &mut fetching => panic!("nobody was asked, and it is {found}"),
+        asked = open(sample, 1) => asked,
+    };
+    assert_eq!(say(sample, &asked[0], answer), "taken");
+    fetching.await
 }
 
 #[tokio::test]
