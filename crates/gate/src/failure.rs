@@ -230,12 +230,12 @@ pub enum Refusal {
     NoAuditLog(String),
 }
 
-/// What is wrong with a call while its caller plans.
 /// Completes "change nothing".
 fn but_the_plan(file: &str) -> String {
     format!(" but {file}, by `workspace_write` or `workspace_edit`")
 }
 
+/// What is wrong with a call while its caller plans.
 fn planned_effect(effect: Effect, is_a_servers: bool) -> String {
     match is_a_servers {
         true => format!(

@@ -71,6 +71,14 @@ impl Listing {
         }
     }
 
+    /// The arguments that no answer of a person is bound to.
+    pub fn remarks(&self) -> &'static [&'static str] {
+        match self {
+            Listing::Ours(about) => about.arguments.remarks,
+            Listing::Declared(_) | Listing::Relayed(_) => &[],
+        }
+    }
+
     /// What the tool needs beside its files; what lives elsewhere has its own hands.
     pub fn needs(&self) -> &[Need] {
         match self {

@@ -20,6 +20,7 @@ pub use agent::resource::{callback_features, task_features};
 pub use artifact::resource::features as artifact_features;
 pub use list::all;
 pub use offer::{Budgets, Config, Exposure, Set};
+pub use shell::overwritten::each_a_line;
 pub use skill::skill_tools;
 pub use web::search::{
     Config as SearchConfig, Kind as SearchKind, ServiceConfig as SearchServiceConfig,

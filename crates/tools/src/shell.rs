@@ -6,7 +6,7 @@ mod command;
 pub(crate) mod kill;
 pub(crate) mod list;
 mod output;
-mod overwritten;
+pub(crate) mod overwritten;
 mod ran;
 pub(crate) mod read;
 mod run;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use audit::Hash;
 use redact::Redactor;
-use tool_api::{BACKGROUND, BASH, Definition, Listing, Origin};
+use tool_api::{BACKGROUND, BASH, Origin};
 
 use super::canonical::Canonical;
 use super::config::Config;
@@ -58,7 +58,8 @@ impl ExactCall {
         let text = arguments.text();
         let canonical = Canonical::read_or_quote(text);
         let written = canonical.text();
-        let canonical = canonical.without(remarks(definition));
+        // What a caller says to the person alone: told in other words, it is the same call.
+        let canonical = canonical.without(definition.listing.remarks());
         let bound = canonical.text();
         let clean = clean(&written, redactor);
         let clean = clean.as_deref().unwrap_or(&written);
@@ -263,14 +264,6 @@ fn asked(consent: &Consent, config: &Config) -> Asked {
         why: consent.why.clone(),
         roles: roles.iter().map(|role| role.as_str().to_owned()).collect(),
         covers: consent.covers,
-    }
-}
-
-/// What a caller says to the person alone: told in other words, it is the same call.
-fn remarks(definition: &Definition) -> &'static [&'static str] {
-    match &definition.listing {
-        Listing::Ours(about) => about.arguments.remarks,
-        _ => &[],
     }
 }
 

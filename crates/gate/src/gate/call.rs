@@ -12,6 +12,7 @@
 
 mod again;
 mod dry_first;
+mod opening;
 mod take;
 
 use std::sync::Arc;
@@ -26,7 +27,6 @@ use super::Gate;
 use super::admitting::{Identified, admitted};
 use crate::admitted::{Admitted, Ran};
 use crate::approvals::{self, Asking, Brought, Carried, ExactCall, Settled};
-use crate::call_span::CallSpan;
 use crate::candidate::{Candidate, Content, Judgement};
 use crate::checks::{self, RATE};
 use crate::dry_run::Earnest;
@@ -81,19 +81,7 @@ impl Gate {
         mut call: Call<'a>,
     ) -> impl Future<Output = Result<Outcome, Failure>> + Send + use<'a> {
         async move {
-            if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
-                CallSpan::turned_away(&self.telemetry, RATE, &refusal);
-                return Err(refusal.into());
-            }
-            let id = CallId::next();
-            let opening = (id, caller, &call);
-            let mut record = RecordScope::open(
-                (&self.audit_log, &self.late),
-                &self.telemetry,
-                &self.redactor,
-                &ALL_PASS,
-                opening,
-            )?;
+            let (id, mut record) = self.open_record(caller, &call)?;
             let ruleset = self.ruleset.load_full();
             let mut ticket = None;
             let admission = self.admit(id, caller, &mut call, (&ruleset, &mut ticket), &mut record).await;

@@ -180,7 +180,7 @@ fn check(kind: Kind, key: &str, content: Option<&Content>) -> Result<(), StoreEr
 /// however many that is.
 fn check_room(connection: &Connection, kind: Kind, owner: &str) -> Result<(), StoreError> {
     let counted = |sql: &str, values: &[&dyn ToSql]| -> rusqlite::Result<Option<i64>> {
-        Ok(connection.prepare(sql)?.query_row(values, |row| row.get(0)).optional()?.flatten())
+        Ok(connection.prepare_cached(sql)?.query_row(values, |row| row.get(0)).optional()?.flatten())
     };
     let (word, of_owner_max) = (kind.as_str(), kind.of_owner_max());
     let of_owner = "SELECT count FROM cells_of_owner WHERE kind = ?1 AND owner = ?2";

@@ -77,8 +77,8 @@ pub(super) fn last_states(text: &str) -> String {
     out
 }
 
-/// All of a text, with each state as a line of its own.
-pub(super) fn each_a_line(text: &str) -> Cow<'_, str> {
+/// All of a text, with each state as a line of its own, for whoever follows it.
+pub fn each_a_line(text: &str) -> Cow<'_, str> {
     match text.contains('\r') {
         true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
         false => text.into(),

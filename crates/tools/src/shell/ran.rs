@@ -100,12 +100,15 @@ impl Ran {
         }
     }
 
+    fn has_failed(&self) -> bool {
+        self.exit_code.is_some_and(|code| code != 0)
+    }
+
     /// What a program that failed took for a path, if it says that there is none.
     fn elsewhere(&self) -> Option<&'static str> {
         let is_missed =
             |line: &str| line.contains("/workspace") && line.contains("No such file or directory");
-        let fails = self.exit_code.is_some_and(|code| code != 0);
-        (fails && self.output.lines().any(is_missed)).then_some(
+        (self.has_failed() && self.output.lines().any(is_missed)).then_some(
             "[/workspace is the workspace's name in the tools for files; a command begins in it, so leave that out: src/main.rs]",
         )
     }
@@ -113,8 +116,8 @@ impl Ran {
     /// What a program that failed did not know of its sandbox, if it says what that makes it say.
     fn unwritable(&self) -> Option<&'static str> {
         let is_said = UNWRITABLE.iter().any(|words| self.output.contains(words));
-        let fails = is_said && self.exit_code.is_some_and(|code| code != 0);
-        fails.then(|| if self.output.contains(FIRST_OF_A_REPOSITORY) { NO_REPOSITORY_YET } else { PROTECTED })
+        (is_said && self.has_failed())
+            .then(|| if self.output.contains(FIRST_OF_A_REPOSITORY) { NO_REPOSITORY_YET } else { PROTECTED })
     }
 }
 

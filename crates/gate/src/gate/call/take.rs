@@ -6,16 +6,14 @@ use ::jobs::{Job, JobId};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use policy::Caller;
-use tool_api::{CallId, Outcome};
+use tool_api::Outcome;
 
-use super::{ALL_PASS, Gate};
+use super::Gate;
 use crate::approvals::Brought;
-use crate::call_span::CallSpan;
 use crate::checks::RATE;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::jobs::{Keep, Serving};
 use crate::offer::Offered;
-use crate::record_scope::RecordScope;
 use crate::request::Call;
 
 impl Serving for Gate {
@@ -55,19 +53,7 @@ impl Gate {
         job: &JobId,
         keep: Keep<'_>,
     ) -> Result<Job, Failure> {
-        if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
-            CallSpan::turned_away(&self.telemetry, RATE, &refusal);
-            return Err(refusal.into());
-        }
-        let id = CallId::next();
-        let opening = (id, caller, &*call);
-        let mut record = RecordScope::open(
-            (&self.audit_log, &self.late),
-            &self.telemetry,
-            &self.redactor,
-            &ALL_PASS,
-            opening,
-        )?;
+        let (id, mut record) = self.open_record(caller, call)?;
         record.of_job(job.shared());
         let ruleset = self.ruleset.load_full();
         let taken = async {

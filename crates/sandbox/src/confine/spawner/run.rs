@@ -344,6 +344,9 @@ impl Prepared {
 
 /// Takes away what stands in for absent files but was made for nothing.
 fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) {
+    if placeholders.is_empty() {
+        return;
+    }
     let held = spawner.held();
     placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
 }

@@ -152,10 +152,7 @@ pub(super) fn event(numbered: &Numbered) -> String {
         JobEvent::Progress { done, total, message } => {
             format!("… {}", steps(*done, *total, message.as_deref()))
         }
-        JobEvent::Output { chunk, .. } => {
-            let lines = chunk.replace("\r\n", "\n").replace('\r', "\n");
-            lines.trim_end_matches('\n').to_owned()
-        }
+        JobEvent::Output { chunk, .. } => tools::each_a_line(chunk).trim_end_matches('\n').to_owned(),
         JobEvent::Artifact { id, name, bytes, .. } => format!("artifact {id}: {name}, {bytes} bytes"),
         JobEvent::OutputCut {} => {
             "… more output is not kept here; what its tool keeps of it is in artifacts".to_owned()
