@@ -30,7 +30,10 @@ const LOCK_RETRY: Duration = Duration::from_millis(1);
 const REOPENED_MAX: usize = 64;
 
 /// What a usual line takes; more is only a growth of the buffer.
-const LINE_BYTES_USUAL: usize = 800;
+const LINE_BYTES_USUAL: usize = 1024;
+
+/// Records that one write takes: so few that their lines stay in the processor's cache, and need no pages of their own.
+const WRITE_RECORDS_MAX: usize = 256;
 
 /// The open segment.
 pub(crate) struct OpenSegment {
@@ -91,32 +94,40 @@ impl OpenSegment {
         Ok(segment)
     }
 
-    /// Appends these records with one write and takes out of the list what reached the disk: after an
-    /// error that may be a part of them. True if a segment was closed before.
+    /// Appends these records and takes out of the list what reached the disk: after an error that may be a part of
+    /// them. True if a segment was closed before.
     pub(crate) fn append(&mut self, records: &mut Vec<impl Body>) -> Result<bool, AuditError> {
         let has_closed = self.close_if_due()?;
         self.locked(|segment| {
-            if records.is_empty() {
-                return Ok(());
-            }
-            let now_ms = (segment.clock)();
-            let before = segment.head;
-            let mut bytes = segment.begin(records.len() * LINE_BYTES_USUAL);
-            let mut head =
-                records.iter().fold(before, |head, record| line::write(&mut bytes, head, now_ms, record));
-            segment.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
-            if segment.lacks_checkpoint {
-                let (why, details) = (Occasion::Records, Details::default());
-                head = checkpoint::write(&mut bytes, head, now_ms, why, details, segment.signer()?);
-            }
-            let written = segment.write(&bytes, head, now_ms);
-            segment.lacks_checkpoint &= written.is_err();
-            // Nobody else wrote, since we hold the lock: these are in the audit log.
-            let landed = usize::try_from(segment.head.seq.saturating_sub(before.seq)).unwrap_or(usize::MAX);
-            records.drain(..landed.min(records.len()));
+            let mut landed = 0;
+            let written = records.chunks(WRITE_RECORDS_MAX).try_for_each(|records| {
+                let before = segment.head.seq;
+                let written = segment.write_lines(records);
+                // Nobody else wrote, since we hold the lock: these are in the audit log. A checkpoint is the last of them.
+                let lines = usize::try_from(segment.head.seq.saturating_sub(before)).unwrap_or(usize::MAX);
+                landed += lines.min(records.len());
+                written
+            });
+            records.drain(..landed);
             written
         })?;
         Ok(has_closed)
+    }
+
+    /// Appends these records with one write, and the checkpoint that is due behind them.
+    fn write_lines(&mut self, records: &[impl Body]) -> Result<(), AuditError> {
+        let (before, now_ms) = (self.head, (self.clock)());
+        let mut bytes = self.begin(records.len() * LINE_BYTES_USUAL);
+        let mut head =
+            records.iter().fold(before, |head, record| line::write(&mut bytes, head, now_ms, record));
+        self.lacks_checkpoint |= before.seq / CHECKPOINT_RECORDS != head.seq / CHECKPOINT_RECORDS;
+        if self.lacks_checkpoint {
+            let (why, details) = (Occasion::Records, Details::default());
+            head = checkpoint::write(&mut bytes, head, now_ms, why, details, self.signer()?);
+        }
+        let written = self.write(&bytes, head, now_ms);
+        self.lacks_checkpoint &= written.is_err();
+        written
     }
 
     /// Appends a checkpoint, for the holder of the lock.

@@ -11,7 +11,7 @@ use crate::queue::{Attempt, Entry, Flush};
 use crate::retention::PruneTrigger;
 use crate::shared::Shared;
 
-/// Records for one write. More would hold the lock, and our memory, for longer than others should wait.
+/// Records that are taken at once. More would hold the lock, and our memory, for longer than others should wait.
 const BATCH_RECORDS_MAX: usize = 4_096;
 
 /// Intents that wait for the records of their calls to be synced: 1 MiB of slots. Each sync makes others wait for the disk,

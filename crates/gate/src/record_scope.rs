@@ -56,7 +56,7 @@ pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
     }
 }
 
-/// An open record.
+/// An open record. It is large, so it is opened in a box.
 pub(crate) struct RecordScope<'b> {
     audit_log: &'b Arc<AuditLog>,
     /// Where records are closed whose programs go on for a moment.
@@ -97,7 +97,7 @@ impl<'b> RecordScope<'b> {
         redactor: &'b Redactor,
         all_pass: &'static [(&'static str, &'static str)],
         (id, caller, call): (CallId, &Caller, &Call<'_>),
-    ) -> Result<RecordScope<'b>, Refusal> {
+    ) -> Result<Box<RecordScope<'b>>, Refusal> {
         audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
         let parent = call.meta.as_deref().and_then(call_span::trace_parent);
         let span = CallSpan::open(telemetry, parent);
@@ -109,7 +109,7 @@ impl<'b> RecordScope<'b> {
             trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
             ..opening(id, caller)
         };
-        Ok(RecordScope {
+        Ok(Box::new(RecordScope {
             audit_log,
             late,
             telemetry,
@@ -127,7 +127,7 @@ impl<'b> RecordScope<'b> {
             span,
             notes: None,
             job: call.job.as_ref().map(|job| job.id.clone()),
-        })
+        }))
     }
 
     /// Notes that the call is taken as this job.
@@ -136,7 +136,7 @@ impl<'b> RecordScope<'b> {
     }
 
     /// Closes the record of a call that was taken as a job.
-    pub(crate) fn accepted(mut self) {
+    pub(crate) fn accepted(mut self: Box<Self>) {
         self.write(audit::Outcome::Accepted, None, 0);
     }
 
@@ -299,7 +299,7 @@ impl<'b> RecordScope<'b> {
     }
 
     /// Closes the record with what came of the call.
-    pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
+    pub(crate) fn close(mut self: Box<Self>, result: &Result<Outcome, Failure>) {
         let (outcome, code, bytes) = match result {
             Ok(outcome) if self.ended_with_a_question() => {
                 (audit::Outcome::Asked, None, outcome.payload.bytes())
@@ -358,12 +358,13 @@ impl<'b> RecordScope<'b> {
             self.noted(&notes);
         }
         self.record.job = self.job.take().and_then(|job| job.get().cloned());
-        let record = std::mem::take(&mut self.record);
+        let mut record = Box::new(std::mem::take(&mut self.record));
         let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());
         let took = self.since.elapsed();
         self.span.close(word(outcome), took, names, code.as_deref());
         let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let record = Record { outcome, code, duration_us, result_bytes: result_bytes as u64, ..record };
+        (record.outcome, record.code) = (outcome, code);
+        (record.duration_us, record.result_bytes) = (duration_us, result_bytes as u64);
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
         let arguments = plain.as_deref().and_then(Plain::of);
         Some(Closing { record, arguments, intent: self.intent.take() })

@@ -44,7 +44,7 @@ pub(crate) async fn run(
     hands: Hands<'_>,
     redactor: &Redactor,
     LookedAfter { jobs, tasks }: LookedAfter,
-    admitted: Admitted,
+    admitted: Box<Admitted>,
     live: Live,
     answering: Option<(Box<Answering<'_>>, Heard)>,
 ) -> Ran {
@@ -54,7 +54,7 @@ pub(crate) async fn run(
     )]
     let permit = Permit::issue(admitted.identity.id);
     let (given, notes) = (hands.give(&permit, &admitted), hands.notes.clone());
-    let Admitted { identity, key, arguments, meta, input, plan, decision, obeyed, on_result } = admitted;
+    let Admitted { identity, key, arguments, meta, input, plan, decision, obeyed, on_result } = *admitted;
     let rules = checks::on_messages(on_result.as_ref());
     let clean = |next| large::listener(checks::listener(&rules, redaction::listener(redactor, next)));
     let allowed = decision.and_then(|decision| Some((decision.obligations.timeout_max?, decision.rule)));

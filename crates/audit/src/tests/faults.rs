@@ -335,6 +335,37 @@ fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
 }
 
 #[test]
+fn a_write_that_fails_behind_a_checkpoint_takes_no_record_with_it() {
+    // As many as three writes take, and the checkpoint is due with the first.
+    const RECORDS: usize = 600;
+    for nth in 1..=4 {
+        let dir = tempfile::tempdir().unwrap();
+        let audit_log = AuditLog::at(dir.path(), clock);
+        for nth in 0..CHECKPOINT_RECORDS - 1 {
+            audit_log.close(sample(&nth.to_string()), None, None);
+        }
+        audit_log.flush().unwrap();
+        drop(audit_log);
+        let files = Shaky::new(nth, Reaches::Nothing);
+        let audit_log =
+            AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
+        audit_log.ready().unwrap();
+        for nth in 0..RECORDS {
+            audit_log.close(sample(&format!("late {nth}")), None, None);
+        }
+        // Whether it works depends on how many writes there were.
+        let _ = audit_log.flush();
+        files.mended.store(true, Ordering::SeqCst);
+        audit_log.flush().unwrap();
+        let text = fs::read_to_string(dir.path().join(FILE)).unwrap();
+        let late =
+            text.lines().filter_map(|line| line.split("\"call_id\":\"late ").nth(1)?.split('"').next());
+        let expected = (0..RECORDS).map(|nth| nth.to_string());
+        assert!(late.map(str::to_owned).eq(expected), "where write {nth} fails");
+    }
+}
+
+#[test]
 fn a_call_that_is_given_up_before_its_note_is_written_leaves_none() {
     let dir = tempfile::tempdir().unwrap();
     let (audit_log, go, is_begun) = slow(dir.path());

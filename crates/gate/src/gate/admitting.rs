@@ -19,11 +19,11 @@ pub(super) struct Identified {
 
 /// A candidate that may run, with what its source knows it by, the `_meta` for it, and what its client sends.
 pub(super) fn admitted(
-    candidate: Candidate,
+    candidate: Box<Candidate>,
     Identified { id, original, approval }: Identified,
     (key, meta, input): (Option<Arc<str>>, Option<Bytes>, Option<Input>),
 ) -> Box<Admitted> {
-    let Candidate { caller, offered, target, action, origin, plan, content, judgement, .. } = candidate;
+    let Candidate { caller, offered, target, action, origin, plan, content, judgement, .. } = *candidate;
     let changed = candidate.original;
     Box::new(Admitted {
         identity: Identity {

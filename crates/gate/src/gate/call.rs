@@ -87,7 +87,7 @@ impl Gate {
             let admission = self.admit(id, caller, &mut call, (&ruleset, &mut ticket), &mut record).await;
             let result = match admission {
                 Ok(Admission::Run(admitted)) => {
-                    let ran = self.run(*admitted, &mut call, &ruleset, &mut record).await;
+                    let ran = self.run(admitted, &mut call, &ruleset, &mut record).await;
                     let result = self.finish(ran, call.listener.take(), &ruleset, &mut record).await;
                     let result = record.told(result);
                     if let Some(ticket) = &ticket {
@@ -186,7 +186,7 @@ impl Gate {
 
     async fn run(
         &self,
-        admitted: Admitted,
+        admitted: Box<Admitted>,
         call: &mut Call<'_>,
         ruleset: &Ruleset,
         record: &mut RecordScope<'_>,
@@ -339,12 +339,12 @@ impl Gate {
         arguments: Arguments,
         brought: &Brought,
         ruleset: &Ruleset,
-    ) -> Candidate {
+    ) -> Box<Candidate> {
         let is_elsewhere = found.offered.definition().upstream().is_some();
         let meta = call.meta.as_deref().filter(|_| is_elsewhere);
         let meta = Meta::of_call(meta, ruleset.rules.are_any());
         let answers = brought.input.as_ref().and_then(|input| input.responses.clone());
-        Candidate {
+        Box::new(Candidate {
             caller: caller.clone(),
             offered: found.offered.clone(),
             target: call.target.shared_name(&found.offered),
@@ -357,17 +357,17 @@ impl Gate {
             content: Content { arguments, answers, meta },
             original: None,
             judgement: Judgement::default(),
-        }
+        })
     }
 
     /// Asks one check after the other, and notes what each says.
     async fn ask_checks(
         &self,
         id: CallId,
-        mut candidate: Candidate,
+        mut candidate: Box<Candidate>,
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
-    ) -> Result<Candidate, Failure> {
+    ) -> Result<Box<Candidate>, Failure> {
         for (name, check) in CHECKS {
             let verdict = if candidate.bytes() > INLINE_BYTES_MAX {
                 let (ruleset, mut large) = (ruleset.clone(), candidate);
@@ -393,15 +393,15 @@ impl Gate {
     async fn approve(
         &self,
         id: CallId,
-        candidate: Candidate,
+        mut candidate: Box<Candidate>,
         call: &mut Call<'_>,
         (brought, original): (&mut Brought, &Bytes),
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
-    ) -> Result<(Candidate, Approved), Failure> {
+    ) -> Result<(Box<Candidate>, Approved), Failure> {
         let plan = Box::pin(self.plan_to_show(id, &candidate)).await?;
-        let (mut candidate, exact) =
-            self.exact_call(id, Candidate { plan, ..candidate }, call, ruleset).await?;
+        candidate.plan = plan;
+        let (mut candidate, exact) = self.exact_call(id, candidate, call, ruleset).await?;
         let shown = (id, original, &mut *brought);
         let first = Box::pin(self.dry_first(&mut candidate, exact, call, shown, ruleset, record));
         let exact = match first.await? {
@@ -452,10 +452,10 @@ impl Gate {
     async fn exact_call(
         &self,
         id: CallId,
-        candidate: Candidate,
+        candidate: Box<Candidate>,
         call: &Call<'_>,
         ruleset: &Arc<Ruleset>,
-    ) -> Result<(Candidate, ExactCall), Failure> {
+    ) -> Result<(Box<Candidate>, ExactCall), Failure> {
         let bytes = candidate.bytes();
         let conversation = call.client.over.is_some().then_some(call.client.conversation);
         let (askers, ruleset, redactor) = (call.askers.clone(), ruleset.clone(), self.redactor.clone());

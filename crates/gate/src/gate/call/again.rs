@@ -15,10 +15,10 @@ impl Gate {
     pub(super) async fn judge_again(
         &self,
         id: CallId,
-        mut candidate: Candidate,
+        mut candidate: Box<Candidate>,
         then: &Ruleset,
         record: &mut RecordScope<'_>,
-    ) -> Result<Candidate, Failure> {
+    ) -> Result<Box<Candidate>, Failure> {
         let now = self.ruleset.load_full();
         let roles_are_same = then.approvals.roles == now.approvals.roles;
         let bytes = candidate.bytes();

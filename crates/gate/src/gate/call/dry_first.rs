@@ -79,7 +79,7 @@ impl Gate {
         record: &mut RecordScope<'_>,
     ) -> Result<Outcome, Failure> {
         let rewritten = candidate.original.is_some().then(|| candidate.content.arguments.bytes());
-        let admitted = Admitted {
+        let admitted = Box::new(Admitted {
             identity: Identity {
                 id,
                 caller: candidate.caller.clone(),
@@ -100,7 +100,7 @@ impl Gate {
             obeyed: candidate.judgement.obeyed.clone(),
             // They are asked again before the call itself runs.
             on_result: candidate.judgement.on_result.take(),
-        };
+        });
         // Its progress is not that of the call.
         let (listener, client) = (call.listener.take(), call.client.clone());
         let earnest = mem::replace(&mut call.earnest, Earnest::Dry);
