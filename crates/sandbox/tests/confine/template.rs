@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::process::getuid;
-use sandbox::confine::{ConfineError, Confined, Confiner, Layer, Limits, Profile, self_test};
+use sandbox::confine::{ConfineError, Confined, Confiner, Layer, Limits, Profile, Running, self_test};
 use tokio::io::AsyncReadExt;
 use tokio::time::timeout;
 
@@ -103,9 +103,11 @@ async fn a_template_holds_who_wants_out() {
 /// How many the spawner keeps: it has nobody else's mounts.
 fn templates(confiner: &Confiner) -> usize {
     let files = format!("/proc/{}/fd", confiner.spawner().expect("it runs"));
-    let files =
-        fs::read_dir(files).expect("ours").flatten().filter_map(|file| fs::read_link(file.path()).ok());
-    files.filter(|file| file.to_string_lossy().starts_with("mnt:[")).count()
+    fs::read_dir(files).expect("ours").flatten().filter(|file| is_of_mounts(&file.path())).count()
+}
+
+fn is_of_mounts(file: &Path) -> bool {
+    fs::read_link(file).is_ok_and(|to| to.to_string_lossy().starts_with("mnt:["))
 }
 
 #[tokio::test]
@@ -135,6 +137,78 @@ async fn what_fails_in_a_template_is_said_by_the_ordinary_way_and_ends_the_templ
     }
     // Until programs have run in the ordinary way again.
     both(&confiner, &program).await;
+}
+
+/// What the kinds of the open files of a process are, in order: what is open twice stands there twice.
+fn open_files(pid: &str) -> Vec<String> {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).expect("ours").flatten();
+    let names =
+        files.filter_map(|file| Some(fs::read_link(file.path()).ok()?.to_string_lossy().into_owned()));
+    // Of pipes and sockets the numbers differ, of others the processes in their paths.
+    let kinds = names.map(|name| name.chars().filter(|char| !char.is_ascii_digit()).collect());
+    let mut kinds: Vec<String> = kinds.collect();
+    kinds.sort_unstable();
+    kinds
+}
+
+/// The children of a spawner.
+fn inits(confiner: &Confiner) -> Vec<String> {
+    let pid = confiner.spawner().expect("it runs");
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).expect("proc");
+    children.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Starts it, and says in which root it runs, what it has open and what its init has.
+async fn held(confiner: &Confiner, program: &Confined) -> (Running, String, Vec<String>) {
+    let before = inits(confiner);
+    let mut running = confiner.start(program).await.unwrap_or_else(|error| panic!("{error}"));
+    let mut printed = String::new();
+    let mut io = running.take_io().expect("not taken yet");
+    timeout(PATIENCE, io.stdout.read_to_string(&mut printed)).await.expect("its end is seen").expect("text");
+    let init = inits(confiner).into_iter().find(|pid| !before.contains(pid)).expect("an init");
+    let files = open_files(&init);
+    (running, printed, files)
+}
+
+#[tokio::test]
+async fn an_init_that_is_started_again_holds_nothing_of_others() {
+    // Nobody else may look, nor go where this template is made useless.
+    if !getuid().is_root() {
+        return;
+    }
+    let (_folder, work) = folder();
+    let lasting =
+        shell(Profile::shell(), &work, &format!("{COUNT}ls /proc/self/fd; exec >&- 2>&-; sleep 1000"));
+    // Nobody else's are there yet.
+    let fresh = Confiner::new(spawner()).without_pool();
+    run(&fresh, &shell(Profile::shell(), &work, "true")).await;
+    let (_first, expected, expected_files) = held(&fresh, &lasting).await;
+    assert_eq!(expected, "proc 1\n0\n1\n2\n3\n");
+
+    let confiner = Confiner::new(spawner()).without_pool();
+    both(&confiner, &shell(Profile::shell(), &work, "true")).await;
+    let (other, printed, _) = held(&confiner, &lasting).await;
+    assert_eq!(printed, "proc 2\n0\n1\n2\n3\n");
+    // Without a `/proc` that is not covered the kernel gives nobody another one.
+    let pid = confiner.spawner().expect("it runs");
+    let names = fs::read_dir(format!("/proc/{pid}/fd")).expect("ours").flatten();
+    let mounts = names.map(|file| file.path()).find(|file| is_of_mounts(file)).expect("a template");
+    let mut command = Command::new("nsenter");
+    command.arg(format!("--mount={}", mounts.display())).args([
+        "mount",
+        "--no-mtab",
+        "-t",
+        "tmpfs",
+        "tmpfs",
+        "/proc",
+    ]);
+    assert!(command.status().expect("nsenter").success());
+    let (again, printed, files) = held(&confiner, &lasting).await;
+    assert_eq!((printed, files), (expected, expected_files));
+    assert_eq!(templates(&confiner), 0);
+    // The end of another's is told while it runs.
+    timeout(PATIENCE, other.end()).await.expect("in time");
+    timeout(PATIENCE, again.end()).await.expect("in time");
 }
 
 /// Makes this program one that does something else: which, and what it prints of it.
