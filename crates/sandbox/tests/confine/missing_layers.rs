@@ -2,13 +2,15 @@
 
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use sandbox::confine::{ConfineError, Confiner, Layer, Profile, Unavailable};
 use seccompiler::{
     SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
 };
 
-use super::{folder, run, shell, spawner, without_bwrap};
+use tokio::time::timeout;
+
+use super::{PATIENCE, folder, run, shell, spawner, without_bwrap};
 
 /// Which call this process is to do without.
 const DENIED: &str = "TOOLCRIB_TEST_DENIED";
@@ -141,6 +143,42 @@ async fn a_killed_spawner_is_said_and_replaced() {
         other => panic!("{other:?}"),
     }
     assert_eq!(run(&confiner, &program).await.0, "hello\n");
+}
+
+/// Open files that a spawner has at least, and more than it has in a start.
+const SPAWNERS_FILES: std::ops::Range<u64> = 5..50;
+
+#[tokio::test]
+async fn a_spawner_without_room_for_open_files_refuses_that_start_and_goes_on() {
+    let (_folder, work) = folder();
+    // With what is sent to it for a start.
+    for (profile, sent) in [(Profile::shell(), 7), (Profile::net(), 8)] {
+        let confiner = Confiner::new(spawner()).without_pool();
+        let program = shell(profile, &work, "echo hello");
+        assert_eq!(run(&confiner, &program).await.0, "hello\n");
+        let number = confiner.spawner().expect("it runs");
+        let pid = Pid::from_raw(number.try_into().expect("a number"));
+        let usual = prlimit(pid, Resource::Nofile, getrlimit(Resource::Nofile)).expect("ours");
+        let mut said = Vec::new();
+        for most in SPAWNERS_FILES {
+            prlimit(pid, Resource::Nofile, Rlimit { current: Some(most), ..usual }).expect("ours");
+            said.push(match confiner.start(&program).await {
+                Ok(running) => {
+                    timeout(PATIENCE, running.end()).await.expect("in time");
+                    "it ran".to_owned()
+                }
+                Err(ConfineError::Unavailable(Unavailable { why, .. })) => why,
+                Err(error) => panic!("with {most}: {error:?}"),
+            });
+            prlimit(pid, Resource::Nofile, usual).expect("ours");
+            assert_eq!(run(&confiner, &program).await.0, "hello\n", "after {most}");
+            assert_eq!(confiner.spawner(), Some(number), "after {most}");
+        }
+        // What is cut off starts nothing.
+        let is_cut = |said: &String| said.ends_with("it ended without an answer");
+        assert!(said.iter().take(sent).all(is_cut), "{said:#?}");
+        assert_eq!(said.last().expect("some"), "it ran");
+    }
 }
 
 /// Limits of a user namespace, and the layer that is missing where one is zero.
