@@ -187,13 +187,13 @@ async fn what_a_program_reaches_is_in_the_record_of_its_call() {
 #[tokio::test]
 async fn what_goes_nowhere_is_told_by_how_often() {
     let sample = reaching(&["a.test".to_owned()]);
-    // Addresses that stand for names, and one of nobody.
+    // Addresses that stand for names, and two of nobody.
     let script = "for n in 1 2 3; do echo > /dev/udp/198.18.0.9/123; done; \
-                  (echo > /dev/tcp/192.0.2.1/80) 2>/dev/null || echo refused";
+                  for to in 192.0.2.1 2001:db8::1; do (echo > /dev/tcp/$to/80) 2>/dev/null || echo refused; done";
     let script = format!("exec bash -c '{script}'");
     let caller = holding(&["read_workspace", "run_tests", "network"]);
     for (script, expected) in
-        [(script.as_str(), [json!(["udp", 3]), json!(["addresses", 1])].as_slice()), ("true", &[])]
+        [(script.as_str(), [json!(["udp", 3]), json!(["addresses", 2])].as_slice()), ("true", &[])]
     {
         run(&sample, &caller, "sh_fetch", script).await.expect("it ran");
         let told = hosts(&sample);

@@ -1,5 +1,4 @@
-//! What programs sent in vain: the kernel counts it for each network, and tells nobody but the program. IPv6 that finds no way is
-//! left out, since many programs only try whether there is some.
+//! What programs sent in vain: the kernel counts it for each network, and tells nobody but the program.
 
 use std::fs;
 
@@ -18,7 +17,7 @@ pub(super) fn nowhere() -> Nowhere {
 fn counted(v4: &str, v6: &str) -> Nowhere {
     Nowhere {
         datagrams: of_table(v4, "Udp:", "NoPorts") + of_list(v6, "Udp6NoPorts"),
-        unrouted: of_table(v4, "Ip:", "OutNoRoutes"),
+        unrouted: of_table(v4, "Ip:", "OutNoRoutes") + of_list(v6, "Ip6OutNoRoutes"),
     }
 }
 
@@ -47,7 +46,7 @@ mod tests {
     fn counts_are_found_by_their_names() {
         let v4 = "Ip: Forwarding OutDiscards OutNoRoutes\nIp: 2 0 7\nUdp: InDatagrams NoPorts\nUdp: 9 3\nUdpLite: A NoPorts\nUdpLite: 0 8\n";
         let v6 = "Ip6OutNoRoutes                  \t5\nUdp6NoPorts                     \t1\n";
-        assert_eq!(counted(v4, v6), Nowhere { datagrams: 4, unrouted: 7 });
+        assert_eq!(counted(v4, v6), Nowhere { datagrams: 4, unrouted: 12 });
         assert_eq!(counted("", ""), Nowhere::default());
         assert_eq!(counted("Ip: OutNoRoutes\n", "Udp6NoPorts x"), Nowhere::default());
     }
