@@ -57,7 +57,7 @@ pub(super) fn given(mut words: impl Iterator<Item = OsString>) -> io::Result<Ini
     Ok(Init {
         order,
         memory,
-        events: None,
+        tells: None,
         socket,
         mounts,
         doors,
