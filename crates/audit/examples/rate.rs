@@ -62,6 +62,7 @@ fn record(id: &Arc<str>) -> Record {
         profile: None,
         launcher: None,
         degraded: Vec::new(),
+        limits: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,
         folders: Vec::new(),

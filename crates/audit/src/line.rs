@@ -149,6 +149,7 @@ mod tests {
         record.profile = Some("write");
         record.launcher = Some("bwrap");
         record.degraded = vec!["landlock", "memory"];
+        record.limits = vec!["processes"];
         let reached = Reached {
             host: "a.test:443".into(),
             blocked: None,
@@ -174,7 +175,7 @@ mod tests {
             )[1..],
             r#","rule":"no\"1","effect":"deny"},{"by":"ai_rules","rule":"no\"1","effect":"deny"}],"approval":{"id":"a1","#,
             r#","by":"ann","through":"terminal","answer":"denied"},"profile":"write","launcher":"bwrap"#,
-            r#"","degraded":["landlock","memory"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
+            r#"","degraded":["landlock","memory"],"limits":["processes"],"hosts":[{"host":"a.test:443","connections":2,"sent_bytes":7,"#,
             r#""received_bytes":8},{"host":"a.test:443","blocked":"no rule","#,
             r#""approval":{"id":"a2","by":"ann","through":"terminal","answer":"denied"},"connections":2,"#,
             r#"}],"hosts_more":4,"protected_changed":["a/.envrc"],"protected_more":5,"redactions":3,"outcome":"tool_error","#,

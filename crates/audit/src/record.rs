@@ -158,6 +158,8 @@ pub struct Record {
     pub launcher: Option<&'static str>,
     /// Layers of the sandbox that these ran without, or with a weaker form of.
     pub degraded: Vec<&'static str>,
+    /// Limits that ended programs of the call, or that these reached.
+    pub limits: Vec<&'static str>,
     /// The hosts that the call's programs and its tool reached, and those that they were refused.
     pub hosts: Vec<Reached>,
     /// How many more there were.
@@ -312,6 +314,7 @@ impl Record {
             profile,
             launcher,
             degraded,
+            limits,
             hosts,
             hosts_more,
             folders,
@@ -334,6 +337,7 @@ impl Record {
         into.text_if("profile", *profile);
         into.text_if("launcher", *launcher);
         into.list_if("degraded", degraded);
+        into.list_if("limits", limits);
         into.list_if("hosts", hosts);
         into.count_if("hosts_more", *hosts_more);
         into.list_if("folders", folders);
@@ -414,6 +418,7 @@ pub(crate) mod tests {
             profile: None,
             launcher: None,
             degraded: Vec::new(),
+            limits: Vec::new(),
             hosts: Vec::new(),
             hosts_more: 0,
             folders: Vec::new(),

@@ -61,13 +61,18 @@ impl Printed {
             let why = format!("the program of `{tool}` was ended by its limit of {limit}");
             return Err(self.error(code, &why, json!({ "limit": limit })));
         }
-        let (how, details) = match self.ended.exit {
+        let (how, mut details) = match self.ended.exit {
             Exit::Code(0) => return self.json(tool),
             Exit::Code(code) => (format!("exited with code {code}"), json!({ "exit_code": code })),
             Exit::Signal(signal) => (format!("was ended by signal {signal}"), json!({ "signal": signal })),
             Exit::Lost => ("is gone, and nobody knows how it ended".to_owned(), json!({})),
         };
-        Err(self.error("tool_failed", &format!("the program of `{tool}` {how}"), details))
+        let mut why = format!("the program of `{tool}` {how}");
+        if let Some(limit) = self.ended.limit.map(Limit::name) {
+            why = format!("{why}; it had reached its limit of {limit}");
+            details["limit"] = limit.into();
+        }
+        Err(self.error("tool_failed", &why, details))
     }
 
     fn json(&self, tool: &str) -> Result<Value, ToolError> {
@@ -106,7 +111,11 @@ mod tests {
 
     #[track_caller]
     fn check(exit: Exit, stdout: &str, stderr: &str, expected: Result<Value, (&str, &str)>) {
-        let ended = Ended::plain(exit, None);
+        check_with(Ended::plain(exit, None), stdout, stderr, expected);
+    }
+
+    #[track_caller]
+    fn check_with(ended: Ended, stdout: &str, stderr: &str, expected: Result<Value, (&str, &str)>) {
         let printed = Printed { stdout: stdout.into(), last_said: stderr.into(), ended };
         match (printed.value("t"), expected) {
             (Ok(value), Ok(expected)) => assert_eq!(value, expected),
@@ -138,6 +147,10 @@ mod tests {
     #[test]
     fn a_program_that_ends_otherwise_has_failed_whatever_it_printed() {
         check(Exit::Code(3), "{}", "", Err(("tool_failed", "the program of `t` exited with code 3")));
+        let reached = |code| Ended::plain(Exit::Code(code), Some(Limit::Processes));
+        let why = "the program of `t` exited with code 3; it had reached its limit of processes";
+        check_with(reached(3), "{}", "", Err(("tool_failed", why)));
+        check_with(reached(0), "{}", "", Ok(json!({})));
         let signal = "the program of `t` was ended by signal 9; it said last:\nkilled";
         check(Exit::Signal(9), "{}", "killed", Err(("tool_failed", signal)));
     }

@@ -18,11 +18,12 @@ pub(crate) struct Closing {
     pub(crate) intent: Option<IntentId>,
 }
 
-/// Notes which protected files have changed by now.
+/// Notes which protected files have changed by now, and which limits were reached.
 pub(crate) fn note_changed(record: &mut Record, notes: &Notes, redactor: &Redactor) {
     let (changed, count) = notes.changed(|path| kept_of(&redactor.text(path), redactor));
     record.protected_more = u32::try_from(count - changed.len()).unwrap_or(u32::MAX);
     record.protected_changed = changed;
+    record.limits = notes.limits();
     if let Some(sandboxed) = notes.sandboxed() {
         record.degraded = sandboxed.degraded;
     }

@@ -44,6 +44,7 @@ pub(crate) fn record(call_id: &str) -> Record {
         profile: None,
         launcher: None,
         degraded: Vec::new(),
+        limits: Vec::new(),
         hosts: Vec::new(),
         hosts_more: 0,
         folders: Vec::new(),

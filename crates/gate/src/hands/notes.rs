@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use audit::Approved;
-use sandbox::confine::{Layer, changed_files, protected_changed};
+use sandbox::confine::{Layer, Limit, changed_files, protected_changed};
 use sandbox::egress::{Attempt, Destination, Entry, Journal, Outcome};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
@@ -37,6 +37,8 @@ struct Noted {
     folders: Vec<(PathBuf, bool, Approved)>,
     /// Protected files that have changed while programs ran.
     changed: Vec<PathBuf>,
+    /// Limits that ended programs, or that these reached.
+    limits: Vec<&'static str>,
     /// The ids of what the call has written down.
     artifacts: Vec<Arc<str>>,
     /// How many places were struck out of it.
@@ -58,6 +60,8 @@ impl Notes {
         self.with(|noted| {
             noted.lacks(&ended.degraded);
             noted.changed.extend(ended.written.iter().cloned());
+            let limit = ended.limit.map(Limit::name).filter(|limit| !noted.limits.contains(limit));
+            noted.limits.extend(limit);
         });
     }
 
@@ -159,7 +163,12 @@ impl Notes {
         })
     }
 
-    /// The same in words for the caller; nothing if there are none.
+    /// The limits that programs have reached by now.
+    pub(crate) fn limits(&self) -> Vec<&'static str> {
+        self.with(|noted| noted.limits.clone())
+    }
+
+    /// The protected files in words for the caller; nothing if there are none.
     pub(crate) fn changed_words(&self) -> Option<String> {
         protected_changed(&self.with(|noted| changed_files(&noted.changed)))
     }

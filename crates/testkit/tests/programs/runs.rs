@@ -133,6 +133,19 @@ async fn a_limit_ends_a_program_and_is_named() {
 }
 
 #[tokio::test]
+async fn a_limit_that_was_reached_is_in_the_record() {
+    let limits = Limits { time: Duration::from_millis(700), processes: 9, ..Limits::default() };
+    let many = "n=0; while [ $n -lt 20 ]; do sleep 9 & n=$((n+1)); done; exit 1";
+    for (script, expected) in
+        [("true", Value::Null), ("sleep 100", json!(["time"])), (many, json!(["processes"]))]
+    {
+        let sample = sample(ProgramSettings { limits, ..ProgramSettings::default() });
+        run(&sample, &owner(), "sh_run", script).await.expect("it ran");
+        assert_eq!(sample.whole_records(1).remove(0)["limits"], expected, "{script}");
+    }
+}
+
+#[tokio::test]
 async fn a_program_that_is_not_there_says_so() {
     let sample = sample(ProgramSettings::default());
     for (program, code) in [("no-such-program", 127), ("/etc/passwd", 126)] {

@@ -23,6 +23,9 @@ pub(crate) struct Ran {
     /// The limit that ended it, such as `time`.
     #[serde(skip_serializing_if = "Option::is_none")]
     limit: Option<&'static str>,
+    /// A limit that it reached and that ends nothing, such as `processes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reached: Option<&'static str>,
     /// How long it ran, in milliseconds.
     duration_ms: u64,
     /// The artifact with all that it printed, if that is not all here.
@@ -59,6 +62,7 @@ impl Ran {
             exit_code,
             signal,
             limit: limit.map(Limit::name),
+            reached: ended.limit.filter(|limit| !limit.ends_programs()).map(Limit::name),
             duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
             artifact: shown.artifact,
             protected_changed: changed_files(&ended.written),
@@ -100,6 +104,11 @@ impl Ran {
         }
     }
 
+    /// What it met and went on.
+    fn met(&self) -> Option<String> {
+        self.reached.map(|limit| format!("[it reached its limit of {limit}{}]", to_try(limit)))
+    }
+
     fn has_failed(&self) -> bool {
         self.exit_code.is_some_and(|code| code != 0)
     }
@@ -139,11 +148,15 @@ fn to_try(limit: &str) -> &'static str {
     const MEMORY: &str = Limit::MemoryBytes.name();
     const CPU: &str = Limit::Cpu.name();
     const FILE: &str = Limit::FileBytes.name();
+    const PROCESSES: &str = Limit::Processes.name();
+    const SCRATCH: &str = Limit::ScratchBytes.name();
     match limit {
         OUTPUT => ", which is `sandbox.output`: write it to a file, or have less of it printed",
         MEMORY => ", which is `sandbox.memory`: have less done at once, such as fewer jobs of a build",
         CPU => ", which is `sandbox.cpu`: do it in parts",
         FILE => ", which is `sandbox.file_size`: write smaller files",
+        PROCESSES => ", which is `sandbox.processes`: have fewer run at once",
+        SCRATCH => ", which is `sandbox.scratch`: keep less in the temporary and the home folder",
         _ => "",
     }
 }
@@ -163,7 +176,7 @@ impl fmt::Display for Ran {
         let unwritable = self.unwritable().map(str::to_owned);
         let elsewhere = self.elsewhere().map(str::to_owned);
         let in_part = self.protected_in_part.then(|| format!("[{}]", Layer::NOT_ALL_PROTECTED));
-        let parts = [output, nothing, footer, changed, in_part, unwritable, elsewhere, blocked];
+        let parts = [output, nothing, footer, self.met(), changed, in_part, unwritable, elsewhere, blocked];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         f.write_str(&parts.join("\n"))
     }
@@ -287,7 +300,22 @@ mod tests {
             assert!(what.contains(setting), "{what}");
             check(("a", Exit::Signal(9), Some(limit)), 5, &format!("a\n[{how}{what}]"), &how);
         }
-        // A program that met one and went on has ended by itself.
-        check(("a", Exit::Code(2), Some(Limit::Processes)), 5, "a\n[exit code 2]", "exited 2");
+    }
+
+    #[test]
+    fn a_limit_that_ends_nothing_is_said_beside_how_it_ended() {
+        for (limit, setting) in
+            [(Limit::Processes, "`sandbox.processes`"), (Limit::ScratchBytes, "`sandbox.scratch`")]
+        {
+            let reached = format!("[it reached its limit of {}{}]", limit.name(), to_try(limit.name()));
+            assert!(reached.contains(setting), "{reached}");
+            check(("a", Exit::Code(2), Some(limit)), 5, &format!("a\n[exit code 2]\n{reached}"), "exited 2");
+            let ended = Ended::plain(Exit::Code(0), Some(limit));
+            let shown = Shown { text: "a".to_owned(), artifact: None };
+            let ran = Ran::of(shown, &ended, Duration::from_millis(5), None);
+            assert_eq!(ran.to_string(), format!("a\n{reached}"));
+            assert_eq!(serde_json::to_value(&ran).expect("JSON")["reached"], limit.name());
+            assert!(!ran.into_outcome().is_error, "it ended well");
+        }
     }
 }
