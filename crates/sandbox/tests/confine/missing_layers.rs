@@ -4,9 +4,8 @@ use std::process::Command;
 
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, prlimit};
 use sandbox::confine::{ConfineError, Confiner, Layer, Profile, Unavailable};
-use seccompiler::{
-    SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-};
+use seccompiler::SeccompCmpOp::{self, Eq, MaskedEq, Ne};
+use seccompiler::{SeccompAction, SeccompCmpArgLen, SeccompCondition, SeccompFilter, SeccompRule};
 
 use tokio::time::timeout;
 
@@ -18,23 +17,36 @@ const DENIED: &str = "TOOLCRIB_TEST_DENIED";
 /// Whether its pool is filled before, as far as it can be.
 const FILLED: &str = "TOOLCRIB_TEST_FILLED";
 
-/// Calls that an outer filter refuses, with a flag of their first argument, and the layer that is then missing.
-const CASES: [(&str, i64, u64, &str); 14] = [
-    ("clone3", libc::SYS_clone3, 0, "user_namespace"),
-    ("mount_setattr", libc::SYS_mount_setattr, 0, "root"),
-    ("open_tree", libc::SYS_open_tree, 0, "root"),
-    ("move_mount", libc::SYS_move_mount, 0, "root"),
-    ("fsopen", libc::SYS_fsopen, 0, "root"),
-    ("pivot_root", libc::SYS_pivot_root, 0, "root"),
-    ("mount", libc::SYS_mount, 0, "mount_namespace"),
-    ("sethostname", libc::SYS_sethostname, 0, "uts_namespace"),
+/// Which calls of a kind are refused: those with this argument, or all.
+type Only = Option<(u8, SeccompCmpOp, u64)>;
+
+/// What marks a folder that stands in for an absent one, among the bits of its mode.
+const MARK: u64 = libc::S_ISVTX as u64;
+
+/// Calls that an outer filter refuses, and the layer that is then missing.
+const CASES: [(&str, i64, Only, &str); 19] = [
+    ("clone3", libc::SYS_clone3, None, "user_namespace"),
+    ("mount_setattr", libc::SYS_mount_setattr, None, "root"),
+    ("open_tree", libc::SYS_open_tree, None, "root"),
+    ("move_mount", libc::SYS_move_mount, None, "root"),
+    ("fsopen", libc::SYS_fsopen, None, "root"),
+    ("pivot_root", libc::SYS_pivot_root, None, "root"),
+    ("mount", libc::SYS_mount, None, "mount_namespace"),
+    ("sethostname", libc::SYS_sethostname, None, "uts_namespace"),
     // Sockets of netlink, and no others that a start makes.
-    ("netlink", libc::SYS_socket, libc::AF_NETLINK as u64, "loopback"),
-    ("setgroups", libc::SYS_setgroups, 0, "run_user"),
-    ("capset", libc::SYS_capset, 0, "capabilities"),
-    ("close_range", libc::SYS_close_range, 0, "descriptors"),
-    ("landlock", libc::SYS_landlock_restrict_self, 0, "landlock"),
-    ("seccomp", libc::SYS_seccomp, 0, "seccomp"),
+    ("netlink", libc::SYS_socket, Some((0, Eq, libc::AF_NETLINK as u64)), "loopback"),
+    ("setgroups", libc::SYS_setgroups, None, "run_user"),
+    ("capset", libc::SYS_capset, None, "capabilities"),
+    ("no_new_privs", libc::SYS_prctl, Some((0, Eq, libc::PR_SET_NO_NEW_PRIVS as u64)), "no_new_privileges"),
+    // Those that change a limit.
+    ("prlimit", libc::SYS_prlimit64, Some((2, Ne, 0)), "rlimits"),
+    ("listen", libc::SYS_listen, None, "proxy"),
+    ("mkdirat", libc::SYS_mkdirat, Some((2, MaskedEq(MARK), MARK)), "protected_paths"),
+    // Of one byte, as into a control group, and as what forbids namespaces.
+    ("write", libc::SYS_write, Some((2, Eq, 1)), "nested_namespaces"),
+    ("close_range", libc::SYS_close_range, None, "descriptors"),
+    ("landlock", libc::SYS_landlock_restrict_self, None, "landlock"),
+    ("seccomp", libc::SYS_seccomp, None, "seccomp"),
 ];
 
 /// Not a test by itself: a program that does without a call and has another one run confined.
@@ -43,14 +55,12 @@ fn denied() {
     let Ok(denied) = std::env::var(DENIED) else { return };
     let waived: Vec<Layer> =
         std::env::var("TOOLCRIB_TEST_WAIVED").ok().and_then(|name| Layer::named(&name)).into_iter().collect();
-    if let Some((_, call, flag, _)) = CASES.iter().find(|(name, ..)| *name == denied) {
-        let rules = if *flag == 0 {
-            Vec::new()
-        } else {
-            let condition =
-                SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(*flag), *flag);
-            vec![SeccompRule::new(vec![condition.expect("a condition")]).expect("a rule")]
-        };
+    if let Some((_, call, only, _)) = CASES.iter().find(|(name, ..)| *name == denied) {
+        let only = only.clone().map(|(argument, op, value)| {
+            let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Qword, op, value);
+            SeccompRule::new(vec![condition.expect("a condition")]).expect("a rule")
+        });
+        let rules = only.into_iter().collect();
         // Without `clone3` the C library makes threads in the older way.
         let errno = if denied == "clone3" { libc::ENOSYS } else { libc::EPERM };
         let refused = SeccompAction::Errno(errno as u32);
@@ -63,9 +73,15 @@ fn denied() {
     }
     let (_folder, work) = folder();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    // What it takes to need the layer.
+    let profile = match &*denied {
+        "listen" => Profile::net(),
+        "mkdirat" => Profile::write(),
+        _ => Profile::shell(),
+    };
     let program = sandbox::confine::Confined {
         waived,
-        ..shell(Profile::shell(), &work, "echo it ran > /proc/self/comm; echo it ran")
+        ..shell(profile, &work, "echo it ran > /proc/self/comm; echo it ran")
     };
     let said = runtime.block_on(async {
         let confiner = Confiner::new(without_bwrap());
@@ -109,7 +125,12 @@ fn a_program_does_not_run_where_a_layer_is_missing() {
     // Others than root stay who they are.
     for (denied, _, _, layer) in CASES.into_iter().filter(|(.., layer)| is_root || *layer != "run_user") {
         // As root the folder is mounted first, with mapped owners.
-        let layer = if is_root && ["mount_setattr", "open_tree"].contains(&denied) { "idmap" } else { layer };
+        let layer = match denied {
+            "mount_setattr" | "open_tree" if is_root => "idmap",
+            // And it joins its control group.
+            "write" if is_root => "memory",
+            _ => layer,
+        };
         assert_eq!(without(denied, ""), format!("missing {layer}"), "without {denied}");
     }
 }
