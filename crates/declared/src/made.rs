@@ -227,14 +227,7 @@ impl<'c> Made<'c> {
     pub(crate) fn beside(&self, failure: ToolError) -> ToolError {
         let Some(handles) = self.handles() else { return failure };
         let mut details = failure.details().cloned().unwrap_or_else(|| json!({}));
-        let facts = |artifact: &Artifact| {
-            let Artifact { id, name, media_type, bytes, lines: _, sha256 } = artifact;
-            json!({
-                "id": id, "uri": artifact.uri(), "name": name, "media_type": media_type, "bytes": bytes,
-                "sha256": sha256,
-            })
-        };
-        details["artifacts"] = self.kept.iter().map(facts).collect::<Value>();
+        details["artifacts"] = self.kept.iter().map(Artifact::facts).collect::<Value>();
         ToolError::new(failure.code().clone(), format!("{failure}\n{handles}")).with_details(details)
     }
 }

@@ -44,7 +44,8 @@ pub(crate) struct Cutting {
 impl Cutting {
     /// The outcome with as much as one answer may have. Waits for the disk.
     pub(crate) fn cut(&self, outcome: Outcome) -> Result<Outcome, ToolError> {
-        let payload = match outcome.payload {
+        let Outcome { payload, mut artifacts, .. } = outcome;
+        let payload = match payload {
             Payload::Ours { structured: Some(structured), .. } if structured.len() > self.bytes_max => {
                 return Err(self.too_large(&structured));
             }
@@ -53,14 +54,17 @@ impl Cutting {
             {
                 return Err(self.too_large(&result));
             }
-            Payload::Ours { blocks, structured } => Payload::Ours { blocks: self.blocks(blocks), structured },
+            Payload::Ours { blocks, structured } => {
+                Payload::Ours { blocks: self.blocks(blocks, &mut artifacts), structured }
+            }
             Payload::Relayed { result, structured } => {
-                let cut = std::str::from_utf8(&result).ok().and_then(|text| self.answer(text));
+                let cut =
+                    std::str::from_utf8(&result).ok().and_then(|text| self.answer(text, &mut artifacts));
                 Payload::Relayed { result: cut.map_or(result, Bytes::from), structured }
             }
             other @ (Payload::InputRequired { .. } | Payload::Task { .. }) => other,
         };
-        Ok(Outcome { payload, ..outcome })
+        Ok(Outcome { payload, artifacts, ..outcome })
     }
 
     /// Keeps what has structure, and says where it is.
@@ -78,7 +82,7 @@ impl Cutting {
                      {ARTIFACT_SEARCH}, or ask for less at once",
                     kept.id
                 );
-                ToolError::new(TOO_LARGE, message).with_details(json!({ "artifact": facts(&kept) }))
+                ToolError::new(TOO_LARGE, message).with_details(json!({ "artifact": kept.facts() }))
             }
             Some(Err(error)) => ToolError::new(
                 TOO_LARGE,
@@ -89,7 +93,7 @@ impl Cutting {
     }
 
     /// Content of ours.
-    fn blocks(&self, blocks: Vec<Block>) -> Vec<Block> {
+    fn blocks(&self, blocks: Vec<Block>, kept: &mut Vec<Artifact>) -> Vec<Block> {
         let text_of = |block: &Block| match block {
             Block::Text(text) => Some(text.clone()),
             Block::Image { .. } | Block::Audio { .. } | Block::Blob { .. } => None,
@@ -98,7 +102,7 @@ impl Cutting {
         let Some(plan) = Plan::of(texts.iter().flatten().map(String::as_str), self.bytes_max) else {
             return blocks;
         };
-        let mut mark = Some(self.mark(&plan));
+        let mut mark = Some(self.mark(&plan, kept));
         let (mut shown, mut start) = (Vec::with_capacity(blocks.len() + 2), 0);
         for (block, text) in blocks.into_iter().zip(&texts) {
             let Some(text) = text else {
@@ -120,23 +124,23 @@ impl Cutting {
     }
 
     /// What a server answers, cut; nothing if it is to stay as it is.
-    fn answer(&self, answer: &str) -> Option<String> {
+    fn answer(&self, answer: &str, kept: &mut Vec<Artifact>) -> Option<String> {
         match self.place {
-            Place::Call => self.call_result(answer),
-            Place::Task => replaced(answer, "result", |result| self.call_result(result)),
+            Place::Call => self.call_result(answer, kept),
+            Place::Task => replaced(answer, "result", |result| self.call_result(result, kept)),
         }
     }
 
-    fn call_result(&self, result: &str) -> Option<String> {
-        replaced(result, "content", |content| self.content(content))
+    fn call_result(&self, result: &str, kept: &mut Vec<Artifact>) -> Option<String> {
+        replaced(result, "content", |content| self.content(content, kept))
     }
 
-    fn content(&self, content: &str) -> Option<String> {
+    fn content(&self, content: &str, kept: &mut Vec<Artifact>) -> Option<String> {
         let blocks: Vec<&RawValue> = serde_json::from_str(content).ok()?;
         let texts: Vec<Option<TextBlock<'_>>> =
             blocks.iter().map(|block| TextBlock::of(block.get())).collect();
         let plan = Plan::of(texts.iter().flatten().map(|block| &*block.text), self.bytes_max)?;
-        let mut mark = Some(format!(r#"{{"type":"text","text":{}}}"#, literal(&self.mark(&plan))));
+        let mut mark = Some(format!(r#"{{"type":"text","text":{}}}"#, literal(&self.mark(&plan, kept))));
         let (mut shown, mut start) = (Vec::with_capacity(blocks.len() + 2), 0);
         for (block, text) in blocks.iter().zip(&texts) {
             let Some(text) = text else {
@@ -159,7 +163,7 @@ impl Cutting {
     }
 
     /// Keeps the whole, and says in the place of what is left out how to read it.
-    fn mark(&self, plan: &Plan) -> String {
+    fn mark(&self, plan: &Plan, kept: &mut Vec<Artifact>) -> String {
         let Plan { whole, left_out } = plan;
         let size = format!(
             "{} of {} bytes of text are left out here, {} lines and about {} tokens in all",
@@ -168,26 +172,21 @@ impl Cutting {
             whole.lines().count(),
             tokens(whole.len())
         );
-        let kept = Artifacts::new_id().ok();
-        match kept.map(|id| self.keeper.keep(id, ("result.txt", TEXT), whole.as_bytes())) {
-            Some(Ok(Artifact { id, .. })) => format!(
-                "[{size}. To read on, call {ARTIFACT_READ} with id: \"{id}\", offset: {}; to find something, call \
-                 {ARTIFACT_SEARCH} with this id.]",
-                left_out.start
-            ),
+        let id = Artifacts::new_id().ok();
+        match id.map(|id| self.keeper.keep(id, ("result.txt", TEXT), whole.as_bytes())) {
+            Some(Ok(artifact)) => {
+                let told = format!(
+                    "[{size}. To read on, call {ARTIFACT_READ} with id: \"{}\", offset: {}; to find something, call \
+                     {ARTIFACT_SEARCH} with this id.]",
+                    artifact.id, left_out.start
+                );
+                kept.push(artifact);
+                told
+            }
             Some(Err(error)) => format!("[{size}. They could not be kept: {error}.]"),
             None => format!("[{size}. They could not be kept.]"),
         }
     }
-}
-
-/// What an error says of an artifact, for programs.
-pub(crate) fn facts(artifact: &Artifact) -> serde_json::Value {
-    let Artifact { id, name, media_type, bytes, lines, sha256 } = artifact;
-    json!({
-        "id": id, "uri": artifact.uri(), "name": name, "media_type": media_type, "bytes": bytes, "lines": lines,
-        "sha256": sha256,
-    })
 }
 
 /// What is left out of the text of a result.

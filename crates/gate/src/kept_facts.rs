@@ -1,11 +1,12 @@
-//! What a result says besides its content, as it is kept with it: what a dry run would change, and how programs ran.
+//! What a result says besides its content, as it is kept with it: what a dry run would change, how programs ran, and which
+//! artifacts were made.
 
 use std::sync::Arc;
 
 use sandbox::What;
 use sandbox::confine::{Layer, Profile, StartedBy};
 use serde::{Deserialize, Serialize};
-use tool_api::{Planned, Sandboxed};
+use tool_api::{Artifact, Planned, Sandboxed};
 
 /// What may become of a file.
 const WHATS: [What; 3] = [What::Added, What::Changed, What::Removed];
@@ -60,6 +61,29 @@ impl KeptSandbox {
             launcher: known(&self.launcher, [StartedBy::Own, StartedBy::Bwrap].map(StartedBy::name))?,
             degraded: degraded.collect::<Option<_>>()?,
         })
+    }
+}
+
+/// An artifact of the call.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct KeptArtifact {
+    id: String,
+    name: String,
+    media_type: String,
+    bytes: u64,
+    lines: u64,
+    sha256: String,
+}
+
+impl KeptArtifact {
+    pub(crate) fn of(artifact: &Artifact) -> KeptArtifact {
+        let Artifact { id, name, media_type, bytes, lines, sha256 } = artifact.clone();
+        KeptArtifact { id, name, media_type, bytes, lines, sha256 }
+    }
+
+    pub(crate) fn opened(self) -> Artifact {
+        let KeptArtifact { id, name, media_type, bytes, lines, sha256 } = self;
+        Artifact { id, name, media_type, bytes, lines, sha256 }
     }
 }
 

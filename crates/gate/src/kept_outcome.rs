@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use tool_api::{Outcome, Payload, Protocol};
 
 use crate::kept_block::KeptBlock;
-use crate::kept_facts::{KeptPlan, KeptSandbox};
+use crate::kept_facts::{KeptArtifact, KeptPlan, KeptSandbox};
 
 #[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct KeptOutcome {
@@ -18,6 +18,8 @@ pub(crate) struct KeptOutcome {
     planned: Option<KeptPlan>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     sandboxed: Option<KeptSandbox>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    artifacts: Vec<KeptArtifact>,
 }
 
 #[derive(Clone, Serialize, Deserialize)]
@@ -50,6 +52,7 @@ impl KeptOutcome {
             is_error: outcome.is_error,
             planned: outcome.planned.as_deref().map(KeptPlan::of),
             sandboxed: outcome.sandboxed.as_deref().map(KeptSandbox::of),
+            artifacts: outcome.artifacts.iter().map(KeptArtifact::of).collect(),
         }
     }
 
@@ -75,6 +78,7 @@ impl KeptOutcome {
             is_error: self.is_error,
             sandboxed: self.sandboxed.and_then(KeptSandbox::opened).map(Box::new),
             planned: self.planned.map(|planned| Box::new(planned.opened())),
+            artifacts: self.artifacts.into_iter().map(KeptArtifact::opened).collect(),
         })
     }
 }

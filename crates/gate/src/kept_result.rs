@@ -84,7 +84,7 @@ impl Kept {
 mod tests {
     use bytes::Bytes;
     use serde_json::json;
-    use tool_api::{Block, Planned, Protocol, Sandboxed};
+    use tool_api::{Artifact, Block, Planned, Protocol, Sandboxed};
 
     use super::*;
 
@@ -108,7 +108,16 @@ mod tests {
         };
         let sandboxed =
             |profile| Sandboxed { profile, launcher: "bwrap", degraded: vec!["landlock", "memory"] };
+        let artifact = Artifact {
+            id: "i".into(),
+            name: "n".into(),
+            media_type: "m".into(),
+            bytes: 1,
+            lines: 2,
+            sha256: "s".into(),
+        };
         for result in [
+            Ok(Outcome { artifacts: vec![artifact], ..Outcome::of(relayed.clone()) }),
             Ok(Outcome { planned: Some(Box::new(planned)), ..Outcome::of(relayed.clone()) }),
             Ok(Outcome { sandboxed: Some(Box::new(sandboxed("write"))), ..Outcome::of(relayed.clone()) }),
             Ok(Outcome { sandboxed: Some(Box::new(sandboxed("upstream"))), ..Outcome::of(relayed.clone()) }),

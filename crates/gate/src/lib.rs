@@ -81,7 +81,7 @@ pub use seal::{Binding, STATE_AGE_MAX, STATE_BYTES_MAX, Sealer, StateFault};
 pub use target::Target;
 pub use tokens::{Origin, Task, Tokens};
 pub use tool_api::{
-    Abilities, Action, ArtifactReader, BACKGROUND_READ, BASH, Block, Cancel, Client, DIRECTORY_READ,
-    Definition, Effect, Event, Features, Hold, Input, Item, JOB_RESULT, JOB_WAIT, Listener, Listing, Outcome,
-    Payload, Planned, Progress, Protocol, Sandboxed, Skills, ToolError, is_text,
+    Abilities, Action, Artifact, ArtifactReader, BACKGROUND_READ, BASH, Block, Cancel, Client,
+    DIRECTORY_READ, Definition, Effect, Event, Features, Hold, Input, Item, JOB_RESULT, JOB_WAIT, Listener,
+    Listing, Outcome, Payload, Planned, Progress, Protocol, Sandboxed, Skills, ToolError, is_text,
 };

@@ -287,6 +287,12 @@ impl<'b> RecordScope<'b> {
         }
     }
 
+    /// What the tool gave, with the artifacts that it has made.
+    pub(crate) fn made(&self, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
+        let Some(notes) = &self.notes else { return result };
+        result.map(|outcome| Outcome { artifacts: notes.artifacts(), ..outcome })
+    }
+
     /// What came of the call, with how its programs ran.
     pub(crate) fn told(&self, result: Result<Outcome, Failure>) -> Result<Outcome, Failure> {
         let Some(sandboxed) = self.notes.as_ref().and_then(|notes| notes.sandboxed()) else { return result };
@@ -331,7 +337,7 @@ impl<'b> RecordScope<'b> {
             .collect();
         self.record.folders = notes.folders(clean);
         note_changed(&mut self.record, notes, self.redactor);
-        self.record.artifacts = notes.artifacts();
+        self.record.artifacts = notes.artifact_ids();
         self.redacted(notes.struck_places());
         self.record.hosts_more = u32::try_from(hosts.len() - self.record.hosts.len()).unwrap_or(u32::MAX);
         let blocked = hosts.iter().filter(|(entry, _)| entry.outcome != Reach::Allowed).count();

@@ -55,7 +55,11 @@ impl<'b> TextBlock<'b> {
 }
 
 /// An object with another value of this member, and all else as it is written; nothing if that is to stay as it is, too.
-pub(crate) fn replaced(object: &str, name: &str, value: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(crate) fn replaced(
+    object: &str,
+    name: &str,
+    value: impl FnOnce(&str) -> Option<String>,
+) -> Option<String> {
     let Members(mut members) = serde_json::from_str(object).ok()?;
     let at = members.iter().rposition(|(known, _)| known == name)?;
     let value = RawValue::from_string(value(members[at].1.get())?).ok()?;

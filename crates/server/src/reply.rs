@@ -1,9 +1,11 @@
 //! From outcomes and failures to protocol. The only place where our errors become wire.
 
+mod artifacts;
 mod dry_run;
 mod facts;
 mod failure;
 mod modern;
+mod our_meta;
 mod sandbox;
 mod task;
 
@@ -57,6 +59,7 @@ fn outcome_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {
     payload_text(out, facts, outcome);
     sandbox::add(out, start, outcome.sandboxed.as_deref());
     dry_run::add(out, start, outcome.planned.as_deref());
+    artifacts::add(out, start, matches!(facts.about, About::Task(..)), &outcome.artifacts);
 }
 
 fn payload_text(out: &mut Vec<u8>, facts: &RequestFacts, outcome: &Outcome) {

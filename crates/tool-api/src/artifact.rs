@@ -5,6 +5,7 @@ use std::io;
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use serde_json::{Value, json};
 
 use crate::failure::ToolError;
 
@@ -35,6 +36,19 @@ impl Artifact {
     /// What its resource is asked for by.
     pub fn uri(&self) -> String {
         format!("{ARTIFACT_SCHEME}{}", self.id)
+    }
+
+    /// What results and errors say of it, for programs: `id`, `uri`, `name`, `media_type`, `bytes` and `sha256`, and of text
+    /// its `lines`.
+    pub fn facts(&self) -> Value {
+        let Artifact { id, name, media_type, bytes, lines, sha256 } = self;
+        let mut facts = json!({
+            "id": id, "uri": self.uri(), "name": name, "media_type": media_type, "bytes": bytes, "sha256": sha256,
+        });
+        if self.is_text() {
+            facts["lines"] = json!(lines);
+        }
+        facts
     }
 
     /// Whether it is text, which is read by lines.

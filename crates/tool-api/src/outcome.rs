@@ -7,6 +7,7 @@ use bytes::Bytes;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::artifact::Artifact;
 use crate::dry_run::Planned;
 use crate::hold::Hold;
 use crate::sandboxed::Sandboxed;
@@ -64,12 +65,14 @@ pub struct Outcome {
     pub sandboxed: Option<Box<Sandboxed>>,
     /// What the call would have changed, if it was a dry run. The gate says it.
     pub planned: Option<Box<Planned>>,
+    /// The artifacts that the call has made, and the whole of what was cut. The gate says them.
+    pub artifacts: Vec<Artifact>,
 }
 
 impl Outcome {
     /// Of a tool that did its work.
     pub fn of(payload: Payload) -> Outcome {
-        Outcome { payload, is_error: false, sandboxed: None, planned: None }
+        Outcome { payload, is_error: false, sandboxed: None, planned: None, artifacts: Vec::new() }
     }
 }
 

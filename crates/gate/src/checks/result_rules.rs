@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use audit::Decided;
 use bytes::Bytes;
 use rules::{OnResult, Stop, Words};
-use tool_api::{Block, Outcome, Payload, ToolError};
+use tool_api::{Artifact, Block, Outcome, Payload, ToolError};
 
 use super::rules_check::decided;
 use crate::failure::Failure;
@@ -34,7 +34,13 @@ pub(crate) fn judge_result(
 ) -> (Result<Outcome, Failure>, Findings) {
     let Some(mut on_result) = on_result else { return (result, Findings::default()) };
     let result = match result {
-        Ok(outcome) => Ok(Outcome { payload: payload(&mut on_result, outcome.payload), ..outcome }),
+        Ok(mut outcome) => {
+            // Programs say what their artifacts are called.
+            for Artifact { name, .. } in &mut outcome.artifacts {
+                *name = on_result.text(name).unwrap_or_else(|| std::mem::take(name));
+            }
+            Ok(Outcome { payload: payload(&mut on_result, outcome.payload), ..outcome })
+        }
         Err(Failure::Tool(error)) => {
             let on_result = RefCell::new(&mut on_result);
             let reword = |text: &str| on_result.borrow_mut().text(text).unwrap_or_else(|| text.to_owned());

@@ -14,7 +14,7 @@ use tool_api::{
 
 use super::Gate;
 use crate::admitted::Identity;
-use crate::cut::{Cutting, Place, facts};
+use crate::cut::{Cutting, Place};
 use crate::failure::Failure;
 use crate::hands::{self, Keeper};
 use crate::record_scope::RecordScope;
@@ -112,7 +112,7 @@ fn keeping(error: ToolError, output: &[u8], keeper: &Keeper) -> ToolError {
     let Some(Ok(artifact)) = kept else { return error };
     let message =
         format!("{error}\nWhat it gave is kept: read it with {ARTIFACT_READ} (id: \"{}\")", artifact.id);
-    let details = json!({ "artifacts": [facts(&artifact)] });
+    let details = json!({ "artifacts": [artifact.facts()] });
     ToolError::new(error.code().clone(), message).with_details(details)
 }
 

@@ -254,6 +254,7 @@ impl Gate {
         record.step("run", result.is_ok());
         record.found_by_rules(in_messages);
         let (offered, redactor) = (identity.offered.clone(), self.redactor.clone());
+        let result = record.made(result);
         let bytes = result.as_ref().map_or(0, |outcome| outcome.payload.bytes());
         let clean = move || result::clean(&offered, on_result, &redactor, result);
         let cleaned = self.large.sized(bytes, identity.id, clean).await?;

@@ -59,7 +59,7 @@ impl Keeper {
 
     fn check_count(&self) -> Result<(), ToolError> {
         let message = || format!("one call keeps at most {OF_CALL_MAX} artifacts");
-        match self.notes.artifacts().len() < OF_CALL_MAX {
+        match self.notes.artifact_count() < OF_CALL_MAX {
             true => Ok(()),
             false => Err(ToolError::new("artifacts_full", message())),
         }
@@ -68,7 +68,7 @@ impl Keeper {
     fn noted(&self, entry: Entry) -> Result<Artifact, ToolError> {
         self.telemetry.metrics.artifact(entry.bytes);
         let artifact = artifact(entry);
-        self.notes.keeps(artifact.id.as_str().into());
+        self.notes.keeps(artifact.clone());
         if let Some(listener) = &self.listener {
             listener.artifact(&artifact);
         }

@@ -11,7 +11,7 @@ use sandbox::egress::{Attempt, Destination, Entry, Journal, Outcome};
 use tokio::runtime::Handle;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use tool_api::{Ended, Sandboxed};
+use tool_api::{Artifact, Ended, Sandboxed};
 
 use crate::approvals::Wish;
 
@@ -39,8 +39,8 @@ struct Noted {
     changed: Vec<PathBuf>,
     /// Limits that ended programs, or that these reached.
     limits: Vec<&'static str>,
-    /// The ids of what the call has written down.
-    artifacts: Vec<Arc<str>>,
+    /// What the call has written down.
+    artifacts: Vec<Artifact>,
     /// How many places were struck out of it.
     struck: u32,
 }
@@ -101,8 +101,8 @@ impl Notes {
     }
 
     /// The call has made an artifact.
-    pub(crate) fn keeps(&self, id: Arc<str>) {
-        self.with(|noted| noted.artifacts.push(id));
+    pub(crate) fn keeps(&self, artifact: Artifact) {
+        self.with(|noted| noted.artifacts.push(artifact));
     }
 
     /// Places were struck out of one.
@@ -110,9 +110,19 @@ impl Notes {
         self.with(|noted| noted.struck = noted.struck.saturating_add(count));
     }
 
-    /// The ids of its artifacts by now.
-    pub(crate) fn artifacts(&self) -> Vec<Arc<str>> {
+    /// Its artifacts by now.
+    pub(crate) fn artifacts(&self) -> Vec<Artifact> {
         self.with(|noted| noted.artifacts.clone())
+    }
+
+    /// Their ids.
+    pub(crate) fn artifact_ids(&self) -> Vec<Arc<str>> {
+        self.with(|noted| noted.artifacts.iter().map(|artifact| artifact.id.as_str().into()).collect())
+    }
+
+    /// How many there are.
+    pub(crate) fn artifact_count(&self) -> usize {
+        self.with(|noted| noted.artifacts.len())
     }
 
     /// How many places were struck out of them by now.

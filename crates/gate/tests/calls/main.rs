@@ -18,7 +18,7 @@ use gate::Failure;
 
 use case::{Broken, Case, File};
 use seen::Seen;
-use world::{World, decisions, record};
+use world::{World, decisions, names_its_artifacts, record};
 
 /// Fewer cases mean that some were lost.
 const CASES_MIN: usize = 150;
@@ -66,6 +66,7 @@ async fn check(case: &Case, seen: &mut Seen) -> Vec<String> {
     let last = records.last().unwrap();
     seen.verdicts(last);
     differs("record", record(last), &case.record);
+    differs("artifacts are those of the record", names_its_artifacts(&result, last).to_string(), "true");
     if let Some(expected) = &case.decisions {
         differs("decisions", format!("{:?}", decisions(last)), &format!("{expected:?}"));
     }

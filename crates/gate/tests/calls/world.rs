@@ -200,6 +200,13 @@ impl World {
     }
 }
 
+/// Whether a result names the artifacts that its record does.
+pub(crate) fn names_its_artifacts(result: &Result<Outcome, Failure>, line: &Value) -> bool {
+    let Ok(outcome) = result else { return true };
+    let recorded = line["artifacts"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    recorded.eq(outcome.artifacts.iter().map(|artifact| artifact.id.as_str()))
+}
+
 /// The id of an artifact.
 fn result_id(told: &str) -> Option<String> {
     let from = [" with id: ", "(id: "].iter().find_map(|before| Some(told.split_once(before)?.1))?;
@@ -284,7 +291,7 @@ fn decided(line: &Value) -> impl Iterator<Item = String> {
 fn reply(result: &Result<Outcome, Failure>) -> String {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
     match result {
-        Ok(Outcome { payload: Payload::Ours { blocks, structured }, is_error: false, .. }) => {
+        Ok(Outcome { payload: Payload::Ours { blocks, structured }, is_error: false, artifacts, .. }) => {
             let blocks: Vec<_> = blocks
                 .iter()
                 .map(|block| match block {
@@ -293,7 +300,8 @@ fn reply(result: &Result<Outcome, Failure>) -> String {
                 })
                 .collect();
             let structured = structured.as_ref().map(|json| text(json));
-            format!("{} {}", blocks.join(" "), structured.unwrap_or_default())
+            let made: String = artifacts.iter().map(|made| format!(" made {:?}", made.name)).collect();
+            format!("{} {}{made}", blocks.join(" "), structured.unwrap_or_default())
         }
         Ok(Outcome { payload: Payload::Relayed { result, .. }, is_error, .. }) => {
             format!("{}{}", if *is_error { "error: " } else { "" }, text(result))

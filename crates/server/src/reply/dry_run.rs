@@ -2,7 +2,8 @@
 
 use gate::Planned;
 use serde_json::json;
-use wire::{Object, patch};
+
+use super::our_meta;
 
 /// The member of `_meta` that says it.
 const DRY_RUN_KEY: &str = "toolcrib/dry_run";
@@ -10,8 +11,6 @@ const DRY_RUN_KEY: &str = "toolcrib/dry_run";
 /// Adds it to the result object that stands behind `start`, if it was one.
 pub(super) fn add(out: &mut Vec<u8>, start: usize, planned: Option<&Planned>) {
     let Some(planned) = planned else { return };
-    let result = std::str::from_utf8(&out[start..]).ok().and_then(Object::parse);
-    let Some(result) = result else { return };
     let Planned { plan_hash, changes, is_cut, diff: _ } = planned;
     let changes: Vec<_> =
         changes.iter().map(|(path, what)| json!({ "path": path, "change": what })).collect();
@@ -19,14 +18,7 @@ pub(super) fn add(out: &mut Vec<u8>, start: usize, planned: Option<&Planned>) {
     if *is_cut {
         value["is_cut"] = json!(true);
     }
-    let value = value.to_string();
-    let meta = match result.object("_meta") {
-        Some(meta) => patch::set(meta, DRY_RUN_KEY, &value),
-        None => format!("{{\"{DRY_RUN_KEY}\":{value}}}"),
-    };
-    let with = patch::set(result, "_meta", &meta);
-    out.truncate(start);
-    out.extend_from_slice(with.as_bytes());
+    our_meta::add(out, start, DRY_RUN_KEY, &value.to_string());
 }
 
 #[cfg(test)]

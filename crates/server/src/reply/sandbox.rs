@@ -2,7 +2,8 @@
 
 use gate::Sandboxed;
 use serde_json::json;
-use wire::{Object, patch};
+
+use super::our_meta;
 
 /// The member of `_meta` that says it.
 const SANDBOX_KEY: &str = "toolcrib/sandbox";
@@ -13,16 +14,6 @@ const OWN: &str = "own";
 /// Adds it to the result object that stands behind `start`, if programs ran.
 pub(super) fn add(out: &mut Vec<u8>, start: usize, sandboxed: Option<&Sandboxed>) {
     let Some(sandboxed) = sandboxed else { return };
-    let Some(with) = std::str::from_utf8(&out[start..]).ok().and_then(|result| added(result, sandboxed))
-    else {
-        return;
-    };
-    out.truncate(start);
-    out.extend_from_slice(with.as_bytes());
-}
-
-fn added(result: &str, sandboxed: &Sandboxed) -> Option<String> {
-    let result = Object::parse(result)?;
     let Sandboxed { profile, launcher, degraded } = sandboxed;
     let mut value = json!({ "profile": profile });
     if *launcher != OWN {
@@ -31,12 +22,7 @@ fn added(result: &str, sandboxed: &Sandboxed) -> Option<String> {
     if !degraded.is_empty() {
         value["degraded"] = json!(degraded);
     }
-    let value = value.to_string();
-    let meta = match result.object("_meta") {
-        Some(meta) => patch::set(meta, SANDBOX_KEY, &value),
-        None => format!("{{\"{SANDBOX_KEY}\":{value}}}"),
-    };
-    Some(patch::set(result, "_meta", &meta))
+    our_meta::add(out, start, SANDBOX_KEY, &value.to_string());
 }
 
 #[cfg(test)]

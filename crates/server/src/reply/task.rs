@@ -6,13 +6,12 @@ use gate::{Block, Failure, Outcome, Payload};
 use jiff::Timestamp;
 use serde_json::json;
 use wire::meta::JOB;
-use wire::string::literal;
 use wire::tasks::{self, Detail, Status};
-use wire::{Code, Id, Object, Revision, WireError, patch};
+use wire::{Code, Id, Object, Revision, WireError};
 
 use super::facts::{About, RequestFacts};
 use super::modern::write_modern;
-use super::{failure, outcome_text, sandbox};
+use super::{failure, our_meta, outcome_text, sandbox};
 use crate::outgoing::Reply;
 
 /// What there is to tell of a job beside itself.
@@ -72,15 +71,8 @@ pub(crate) fn handle(revision: Revision, id: &Id, job: &Job, promises_structure:
     let payload = Payload::Ours { blocks: vec![Block::Text(text)], structured };
     let outcome = Outcome { is_error: promises_structure, ..Outcome::of(payload) };
     let result = result_text(&facts_of(revision, job), &outcome);
-    let meta = Object::parse(&result).map(|result| {
-        let named = named.to_string();
-        let meta = match result.object("_meta") {
-            Some(meta) => patch::set(meta, JOB, &named),
-            None => format!("{{{}:{named}}}", literal(JOB)),
-        };
-        patch::set(result, "_meta", &meta)
-    });
-    Reply::result(id, meta.unwrap_or(result).as_bytes())
+    let named = Object::parse(&result).map(|result| our_meta::with(result, JOB, &named.to_string()));
+    Reply::result(id, named.unwrap_or(result).as_bytes())
 }
 
 /// The same for a command that goes on as a background task.

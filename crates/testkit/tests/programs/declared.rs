@@ -11,7 +11,7 @@ use gate::{
 };
 use serde_json::{Value, json};
 use testkit::SampleGate;
-use tool_api::AnyTool;
+use tool_api::{AnyTool, Artifact};
 
 use super::{call, holding, owner, recorded, sample, told};
 
@@ -191,6 +191,14 @@ async fn kept(script: &str, more: &str, files: &[(&str, &str)]) -> (String, Vec<
         fs::write(sample.workspace().join(name), text).expect("a file");
     }
     let came = call(&sample, &owner(), "sample", &json!({}), (Cancel::new(), None)).await;
+    let facts: Vec<Value> = match &came {
+        Ok(outcome) => outcome.artifacts.iter().map(Artifact::facts).collect(),
+        Err(Failure::Tool(error)) => {
+            let told = error.details().and_then(|details| details["artifacts"].as_array());
+            told.cloned().unwrap_or_default()
+        }
+        Err(other) => panic!("{other:?}"),
+    };
     let mut said = match came {
         Ok(Outcome { payload: Payload::Ours { blocks, .. }, .. }) => match &blocks[..] {
             [Block::Text(_), Block::Text(said)] => said.clone(),
@@ -208,8 +216,14 @@ async fn kept(script: &str, more: &str, files: &[(&str, &str)]) -> (String, Vec<
         let reader = artifacts.open_any(id).expect("a disk").expect("it is kept");
         let mut bytes = vec![0; usize::try_from(reader.entry.bytes).expect("it is small")];
         assert_eq!(reader.read_at(0, &mut bytes).expect("a disk"), bytes.len());
+        let entry = &reader.entry;
+        let is_it = |one: &&Value| one["id"] == id;
+        let fact = facts.iter().find(is_it).unwrap_or_else(|| panic!("no {id} in {facts:?}"));
+        assert_eq!((&fact["name"], &fact["sha256"]), (&json!(entry.name), &json!(entry.sha256)), "{fact}");
+        assert_eq!((&fact["uri"], &fact["bytes"]), (&json!(format!("artifact://{id}")), &json!(entry.bytes)));
         texts.push(String::from_utf8(bytes).expect("text"));
     }
+    assert_eq!(facts.len(), texts.len(), "{facts:?}");
     (said, texts)
 }
 
