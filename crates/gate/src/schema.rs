@@ -13,6 +13,7 @@ mod pattern;
 mod references;
 #[cfg(test)]
 mod tests;
+mod told;
 mod unique;
 
 use std::sync::Arc;
@@ -120,7 +121,7 @@ pub(crate) struct Schema {
 /// What is wrong with a schema that its own author wants to know of, also where servers' tools get by with it; and with these
 /// values, which are to fit it.
 pub fn faults(schema: &[u8], values: &[Value]) -> Result<(), Vec<String>> {
-    let schema = Schema::compile(schema).map_err(|why| vec![format!("it cannot be used: {why}")])?;
+    let schema = Schema::compile(schema).map_err(|why| vec![why])?;
     if let Some(why) = schema.unheld {
         return Err(vec![why]);
     }
@@ -161,8 +162,9 @@ impl Schema {
             // Without a name it is 2020-12; much that has none was written for the one before.
             let older = options.clone().with_draft(Draft::Draft7);
             let found = options.build(&milder).or_else(|_| older.build(&milder));
-            let found = found.map_err(|_| cut(&why.to_string(), EXPECTED_CHARS_MAX))?;
-            unheld = Some(cut(&why.to_string(), EXPECTED_CHARS_MAX));
+            let told = cut(&told::fault(&schema, &why), EXPECTED_CHARS_MAX);
+            let found = found.map_err(|_| told.clone())?;
+            unheld = Some(told);
             tracing::warn!(%why, ?unknown_draft, "a schema is not as its draft wants it; values are checked as far as it goes");
             Ok::<_, String>(found)
         })?;
@@ -174,8 +176,7 @@ impl Schema {
             );
         }
         if let Some(pattern) = left_out.first() {
-            let why = format!("the pattern {pattern:?} is none, or is not run in linear time");
-            unheld.get_or_insert(cut(&why, EXPECTED_CHARS_MAX));
+            unheld.get_or_insert(cut(&told::pattern(&schema, pattern), EXPECTED_CHARS_MAX));
         }
         Ok(Schema { validator, cost, members: members.unwrap_or_default(), unheld })
     }

@@ -88,7 +88,7 @@ fn everything_that_is_wrong_is_said_at_once() {
         "scopes: it names none",
         "id: \"workspace_read\" is a tool of ours",
         "inputs: example_invocations[0] does not fit it",
-        "outputs: the pattern \"(\" is none",
+        "outputs: /properties/a/pattern: the pattern \"(\" is none",
     ] {
         assert_eq!(problems.iter().filter(|why| why.contains(part)).count(), 1, "{part}: {problems:?}");
     }
@@ -135,12 +135,26 @@ fn schemas_and_examples_fit_together() {
         "1.json: inputs: example_invocations[1] does not fit it:\n- /n: expected integer, got string \"a\"";
     check(&[("1.json", &with(r#","example_invocations":[{"n":1},{"n":"a"}]"#))], &[], &[misfit]);
     for (outputs, part) in [
-        (r#"{"type":"object","properties":{"a":{"type":"textual"}}}"#, "1.json: outputs: "),
-        (r#"{"type":"object","required":"a"}"#, "1.json: outputs: "),
-        (r##"{"type":"object","$ref":"#/$defs/none"}"##, "1.json: outputs: it cannot be used: "),
+        (
+            r#"{"type":"object","properties":{"a":{"type":"textual"}}}"#,
+            "1.json: outputs: /properties/a/type: ",
+        ),
+        (r#"{"type":"object","required":"a"}"#, "1.json: outputs: /required: "),
+        (
+            r##"{"type":"object","$ref":"#/$defs/none"}"##,
+            "1.json: outputs: /$ref: the reference leads to nothing within",
+        ),
+        (
+            r##"{"type":"object","properties":{"a/b":{"$ref":"https://a.test/x.json"}}}"##,
+            "1.json: outputs: /properties/a~1b/$ref: the reference leads to nothing within the schema, and nothing is fetched",
+        ),
+        (
+            r##"{"type":"object","$schema":"https://a.test/draft"}"##,
+            "1.json: outputs: /$schema: it names no draft",
+        ),
         (
             r#"{"type":"object","properties":{"a":{"pattern":"("}}}"#,
-            "1.json: outputs: the pattern \"(\" is none",
+            "1.json: outputs: /properties/a/pattern: the pattern \"(\" is none",
         ),
     ] {
         let (names, problems) =
