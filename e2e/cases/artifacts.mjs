@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { check, checkHolds, checkSame, run } from "../support/check.mjs";
+import { check, checkHolds, checkSame, eventually, run } from "../support/check.mjs";
 import { speakHttp, speakStdio } from "../support/modern_wire.mjs";
 import { told } from "../support/told_upstream.mjs";
 import { configure, expectExit, serve } from "../support/toolcrib.mjs";
@@ -53,6 +53,17 @@ const markOf = (result) => {
   return { id, offset: Number(offset), mark };
 };
 
+/** What programs are told of it. */
+const factsOf = (id) => ({
+  id,
+  uri: `artifact://${id}`,
+  name: "result.txt",
+  media_type: "text/plain; charset=utf-8",
+  bytes: Buffer.byteLength(whole),
+  lines: 5_000,
+  sha256: createHash("sha256").update(whole).digest("hex"),
+});
+
 /** All of an artifact, part by part. */
 const readAll = async (speak, id) => {
   const parts = [];
@@ -99,6 +110,7 @@ await run({
       check(bytes <= 100 * KIB && bytes > 80 * KIB, "as much as an answer has", bytes);
       const { id, offset, mark } = markOf(result);
       checkSame("where it goes on", Buffer.byteLength(head), offset);
+      checkSame("for programs", [factsOf(id)], result._meta["toolcrib/artifacts"]);
       checkHolds("what is told", mark, `of ${Buffer.byteLength(whole)} bytes`, "5000 lines", "tokens in all");
       const parts = await readAll(speak, id);
       check(parts.join("") === whole, `the whole for ${client}`, parts.length);
@@ -216,6 +228,27 @@ await run({
     const { error } = await speakAs(url, other)("resources/read", { uri });
     checkHolds("nor as a resource", error?.message ?? "none", "no artifact of this id");
     checkSame("its owner still reads", false, (await call(speak, "artifact_read", { id })).isError ?? false);
+  },
+
+  "plain requests and jobs tell programs of them": async () => {
+    const { url } = await serve(withLong());
+    const invoke = async (body) => {
+      const { text } = await ask(`${url}/invoke`, { body: { tool_id: "long_whole", arguments: {}, ...body } });
+      return JSON.parse(text);
+    };
+    const named = ({ _meta }) => {
+      const [{ id, ...facts }] = _meta["toolcrib/artifacts"];
+      checkSame("what is told", factsOf(id), { id, ...facts });
+      return id;
+    };
+    const first = await invoke({ request_id: "r1" });
+    checkSame("sent again", named(first.result), named((await invoke({ request_id: "r1" })).result));
+    const { job_id } = await invoke({ mode: "async" });
+    const job = await eventually("its end", async () => {
+      const shown = JSON.parse((await ask(`${url}/jobs/${job_id}`, { method: "GET" })).text);
+      return shown.result && shown;
+    });
+    named(job.result);
   },
 
   "a secret stays struck out in the answer, the artifact and the file": async () => {
