@@ -248,12 +248,12 @@ await run({
       0,
       ["tools", "call", "AskUserQuestion", JSON.stringify({ questions_json: JSON.stringify(questions.slice(0, 1)) })],
       [
-        ["1 to 2", "2"],
-        ["another answer", ""],
+        ["1 to 2, or your own words", "3"],
+        ["that is none of the choices", "DuckDB"],
       ],
       options,
     );
-    checkHolds("at a terminal", stdout, "  1  SQLite\n  2  PostgreSQL\n", "Which database? PostgreSQL");
+    checkHolds("at a terminal", stdout, "  1  SQLite\n  2  PostgreSQL\n", "Which database? DuckDB");
   },
 
   "a person who watches at a terminal answers for a client without forms": async () => {
@@ -282,7 +282,7 @@ await run({
     // What is typed before it can have been read is for another question, until it has stood there for a moment.
     const count = (text) => watcher.screen().slice(seen).split(text).length - 1;
     const early = "this question has only just come";
-    const taken = () => count("another answer");
+    const taken = () => count("What else? — Docs");
     // However long it has stood there: this line was meant for the form that is gone.
     await new Promise((passed) => setTimeout(passed, 1_000));
     watcher.type("2");
@@ -293,7 +293,7 @@ await run({
       watcher.type("2");
       await eventually("what was typed to be heard", () => taken() > 0 || count(early) > before);
     }
-    for (const line of ["", "y", "n", "And a page"]) watcher.type(line);
+    for (const line of ["y", "n", "And a page"]) watcher.type(line);
     const { answers } = (await answered).structuredContent;
     checkSame("the answers", { "Which \u001b[2Jdatabase?": "PostgreSQL", "What else?": "And a page" }, answers);
     await next("the agent of local goes on");

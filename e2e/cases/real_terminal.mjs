@@ -90,8 +90,8 @@ await run({
     });
     await terminal.settles("2  PostgreSQL");
     checkHolds("the screen", terminal.screen(), "Asked by the agent: Which database?");
-    await typesUntil(terminal, "2", "another answer");
-    for (const line of ["", "y", "y"]) terminal.types(line);
+    await typesUntil(terminal, "2", "What else? — Docs");
+    for (const line of ["y", "y"]) terminal.types(line);
     terminal.types("");
     await terminal.settles("goes on");
     const { answers } = (await answer).structuredContent;
@@ -108,9 +108,7 @@ await run({
     const asks = await jobThatAsks("Which colour?", "Red", "Blue");
     await all("2  Blue");
     checkHolds("the screen", one.screen(), `job          ${asks}`, "tool         AskUserQuestion");
-    await typesUntil(one, "2", "another answer");
-    one.types("");
-    await one.sees(`answered: job ${asks} goes on`);
+    await typesUntil(one, "2", `answered: job ${asks} goes on`);
     const { answers } = (await json("jobs", "wait", asks)).structuredContent;
     checkSame("the answers", { "Which colour?": "Blue" }, answers);
     await other.sees("nobody waits for this answer any more");

@@ -10,13 +10,16 @@ use tokio::task::spawn_blocking;
 
 use super::choices::{self, chosen};
 use super::mcp::ask;
-use super::typed::{shown, typed};
+use super::typed::{fitting, kind_words, shown, typed};
 
 /// What a client at a terminal declares: it can fill in forms.
 pub(super) const FILLS_IN_FORMS: &[u8] = br#"{"elicitation":{"form":{}}}"#;
 
 /// The line that declines a form, whichever of its fields is asked for.
 const DECLINE: &str = "decline";
+
+/// What the name of a field ends with that takes own words in place of the choice whose name it begins with.
+const OTHER: &str = "_other";
 
 /// How often a value is asked for that does not fit.
 const TRIES_MAX: usize = 3;
@@ -59,11 +62,14 @@ struct Field {
     name: String,
     schema: Value,
     is_required: bool,
+    /// The field that takes an answer in one's own words in place of a choice; it is asked for in the same line.
+    own_words: Option<Box<Field>>,
 }
 
 /// What a line means for a field.
 enum Typed {
-    Value(Value),
+    /// Of the field of this name.
+    Value(String, Value),
     /// It may be left out, and was.
     Nothing,
     Declined,
@@ -94,16 +100,21 @@ impl Forms {
             return self.end(if agrees { "accept" } else { "decline" });
         };
         match field.typed(line) {
-            Typed::Value(value) => {
-                self.content.insert(field.name.clone(), value);
+            Typed::Value(name, value) => {
+                self.content.insert(name, value);
                 self.next_field();
             }
             Typed::Nothing => self.next_field(),
             Typed::Declined => self.end("decline"),
             Typed::Unfit(why) => {
                 self.tries += 1;
-                print::remark(&why);
-                if self.tries == TRIES_MAX { self.end("decline") } else { self.ask() }
+                print::remark(&on_one_line(&why));
+                if self.tries == TRIES_MAX {
+                    print::remark(&format!("declined, since none of {TRIES_MAX} answers fits"));
+                    self.end("decline");
+                } else {
+                    self.ask();
+                }
             }
         }
     }
@@ -111,7 +122,7 @@ impl Forms {
     /// Asks again for what is missing.
     pub(super) fn ask(&self) {
         match self.fields.front() {
-            Some(field) => print::question(&question(&field.name, &field.schema, field.is_required)),
+            Some(field) => print::question(&question(field)),
             None => print::question("Agree? [y/N]"),
         }
     }
@@ -123,12 +134,8 @@ impl Forms {
         let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
         let is_required = |name: &String| required.iter().any(|one| one == name);
         let fields = schema["properties"].as_object().into_iter().flatten();
-        let field = |(name, schema): (&String, &Value)| Field {
-            name: name.clone(),
-            schema: schema.clone(),
-            is_required: is_required(name),
-        };
-        self.fields = fields.map(field).collect();
+        let fields = fields.map(|(name, schema)| Field::new(name, schema, is_required(name)));
+        self.fields = with_own_words(fields.collect());
         self.open_field();
     }
 
@@ -158,11 +165,56 @@ impl Forms {
     }
 }
 
+/// The same fields, but each that takes own words in place of a choice within the field of that choice.
+fn with_own_words(mut fields: VecDeque<Field>) -> VecDeque<Field> {
+    let mut nth = 0;
+    while nth < fields.len() {
+        let choice = &fields[nth];
+        let name = format!("{}{OTHER}", choice.name);
+        let may_be_left = choice.is_choice() && !choice.is_required;
+        let other =
+            fields.iter().position(|it| it.name == name && it.schema["type"] == "string" && !it.is_required);
+        if let Some(at) = other.filter(|_| may_be_left) {
+            let other = fields.remove(at).map(Box::new);
+            nth -= usize::from(at < nth);
+            fields[nth].own_words = other;
+        }
+        nth += 1;
+    }
+    fields
+}
+
 impl Field {
+    fn new(name: &str, schema: &Value, is_required: bool) -> Field {
+        let mut schema = schema.clone();
+        let is_untyped = schema.get("type").is_none() && choices::hint(&schema).is_none();
+        if let Some(members) = schema.as_object_mut().filter(|_| is_untyped) {
+            // A person who fills in a form writes words.
+            members.insert("type".to_owned(), json!("string"));
+        }
+        Field { name: name.to_owned(), schema, is_required, own_words: None }
+    }
+
+    /// Whether it is one of several things.
+    fn is_choice(&self) -> bool {
+        self.schema["type"] != "array" && choices::hint(&self.schema).is_some()
+    }
+
+    /// What may be typed; nothing for a text.
+    fn hint(&self) -> Option<String> {
+        let own_words = if self.own_words.is_some() { ", or your own words" } else { "" };
+        let choices = choices::hint(&self.schema).map(|hint| format!("{hint}{own_words}"));
+        choices.or_else(|| match self.schema["type"].as_str()? {
+            "string" => None,
+            "boolean" => Some("y or n".to_owned()),
+            kind => Some(kind_words(kind, &self.schema)),
+        })
+    }
+
     fn typed(&self, text: &str) -> Typed {
         if text.is_empty() {
             return match self.schema.get("default") {
-                Some(default) => Typed::Value(default.clone()),
+                Some(default) => Typed::Value(self.name.clone(), default.clone()),
                 None if self.is_required => Typed::Declined,
                 None => Typed::Nothing,
             };
@@ -170,8 +222,25 @@ impl Field {
         if text == DECLINE && !choices::names(&self.schema, text) {
             return Typed::Declined;
         }
-        let value = chosen(&self.schema, text).map_or_else(|| typed(&self.schema, text), Ok);
-        value.map_or_else(Typed::Unfit, Typed::Value)
+        let value = match chosen(&self.schema, text) {
+            Some(value) => fitting(&self.schema, value),
+            None => typed(&self.schema, text).map_err(|why| self.plainly(why)),
+        };
+        match (value, &self.own_words) {
+            (Ok(value), _) => Typed::Value(self.name.clone(), value),
+            // A number that counts no choice is a slip.
+            (Err(_), Some(own)) if text.parse::<f64>().is_err() => own.typed(text),
+            (Err(why), _) => Typed::Unfit(why),
+        }
+    }
+
+    /// Why a text does not fit, where more can be typed than its type says.
+    fn plainly(&self, why: String) -> String {
+        match (choices::hint(&self.schema), self.schema["type"].as_str()) {
+            (Some(_), _) => format!("that is none of the choices: type {}", self.hint().unwrap_or_default()),
+            (None, Some("boolean")) => "type y or n".to_owned(),
+            (None, _) => why,
+        }
     }
 }
 
@@ -187,20 +256,16 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// The name of a field, what may stand in it, and what an empty line means.
-fn question(name: &str, field: &Value, is_required: bool) -> String {
-    let label = field["title"].as_str().unwrap_or(name);
-    let description = field["description"].as_str().map(str::to_owned);
-    let kind = field["type"].as_str().filter(|kind| *kind != "string").map(|kind| match kind {
-        "boolean" => "y or n".to_owned(),
-        kind => kind.to_owned(),
-    });
-    let empty = match field.get("default") {
+fn question(field: &Field) -> String {
+    let Field { name, schema, is_required, own_words: _ } = field;
+    let label = schema["title"].as_str().unwrap_or(name);
+    let description = schema["description"].as_str().map(str::to_owned);
+    let empty = match schema.get("default") {
         Some(default) => format!("Enter: {}, or `{DECLINE}`", shown(std::slice::from_ref(default))),
-        None if is_required => "Enter: decline".to_owned(),
+        None if *is_required => "Enter: decline".to_owned(),
         None => format!("Enter: leave out, or `{DECLINE}`"),
     };
-    let notes: Vec<String> =
-        description.into_iter().chain(choices::hint(field).or(kind)).chain([empty]).collect();
+    let notes: Vec<String> = description.into_iter().chain(field.hint()).chain([empty]).collect();
     on_one_line(&format!("{label} ({}):", notes.join("; ")))
 }
 
@@ -266,6 +331,76 @@ mod tests {
     }
 
     #[test]
+    fn each_answer_is_read_by_the_type_of_its_field() {
+        let field = |schema: Value| Field::new("x", &schema, false);
+        let other = || json!({ "type": "string", "maxLength": 5 });
+        let fields = [
+            Field::new("x", &json!({ "enum": ["a", "b"] }), false),
+            Field::new("x_other", &other(), false),
+            Field::new("y", &json!({ "type": "string" }), false),
+        ];
+        let mut joined = with_own_words(fields.into());
+        assert_eq!(joined.iter().map(|field| &*field.name).collect::<Vec<_>>(), ["x", "y"]);
+        let choice = joined.remove(0).expect("a field");
+        assert_eq!(question(&choice), "x (1 to 2, or your own words; Enter: leave out, or `decline`):");
+        for (field, text, expected) in [
+            (field(json!({ "type": "string" })), "5", "x: \"5\""),
+            (field(json!({ "type": "string" })), "true", "x: \"true\""),
+            (field(json!({ "title": "X" })), "5", "x: \"5\""),
+            (field(json!({ "type": "integer" })), "5", "x: 5"),
+            (field(json!({ "type": "integer" })), "five", "this must be a whole number"),
+            (field(json!({ "type": "boolean" })), "yes", "x: true"),
+            (field(json!({ "type": "boolean" })), "5", "type y or n"),
+            (field(json!({ "enum": ["a", "b"] })), "c", "that is none of the choices: type 1 to 2"),
+            (
+                field(json!({ "type": "array", "items": { "enum": ["a", "b"] }, "minItems": 2 })),
+                "1",
+                "this has 1 entries; there must be at least 2",
+            ),
+            (field(json!({ "enum": ["1", "2"] })), "2", "x: \"2\""),
+            (choice, "3", "that is none of the choices: type 1 to 2, or your own words"),
+        ] {
+            assert_eq!(told(&field.typed(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn own_words_are_offered_beside_the_choices() {
+        let other = |schema: Value, is_required| Field::new("x_other", &schema, is_required);
+        let choice = || json!({ "type": "string", "enum": ["a", "b"] });
+        let text = || json!({ "type": "string", "maxLength": 5 });
+        for (of, is_required, beside, typed, expected) in [
+            (choice(), false, other(text(), false), "none", Some("x_other: \"none\"")),
+            (choice(), false, other(text(), false), "2", Some("x: \"b\"")),
+            (
+                choice(),
+                false,
+                other(text(), false),
+                "neither",
+                Some("this has 7 characters; there must be at most 5"),
+            ),
+            (choice(), true, other(text(), false), "none", None),
+            (choice(), false, other(text(), true), "none", None),
+            (choice(), false, other(json!({ "type": "integer" }), false), "none", None),
+            (json!({ "type": "string" }), false, other(text(), false), "none", None),
+        ] {
+            // Whichever of them comes first.
+            let fields = with_own_words([beside, Field::new("x", &of, is_required)].into());
+            let came = (fields.len() == 1).then(|| told(&fields[0].typed(typed)));
+            assert_eq!(came.as_deref(), expected, "{of} {typed}");
+        }
+    }
+
+    fn told(typed: &Typed) -> String {
+        match typed {
+            Typed::Value(name, value) => format!("{name}: {value}"),
+            Typed::Unfit(why) => why.clone(),
+            Typed::Nothing => "nothing".to_owned(),
+            Typed::Declined => "declined".to_owned(),
+        }
+    }
+
+    #[test]
     fn no_line_of_what_is_asked_begins_like_ours() {
         assert_eq!(asked("a\r\nthe code:\n\nb"), "the tool asks: a\n    the code:\n    \n    b");
         assert_eq!(on_one_line("  1  a\nthe code:"), "  1  a the code:");
@@ -278,7 +413,7 @@ mod tests {
             (
                 json!({ "type": "integer", "title": "Age" }),
                 false,
-                "Age (integer; Enter: leave out, or `decline`):",
+                "Age (a whole number; Enter: leave out, or `decline`):",
             ),
             (
                 json!({ "enum": ["a", "b"], "description": "A letter", "default": "a" }),
@@ -294,7 +429,7 @@ mod tests {
             (json!({ "title": "a\nthe code:\r" }), true, "a the code:\u{fffd} (Enter: decline):"),
             (json!({ "title": "\u{1b}[2J" }), true, "\u{fffd}[2J (Enter: decline):"),
         ] {
-            assert_eq!(question("x", &field, is_required), expected);
+            assert_eq!(question(&Field::new("x", &field, is_required)), expected);
         }
     }
 }

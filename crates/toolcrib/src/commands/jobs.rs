@@ -18,7 +18,7 @@ use units::Span;
 
 use super::mcp::ask;
 use super::start::start_nobody;
-use super::tools::{arguments, outcome_shown};
+use super::tools::{json_given, outcome_shown};
 use super::{forms, gated};
 use crate::cli::{Cli, Jobs};
 pub(super) use shown::told_of;
@@ -65,7 +65,7 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
         }
         Jobs::Answer { id, responses, number } => {
             let (number, responses) = match responses {
-                Some(text) => (number, arguments(&text)?),
+                Some(text) => (number, answers(&text)?),
                 None => asked(&part, &id)?,
             };
             let responses = serde_json::from_slice(&responses).map_err(Trouble::because)?;
@@ -84,6 +84,16 @@ fn state(word: &str) -> Result<State, Trouble> {
         let all = State::ALL.map(State::as_str).join(", ");
         Trouble::Misused(format!("`{word}` is no state of a job; there are {all}"))
     })
+}
+
+/// The answers that are given behind the id.
+fn answers(given: &str) -> Result<Bytes, Trouble> {
+    let how = r#"leave them out to be asked one by one, or write '{"KEY":{"action":"accept","content":{"FIELD":"VALUE"}}}' with what `toolcrib jobs show` names"#;
+    let text = json_given(given, "the answers", how)?;
+    match serde_json::from_slice::<Value>(&text) {
+        Ok(Value::Object(_)) => Ok(text),
+        Ok(_) | Err(_) => Err(Trouble::Misused(format!("the answers must be one JSON object; {how}"))),
+    }
 }
 
 /// Asks the person at the terminal what a job asks, as a tool does in the middle of a call; which question it was, and the answers.

@@ -5,9 +5,9 @@ mod check;
 mod list;
 mod show;
 
-pub(super) use call::arguments;
 pub(super) use call::shown as outcome_shown;
 pub(super) use call::text as result_text;
+pub(super) use call::{arguments, json_given};
 
 use gate::Earnest;
 use gate::jobs::Wants;

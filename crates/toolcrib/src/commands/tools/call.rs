@@ -25,17 +25,22 @@ use crate::commands::waiting::Streamed;
 
 /// Reads the arguments from the command line, or from standard input for `-`.
 pub(crate) fn arguments(given: &str) -> Result<Bytes, Trouble> {
-    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
-    let text = Bytes::from(text);
-    // As strict as the wire: a key that stands twice would be checked once and sent twice.
-    wire::message::Text::check(text.clone()).map_err(|fault| {
-        let how = r#"write NAME=VALUE, such as path=a.txt, or JSON in single quotes: '{"path":"a.txt"}'"#;
-        Trouble::Misused(format!("the arguments are {fault}; {how}"))
-    })?;
+    let how = r#"write NAME=VALUE, such as path=a.txt, or JSON in single quotes: '{"path":"a.txt"}'"#;
+    let text = json_given(given, "the arguments", how)?;
     match Arguments::parse(Some(text.clone())) {
         Ok(_) => Ok(text),
         Err(fault) => Err(Trouble::Misused(format!("{fault}, such as '{{\"path\": \"notes.md\"}}'"))),
     }
+}
+
+/// Reads JSON from the command line, or from standard input for `-`. `what` it is to be, and `how` it is written, go into the error.
+pub(crate) fn json_given(given: &str, what: &str, how: &str) -> Result<Bytes, Trouble> {
+    let text = if given == "-" { from_stdin()? } else { given.to_owned() };
+    let text = Bytes::from(text);
+    // As strict as the wire: a key that stands twice would be checked once and sent twice.
+    wire::message::Text::check(text.clone())
+        .map_err(|fault| Trouble::Misused(format!("{what} cannot be read as JSON: {fault}; {how}")))?;
+    Ok(text)
 }
 
 /// What was typed behind the tool's name.
