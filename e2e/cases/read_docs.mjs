@@ -41,6 +41,31 @@ const ICON = `<title>Icon</title><link rel=icon href=/never><p>here</p>`;
 const WORKER = `<title>Worker</title><p id=p>early</p><script>
   new Worker("/worker.js").onmessage = ({ data }) => (p.textContent = data);
 </script>`;
+/** Parts of it lie in roots of their own: two that can be read, one in the other, and two that cannot. */
+const SHADOW = `<title>Shadow</title><main><p>before</p><a-card><span slot=name>Ada</span><i>unplaced</i></a-card><p>after</p></main>
+<form><input name=childNodes><input name=shadowRoot><p>filled</p></form><div style="display:contents"><p>kept</p></div>
+<details name=q><summary>1</summary>one</details><details name=q><summary>2</summary>two</details>
+<a-lock></a-lock><div id=lock></div><script>
+  const root = (mode, html) => class extends HTMLElement {
+    constructor() { super(); this.attachShadow({ mode }).innerHTML = html; }
+    disconnectedCallback() { this.shadowRoot?.replaceChildren(); }
+  };
+  customElements.define("a-name", root("open", "<style>b { color: red }</style><em><slot>nobody</slot></em>"));
+  customElements.define("a-card", root("open", "<h2>Name: <a-name><slot name=name></slot></a-name></h2>" +
+    "<p><a-name></a-name><slot name=else> otherwise</slot></p><p hidden>unseen</p><details><summary>s</summary>inside</details>"));
+  customElements.define("a-lock", root("closed", "<p>locked</p>"));
+  lock.attachShadow({ mode: "closed" }).innerHTML = "<p>locked</p>";
+</script>`;
+
+/** Statuses that come without a page, and what is told of them. */
+const BARE = [
+  [204, "the server has nothing to show at this address"],
+  [401, "it wants a signing in, and pages are read without one; ask your user for what is there"],
+  [404, "there is nothing at this address; look for the right one"],
+  [429, "it wants to be left alone for a while; try again later"],
+  [500, "it has failed, perhaps for a moment; try again"],
+  [400, "it does not take the request for this address"],
+];
 
 /** A PDF as Chromium prints it. */
 const print = async () => {
@@ -83,6 +108,17 @@ const held = { asked: 0, taken: 0 };
 
 const pages = {
   "/made": html(MADE),
+  "/shadow": html(SHADOW),
+  "/frames": (response) =>
+    html(`<title>Frames</title><p>above</p><iframe src=/deep/inner></iframe><p>between</p>
+      <iframe srcdoc="<p>written <a href=/else>here</a>"></iframe><p>below</p>
+      <iframe src="http://localhost:${other}/ad"></iframe><iframe src="http://localhost:${other}/dot" width=1 height=1></iframe>
+      <iframe sandbox srcdoc="<p>alone"></iframe><iframe src=/deep/inner hidden></iframe>`)(response),
+  "/deep/inner": html("<title>Inner</title><p>inner <a href=next>next</a></p><iframe src=/deep/within></iframe>"),
+  "/deep/within": html("<p>within</p>"),
+  "/set": html(
+    "<title>Set</title><frameset cols=*,*,*><frame src=/deep/within><frame src=/made><frame src=/deep/within></frameset>",
+  ),
   "/moved": to("/made"),
   "/private": to(`http://localhost:${other}/`),
   "/loop": to("/loop"),
@@ -126,6 +162,8 @@ const pages = {
   "/deep": html(`<title>Deep</title>${"<div>".repeat(3000)}<p>within</p>`),
   "/json": (response) => response.writeHead(200, { "content-type": "application/json" }).end('{"a": "<b>"}'),
   "/gone": (response) => response.writeHead(404, { "content-type": "text/html" }).end("<h1>Not here</h1>"),
+  ...Object.fromEntries(BARE.map(([status]) => [`/bare/${status}`, (response) => response.writeHead(status).end()])),
+  "/locked": (response) => response.writeHead(401, { "www-authenticate": 'Basic realm="x"' }).end("<p>no entry"),
   "/long": html(`<title>Long</title>${"<p>0123456789</p>\n".repeat(12_000)}`),
   "/large": (response) => {
     response.setHeader("content-type", "text/html");
@@ -193,6 +231,35 @@ await run({
     await says("/json", {}, '{"a": "<b>"}');
   },
 
+  "what lies in shadow roots and frames is read in its place, and what cannot be read is told": async () => {
+    const shadow = await says(
+      "/shadow",
+      {},
+      "Name: *Ada*",
+      "*nobody* otherwise",
+      "inside",
+      "filled",
+      "kept",
+      "one",
+      "two",
+    );
+    check(/before[\s\S]*Name: [\s\S]*inside[\s\S]*after/.test(shadow), "each part in its place", shadow);
+    check(!/unplaced|unseen|locked|color/.test(shadow), "nothing that no reader sees", shadow);
+    const closed = "[closed shadow roots, whose content is left out: 2]";
+    checkHolds("what is closed", shadow, closed);
+    const frames = await says("/frames", {}, `inner [next](${at("/deep/next")})`, `written [here](${at("/else")})`);
+    check(
+      /above[\s\S]*inner[\s\S]*within[\s\S]*between[\s\S]*written[\s\S]*below/.test(frames),
+      "each frame in its place",
+      frames,
+    );
+    check(!/alone|private|dot/.test(frames), "nothing of what is closed, hidden or a dot", frames);
+    const others = `[frames of other origins, left out: 2, http://localhost:${other}/ad; each is a page to be read by its address]`;
+    checkHolds("what is left out", frames, others);
+    await says("/set", {}, /within[\s\S]*Made 42[\s\S]*within/);
+    check(!(await says("/made", {})).includes("left out"), "nothing to be left out of a plain page");
+  },
+
   "the same browser reads the next page, which knows nothing of the last": async () => {
     const [first] = browsers();
     await says("/cookie", {}, "cookies: none");
@@ -226,6 +293,12 @@ await run({
     await says("/works", {}, "worked");
     await says("/worker", {}, "from a worker");
     check(!(await says("/icon", {}, "here")).includes("still loading"), "no icon to be waited for");
+  },
+
+  "a status that comes without a page is told, and what to do about it": async () => {
+    for (const [status, why] of BARE)
+      await refuses(`/bare/${status}`, `the server answered with status ${status} and sent no page: ${why}`);
+    await refuses("/locked", "status 401 and sent no page: it wants a signing in");
   },
 
   "what is no page is refused, and the next one is read": async () => {
@@ -292,6 +365,12 @@ await run({
       [true, true],
       [isError, text.includes("took more than reading one may (cpu); read it as html")],
     );
+    for (const [status, why] of BARE)
+      checkHolds(
+        `${status}`,
+        (await read(`/bare/${status}`, {}, bare)).text,
+        `status ${status} and sent no page: ${why}`,
+      );
     checkHolds("as html", (await read("/attributes", { format: "html" }, bare)).text, "a99");
     const pdf = (await read("/pdf", {}, bare)).text;
     check(pdf.startsWith(`Printed\n${at("/pdf")}\n\n## Page 1\n`), "a PDF, for which no browser was needed", pdf);

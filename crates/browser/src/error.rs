@@ -43,6 +43,14 @@ pub enum BrowserError {
         /// In the browser's words, such as `net::ERR_CONNECTION_REFUSED`.
         why: String,
     },
+    /// The server answered without a page.
+    #[error("the server answered with status {status} and sent no page")]
+    NoPage {
+        /// The one that was asked for, or to which it led on.
+        url: String,
+        /// Of HTTP.
+        status: u16,
+    },
     /// It led on and on.
     #[error("the page leads on to others more than {0} times")]
     LedOn(usize),
@@ -67,6 +75,7 @@ impl BrowserError {
     pub(crate) fn is_of_page(&self) -> bool {
         match self {
             BrowserError::NotLoaded { .. }
+            | BrowserError::NoPage { .. }
             | BrowserError::LedOn(_)
             | BrowserError::Download
             | BrowserError::Pdf

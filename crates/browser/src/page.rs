@@ -8,7 +8,6 @@ use tokio::time::Instant;
 
 use crate::error::BrowserError;
 use crate::opening::{Opening, read};
-use crate::reading::Reading;
 use crate::seen::{LED_ON_MAX, Seen};
 use crate::tab::{TREE, Tab};
 
@@ -52,6 +51,12 @@ pub struct Page {
     pub is_cut: bool,
     /// Whether it still asked for something, or worked, when it was read.
     pub is_unfinished: bool,
+    /// Shadow roots whose content cannot be read, since they are closed.
+    pub closed_roots: usize,
+    /// Frames of other origins, which are not read.
+    pub other_frames: usize,
+    /// Where the first of these are, each once; the page says so.
+    pub frame_addresses: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -80,9 +85,20 @@ async fn read_page(tab: &mut Tab<'_>, visit: &Visit) -> Result<Page, BrowserErro
     // Nothing is left to do but to wait.
     tab.open_next().await?;
     let is_quiet = quiet(tab, visit.wait).await?;
-    let Reading { url, base, title, media_type, html, is_cut } = tab.reading().await?;
-    let (status, is_cut) = (tab.seen.status, is_cut || tab.seen.is_stopped);
-    Ok(Page { url, base, title, status, media_type, html, is_cut, is_unfinished: !is_quiet })
+    let read = tab.reading().await?;
+    Ok(Page {
+        url: read.url,
+        base: read.base,
+        title: read.title,
+        status: tab.seen.status,
+        media_type: read.media_type,
+        html: read.html,
+        is_cut: read.is_cut || tab.seen.is_stopped,
+        is_unfinished: !is_quiet,
+        closed_roots: read.closed_roots,
+        other_frames: read.other_frames,
+        frame_addresses: read.frame_addresses,
+    })
 }
 
 /// Waits until the page is quiet. Says whether it is.
@@ -111,8 +127,16 @@ fn not_a_page(tab: &Tab<'_>, begun: Begun) -> Result<(), BrowserError> {
         _ if tab.seen.media_type == PDF => Err(BrowserError::Pdf),
         _ if tab.seen.is_download || begun.is_download => Err(BrowserError::Download),
         Some(_) if tab.seen.has_led_on => Err(BrowserError::LedOn(LED_ON_MAX)),
-        Some(why) => Err(BrowserError::NotLoaded { url: tab.seen.leads_to.clone(), why }),
+        Some(why) => Err(nothing_came(tab.seen.leads_to.clone(), tab.seen.status, why)),
         None => Ok(()),
+    }
+}
+
+/// The browser tells of some statuses in words of its own, as it has no page to show.
+fn nothing_came(url: String, status: Option<u16>, why: String) -> BrowserError {
+    match status {
+        Some(status @ (204 | 205 | 400..)) => BrowserError::NoPage { url, status },
+        Some(_) | None => BrowserError::NotLoaded { url, why },
     }
 }
 

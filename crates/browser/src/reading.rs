@@ -8,7 +8,7 @@ use crate::error::BrowserError;
 use crate::opening::read;
 use crate::tab::Tab;
 
-/// Leaves out what no reader sees, and gives the rest.
+/// Gives what a reader sees, and counts what cannot be read.
 const SCRIPT: &str = include_str!("reading.js");
 
 /// How often it is tried where the page leads on in between.
@@ -24,6 +24,9 @@ pub(crate) struct Reading {
     pub(crate) media_type: String,
     pub(crate) html: String,
     pub(crate) is_cut: bool,
+    pub(crate) closed_roots: usize,
+    pub(crate) other_frames: usize,
+    pub(crate) frame_addresses: Vec<String>,
 }
 
 #[derive(Deserialize)]

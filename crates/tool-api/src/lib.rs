@@ -41,7 +41,7 @@ pub use artifact::{
     ARTIFACT_READ, ARTIFACT_SCHEME, ARTIFACT_SEARCH, Artifact, ArtifactReader, ArtifactWriter, Artifacts,
     JSON, TEXT, is_text,
 };
-pub use browser::{Browser, NO_BROWSER, NOT_A_PAGE, Page};
+pub use browser::{Browser, NO_BROWSER, NOT_A_PAGE, Page, no_page};
 pub use cancel::Cancel;
 pub use catalogue::{TOOLS_CALL, TOOLS_DESCRIBE, TOOLS_SEARCH, is_of_catalogue};
 pub use client::{Client, Input, shows_forms};

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use sandbox::confine::{Profile, Running};
 use sandbox::egress::{Attempt, HostRules, Journal, Judge, Outcome};
 use telemetry::Telemetry;
-use tool_api::{BLOCKED_TOLD_MAX, Browser, NO_BROWSER, NOT_A_PAGE, Page, ToolError};
+use tool_api::{BLOCKED_TOLD_MAX, Browser, NO_BROWSER, NOT_A_PAGE, Page, ToolError, no_page};
 
 use super::hosts::blocked;
 use super::notes::Notes;
@@ -42,9 +42,20 @@ impl Browser for Pages {
             if let Some(error) = refused(&page.url, &journal) {
                 return Err(error);
             }
-            let browser::Page { url, base, title, status, media_type, html, is_cut, is_unfinished } = page;
-            let blocked = blocked_hosts(&journal);
-            Ok(Page { url, base, title, status, media_type, html, is_cut, is_unfinished, blocked })
+            Ok(Page {
+                url: page.url,
+                base: page.base,
+                title: page.title,
+                status: page.status,
+                media_type: page.media_type,
+                html: page.html,
+                is_cut: page.is_cut,
+                is_unfinished: page.is_unfinished,
+                blocked: blocked_hosts(&journal),
+                closed_roots: page.closed_roots,
+                other_frames: page.other_frames,
+                frame_addresses: page.frame_addresses,
+            })
         })
     }
 }
@@ -72,6 +83,9 @@ impl Pages {
             BrowserError::NotLoaded { url, .. } => {
                 refused(&url, journal).unwrap_or_else(|| ToolError::new("no_answer", message))
             }
+            BrowserError::NoPage { url, status } => refused(&url, journal)
+                .or_else(|| no_page(status))
+                .unwrap_or_else(|| ToolError::new("no_answer", message)),
             BrowserError::TooSlow(_) | BrowserError::LedOn(_) => ToolError::new("no_answer", message),
             BrowserError::Download | BrowserError::Pdf => ToolError::new(NOT_A_PAGE, message),
             error @ (BrowserError::Gone(_)

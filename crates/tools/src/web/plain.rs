@@ -6,7 +6,7 @@ use encoding_rs::{Encoding, UTF_8};
 use http::{HeaderMap, Request, Response, StatusCode, header};
 use http_body_util::BodyExt as _;
 use tokio::sync::{Semaphore, SemaphorePermit};
-use tool_api::{Body, Context, NOT_A_PAGE, Page, ToolError};
+use tool_api::{Body, Context, NOT_A_PAGE, Page, ToolError, no_page};
 use url::Url;
 
 use super::html;
@@ -74,7 +74,7 @@ async fn fetched(url: Url, answer: Response<Body>, cx: &Context) -> Result<Fetch
     let (parts, body) = answer.into_parts();
     let media_type = media_type(&parts.headers);
     let place = Some(PLACES.acquire().await.map_err(|_| ToolError::cancelled())?);
-    let body = whole(body, &media_type).await?;
+    let body = whole(body, parts.status, &media_type).await?;
     if body.starts_with(PDF_BEGINS) {
         let (url, status) = (url.to_string(), Some(parts.status.as_u16()));
         let page = Page { url, status, media_type: PDF.to_owned(), ..Page::default() };
@@ -98,8 +98,8 @@ fn is_text(media_type: &str) -> bool {
 /// All of an answer.
 ///
 /// # Errors
-/// It is neither text nor a PDF, which its beginning tells, or it is too large.
-async fn whole(mut body: Body, media_type: &str) -> Result<Bytes, ToolError> {
+/// It is neither text nor a PDF, which its beginning tells, it is too large, or its status says that there is none.
+async fn whole(mut body: Body, status: StatusCode, media_type: &str) -> Result<Bytes, ToolError> {
     let mut bytes = BytesMut::new();
     let is_pdf = |bytes: &BytesMut| bytes.starts_with(PDF_BEGINS);
     while let Some(frame) = body.frame().await {
@@ -116,6 +116,9 @@ async fn whole(mut body: Body, media_type: &str) -> Result<Bytes, ToolError> {
         if bytes.len() >= PDF_BEGINS.len() && !is_pdf(&bytes) && !is_text(media_type) {
             break;
         }
+    }
+    if let Some(error) = no_page(status.as_u16()).filter(|_| bytes.is_empty()) {
+        return Err(error);
     }
     if is_text(media_type) || is_pdf(&bytes) {
         return Ok(bytes.freeze());

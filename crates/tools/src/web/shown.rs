@@ -64,6 +64,14 @@ fn head(page: &Page, without_browser: Option<&str>, secrets: Option<&dyn Secrets
     let status = page.status.filter(|status| !(200..300).contains(status));
     let blocked = (!page.blocked.is_empty())
         .then(|| format!("[not loaded, since nobody has allowed these hosts: {}]", page.blocked.join(", ")));
+    let closed = (page.closed_roots > 0)
+        .then(|| format!("[closed shadow roots, whose content is left out: {}]", page.closed_roots));
+    let addresses = page.frame_addresses.iter().map(|address| line(address, LINE_CHARS_MAX));
+    let addresses = addresses.map(|address| format!(", {address}")).collect::<String>();
+    let frames = (page.other_frames > 0).then(|| {
+        let how = if addresses.is_empty() { "" } else { "; each is a page to be read by its address" };
+        format!("[frames of other origins, left out: {}{addresses}{how}]", page.other_frames)
+    });
     let notes = [
         status.map(|status| format!("[the server answered with status {status}]")),
         without_browser.map(|why| {
@@ -73,6 +81,8 @@ fn head(page: &Page, without_browser: Option<&str>, secrets: Option<&dyn Secrets
         page.is_unfinished.then(|| {
             "[the page was still loading when it was read; a larger wait_ms may show more]".to_owned()
         }),
+        closed,
+        frames,
         blocked,
     ];
     let lines = [title, line(&address, ADDRESS_CHARS_MAX)].into_iter().chain(notes.into_iter().flatten());
@@ -117,6 +127,9 @@ mod tests {
             is_cut: true,
             is_unfinished: true,
             blocked: vec!["b.test:443".to_owned(), "c.test:80".to_owned()],
+            closed_roots: 2,
+            other_frames: 3,
+            frame_addresses: vec!["http://d.test/".to_owned(), "http://e.test/".to_owned()],
             ..page
         };
         let told = head(&page, Some("there is none"));
@@ -127,6 +140,8 @@ mod tests {
             "[read without a browser, so no script has run: there is none]",
             "[the page is too large; this is its beginning]",
             "[the page was still loading when it was read; a larger wait_ms may show more]",
+            "[closed shadow roots, whose content is left out: 2]",
+            "[frames of other origins, left out: 3, http://d.test/, http://e.test/; each is a page to be read by its address]",
             "[not loaded, since nobody has allowed these hosts: b.test:443, c.test:80]",
         ];
         assert_eq!(told.lines().collect::<Vec<_>>(), expected);
