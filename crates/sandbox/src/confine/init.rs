@@ -10,9 +10,8 @@ mod exhausted;
 pub(super) mod filters;
 pub(super) mod furniture;
 pub(super) mod given;
-pub(super) mod groups;
 pub(super) mod landlock;
-mod memory;
+pub(super) mod memory;
 mod network;
 mod nowhere;
 mod overlay;
@@ -37,7 +36,7 @@ use given::{Empty, Init, Step, refuse};
 /// What needs nothing of the program, in this order. In the pool a sandbox waits behind it.
 const FIRST_STEPS: [(Layer, Step<Empty>); 12] = [
     (Layer::PidNamespace, watch::follow_spawner),
-    (Layer::Memory, groups::join),
+    (Layer::Memory, memory::join_group),
     (Layer::UserNamespace, user::take),
     (Layer::MountNamespace, root::part_from_host),
     (Layer::Root, root::build),
@@ -53,7 +52,7 @@ const FIRST_STEPS: [(Layer, Step<Empty>); 12] = [
 /// The same where the root stood ready: its own `/proc` comes first, since there is no other that knows it.
 const FIRST_STEPS_IN_TEMPLATE: [(Layer, Step<Empty>); 10] = [
     (Layer::PidNamespace, watch::follow_spawner),
-    (Layer::Memory, groups::join),
+    (Layer::Memory, memory::join_group),
     (Layer::Proc, root::add_proc),
     (Layer::UserNamespace, user::take),
     (Layer::Root, root::add_scratch),

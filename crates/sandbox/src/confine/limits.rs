@@ -82,7 +82,7 @@ impl Limits {
     }
 }
 
-/// A limit that ended a program, or that one had reached.
+/// A limit that ended a program, or that was reached when one failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {

@@ -1,11 +1,10 @@
 //! `Report`: what is said about one program over its pipe, a line each: by the spawner until there is an init, by that
 //! afterwards. The pipe ends when everything is over and tidied up.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
 
-use super::init::groups::WaysIn;
 use super::layer::Layer;
 use super::limits::Limit;
 
@@ -62,9 +61,9 @@ impl StartedBy {
 }
 
 impl MemoryKeeper {
-    /// With these ways into control groups, or none.
-    pub(super) fn of(groups: Option<&WaysIn>) -> MemoryKeeper {
-        if groups.is_some() { MemoryKeeper::ControlGroup } else { MemoryKeeper::Watchdog }
+    /// With this way into a control group, or none.
+    pub(super) fn of(group: Option<&OwnedFd>) -> MemoryKeeper {
+        if group.is_some() { MemoryKeeper::ControlGroup } else { MemoryKeeper::Watchdog }
     }
 }
 

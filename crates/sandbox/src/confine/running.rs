@@ -146,8 +146,7 @@ pub struct Output {
 pub struct Outcome {
     /// Its code or signal.
     pub exit: Exit,
-    /// The limit that ended it, or one that it had reached by then: if it has failed, and of processes also if not, where a
-    /// control group counts them.
+    /// The limit that ended it, or, if it has failed, one that it had reached by then.
     pub limit: Option<Limit>,
     /// Layers that were missing and waived, and [`Layer::ProtectedPaths`] if the workspace holds more than is looked at.
     pub without: Vec<Layer>,

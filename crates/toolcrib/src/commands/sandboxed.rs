@@ -179,12 +179,8 @@ async fn pass(mut output: Output, is_error: bool) -> io::Result<()> {
 /// What the exit code does not say.
 fn say(outcome: &Outcome, program: &Confined) {
     if let Some(limit) = outcome.limit {
-        let what = match (limit.ends_programs(), outcome.exit) {
-            (true, _) => "the program was ended: it",
-            (false, Exit::Code(0)) => "the program",
-            (false, _) => "the program failed: it",
-        };
-        print::remark(&format!("{what} reached its limit `{}`", limit.name()));
+        let (what, limit) = (if limit.ends_programs() { "was ended" } else { "failed" }, limit.name());
+        print::remark(&format!("the program {what}: it reached its limit `{limit}`"));
     }
     let mut waived = outcome.without.clone();
     for (layer, words) in Layer::SAID_OTHERWISE {

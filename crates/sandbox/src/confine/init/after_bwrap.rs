@@ -57,7 +57,7 @@ pub(super) fn given(mut words: impl Iterator<Item = OsString>) -> io::Result<Ini
     Ok(Init {
         order,
         memory,
-        tells: None,
+        events: None,
         socket,
         mounts,
         doors,

@@ -26,11 +26,10 @@ impl Exhaustible {
         Exhaustible { processes: order.limits.processes, scratch: scratch_folders(order).collect() }
     }
 
-    /// The first that is exhausted now, when the program has ended and nothing else has; or was, when there were so many
-    /// processes and threads with init.
-    pub(super) fn exhausted(&self, seen: u64) -> Option<Limit> {
+    /// The first that is exhausted now, when the program has ended and nothing else has.
+    pub(super) fn exhausted(&self) -> Option<Limit> {
         // The program is not counted any more, and init, which it could not start, is.
-        if threads() >= self.processes || seen > self.processes {
+        if threads() >= self.processes {
             return Some(Limit::Processes);
         }
         self.scratch.iter().any(|folder| is_full(folder)).then_some(Limit::ScratchBytes)
@@ -54,7 +53,7 @@ fn is_full(folder: &str) -> bool {
 }
 
 /// Processes and threads inside. What cannot be read has ended.
-pub(super) fn threads() -> u64 {
+fn threads() -> u64 {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let threads = processes.filter_map(|entry| fs::read_dir(entry.path().join("task")).ok());
     threads.map(|threads| threads.count() as u64).sum()

@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use super::filters::Filters;
-use super::groups::{Tells, WaysIn};
 use super::landlock::Begun;
 use super::system::System;
 use crate::confine::layer::Layer;
@@ -22,10 +21,10 @@ pub(crate) const HOME: &str = "/home/agent";
 
 /// What a sandbox is made from before it has a program. Nothing of it is anybody's.
 pub(crate) struct Empty {
-    /// The ways into the control groups that keep its memory and count its processes, if there are any.
-    pub(crate) groups: Option<WaysIn>,
-    /// What they tell.
-    pub(crate) tells: Option<Tells>,
+    /// The way into the control group that keeps its memory, if there is one.
+    pub(crate) group: Option<OwnedFd>,
+    /// What that tells of those that the kernel has ended for their memory.
+    pub(crate) events: Option<OwnedFd>,
     /// Over which it speaks with the spawner.
     pub(crate) socket: OwnedFd,
     /// The user and group of the program, as they are outside.
@@ -44,8 +43,8 @@ pub(crate) struct Empty {
 pub(crate) struct Init {
     pub(crate) order: Order,
     pub(crate) memory: MemoryKeeper,
-    /// What its control groups tell, if it has any.
-    pub(crate) tells: Option<Tells>,
+    /// What its control group tells of those that the kernel has ended for their memory, if it has one.
+    pub(crate) events: Option<OwnedFd>,
     /// Over which it speaks with the spawner.
     pub(crate) socket: OwnedFd,
     /// The order's mounts: as root, which alone could take them, and in a template.
@@ -74,12 +73,12 @@ impl Init {
     /// With the order that came in the packet.
     pub(super) fn new(sandbox: Empty, order: Order, packet: Packet) -> Init {
         let Packet { order: _, streams, lifeline, report, doors, mounts } = packet;
-        let Empty { groups, tells, socket, filters, is_in_template, is_given_mounts, without, .. } = sandbox;
-        let memory = MemoryKeeper::of(groups.as_ref());
+        let Empty { group, events, socket, filters, is_in_template, is_given_mounts, without, .. } = sandbox;
+        let memory = MemoryKeeper::of(group.as_ref());
         Init {
             order,
             memory,
-            tells,
+            events,
             socket,
             mounts,
             doors,

@@ -97,9 +97,8 @@ fn candidates(command: &OsStr, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
 
 fn limit(init: &Init) -> io::Result<()> {
     let limits = &init.order.limits;
-    // Init counts as one, and a control group that counts comes first.
-    let is_counted = init.tells.as_ref().is_some_and(|tells| tells.processes.is_some());
-    let processes = limits.processes.saturating_add(1 + u64::from(is_counted));
+    // Init counts as one.
+    let processes = limits.processes.saturating_add(1);
     for (resource, most) in [
         // What a program had in memory must not lie around.
         (Resource::Core, 0),

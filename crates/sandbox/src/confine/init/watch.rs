@@ -9,10 +9,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, setsid, wait};
 
 use super::children::Children;
-use super::exhausted::{Exhaustible, Scratch, threads};
+use super::exhausted::{Exhaustible, Scratch};
 use super::given::{Empty, Init};
-use super::groups::Tells;
-use super::memory;
+use super::memory::{self, has_killed};
 use super::nowhere::nowhere;
 use super::root::scratch_files;
 use crate::confine::layer::Layer;
@@ -45,8 +44,8 @@ pub(super) struct Started {
     lifeline: OwnedFd,
     report: OwnedFd,
     socket: OwnedFd,
-    /// What tells whether the kernel has ended somebody inside for the memory of all, or has not started one.
-    tells: Option<Tells>,
+    /// What tells whether the kernel has ended somebody inside for the memory of all.
+    events: Option<OwnedFd>,
     /// Whether the end of the pipe is to be waited for, whatever is left inside.
     is_tidied: bool,
 }
@@ -60,7 +59,7 @@ impl Started {
             let _ = send_files(&init.socket, BEGUN, []);
         }
         let has_way_out = init.order.ports.is_some() && !init.without.contains(&Layer::NetworkNamespace);
-        let Init { order, lifeline, report, memory, plan, socket, tells, .. } = init;
+        let Init { order, lifeline, report, memory, plan, socket, events, .. } = init;
         let Limits { time, memory_bytes, .. } = order.limits;
         let memory_bytes_max = (memory == MemoryKeeper::Watchdog).then_some(memory_bytes);
         // The file systems that `bwrap` makes take any number of files, and if it is setuid any number of bytes.
@@ -82,22 +81,13 @@ impl Started {
             lifeline,
             report,
             socket,
-            tells,
+            events,
             is_tidied,
         }
     }
 }
 
 impl Started {
-    /// What the program had reached that ends none, of which at most so many processes and threads were seen. The kernel's own
-    /// count says it of whatever ends; otherwise it is likely why one fails.
-    fn reached(&self, ending: Ending, seen: u64) -> Option<Limit> {
-        if self.tells.as_ref().is_some_and(Tells::has_refused) {
-            return Some(Limit::Processes);
-        }
-        if ending == Ending::Code(0) { None } else { self.exhaustible.exhausted(seen) }
-    }
-
     /// What is used of each limit that init keeps itself.
     fn watched(&self) -> Vec<(u64, u64, Limit)> {
         let memory = self.memory_bytes_max.map(|most| (memory::used(), most, Limit::MemoryBytes));
@@ -125,7 +115,7 @@ pub(super) fn watch(started: Started) -> i32 {
     };
     // Otherwise nothing is over before the kernel has ended the others with us.
     let is_alone = is_alone();
-    let killed = started.tells.as_ref().map_or(Ok(false), Tells::has_killed);
+    let killed = started.events.as_ref().map_or(Ok(false), has_killed);
     let limit = limit.or(matches!(killed, Ok(true)).then_some(Limit::MemoryBytes));
     let is_over = is_alone && killed.is_ok() && !started.is_tidied;
     let nowhere = if started.has_way_out { nowhere() } else { Nowhere::default() };
@@ -151,20 +141,18 @@ fn is_alone() -> bool {
 fn until_end(started: &Started) -> io::Result<(Ending, Option<Limit>)> {
     let children = Children::watch()?;
     let killed = Ending::Signal(Signal::KILL.as_raw());
-    let mut seen = 0;
     loop {
         if let Some(status) = reap(started.program)? {
             let (ending, limit) = ended(status);
-            return Ok((ending, limit.or_else(|| started.reached(ending, seen))));
+            let has_failed = ending != Ending::Code(0) && limit.is_none();
+            let reached = if has_failed { started.exhaustible.exhausted() } else { None };
+            return Ok((ending, limit.or(reached)));
         }
         let left = started.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             return Ok((killed, Some(Limit::Time)));
         }
         let watched = started.watched();
-        if !watched.is_empty() {
-            seen = seen.max(threads());
-        }
         if let Some((_, _, limit)) = watched.iter().find(|(used, most, _)| used > most) {
             return Ok((killed, Some(*limit)));
         }

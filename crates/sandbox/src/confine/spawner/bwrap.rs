@@ -23,7 +23,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open, setsid};
 
 use crate::confine::fork::{exit, fork};
 use crate::confine::init::after_bwrap::{INIT_WORD, Inside};
-use crate::confine::init::groups::WaysIn;
+use crate::confine::init::memory;
 use crate::confine::init::system::System;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
@@ -64,14 +64,14 @@ impl Launcher {
         &self,
         order: &Order,
         system: &System,
-        groups: Option<&WaysIn>,
+        group: Option<&OwnedFd>,
         packet: &Packet,
     ) -> Result<(Pid, OwnedFd, OwnedFd, Started), (Layer, io::Error)> {
         let plan = planned::plan(order, system, self.is_setuid)?;
         let spawner = |error| (Layer::Spawner, error);
         let (arguments, files) = words::written(&plan, self.is_setuid).map_err(spawner)?;
         let without = order.sockets.has_network().then_some(WITHOUT).into_iter().collect();
-        let memory = MemoryKeeper::of(groups);
+        let memory = MemoryKeeper::of(group);
         let inside = Inside { order: order.clone(), plan, without, memory }.write().map_err(spawner)?;
         let packet = with_order(packet, inside).map_err(spawner)?;
         let (socket, theirs) = connection().map_err(spawner)?;
@@ -79,7 +79,7 @@ impl Launcher {
         let child = match fork().map_err(spawner)? {
             None => {
                 let inherited = files.iter().chain([&arguments, &self.program, &theirs]);
-                let error = self.become_bwrap(&arguments, &theirs, &said, groups, inherited);
+                let error = self.become_bwrap(&arguments, &theirs, &said, group, inherited);
                 // It goes where what bwrap says goes; if nobody can say it, the end says enough.
                 let _ = rustix::io::write(&said, error.to_string().as_bytes());
                 exit(1)
@@ -96,13 +96,13 @@ impl Launcher {
         arguments: &OwnedFd,
         socket: &OwnedFd,
         said: &OwnedFd,
-        groups: Option<&WaysIn>,
+        group: Option<&OwnedFd>,
         inherited: impl Iterator<Item = &'f OwnedFd>,
     ) -> io::Error {
         let ready = || {
             // A group of its own, by which all of it can be ended.
             setsid()?;
-            groups.map_or(Ok(()), WaysIn::join)?;
+            group.map_or(Ok(()), memory::join)?;
             for file in inherited {
                 fcntl_setfd(file, FdFlags::empty())?;
             }

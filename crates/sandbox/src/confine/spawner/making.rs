@@ -7,7 +7,6 @@ use std::time::Instant;
 
 use super::Spawner;
 use super::clone::{Parent, Side};
-use super::control_group::ControlGroup;
 use super::idmap::OwnerMaps;
 use super::pool::{EmptySandbox, Pool, RUNS_MAX};
 use super::sandbox::{Belongings, Made, Sandbox, Unborn, clone_init};
@@ -15,7 +14,6 @@ use super::template::Templates;
 use crate::confine::fork::{apart, exit};
 use crate::confine::init as inside;
 use crate::confine::init::given::Empty;
-use crate::confine::init::groups::WaysIn;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limits;
 use crate::confine::packet::connection;
@@ -45,12 +43,10 @@ impl Spawner {
     fn empty(&mut self) -> Option<EmptySandbox> {
         let (made, system) = (Instant::now(), self.system.identities());
         let (socket, theirs) = connection().ok()?;
-        let (belongings, ways_in) = Belongings::take(&mut self.owned).ok()?;
+        let (belongings, way_in) = Belongings::take(&mut self.owned).ok()?;
         // Most programs are kept to that.
-        let Limits { memory_bytes, processes, .. } = Limits::default();
-        let is_kept = belongings.group.as_ref().is_none_or(|group| {
-            group.limit(memory_bytes).and_then(|()| group.limit_processes(processes)).is_ok()
-        });
+        let is_kept =
+            belongings.group.as_ref().is_none_or(|group| group.limit(Limits::default().memory_bytes).is_ok());
         if !is_kept {
             belongings.give_back(&mut self.owned);
             return None;
@@ -63,7 +59,7 @@ impl Spawner {
             Ok((Side::Child, without)) => {
                 // Or it would never see its end.
                 drop(socket);
-                self.become_init(&belongings, (theirs, ways_in), Parent::Us, without, inside::wait)
+                self.become_init(&belongings, (theirs, way_in), Parent::Us, without, inside::wait)
             }
             // The next start is made in the ordinary way and says why.
             Err(_) => {
@@ -87,10 +83,10 @@ impl Spawner {
             (Side::Child, without) => {
                 // Or it would never see its end.
                 drop(ours);
-                let Some(Unborn { order, packet, ways_in, again }) = unborn.take() else { exit(1) };
+                let Some(Unborn { order, packet, way_in, again }) = unborn.take() else { exit(1) };
                 // Or the program's streams would stay open as long as its init.
                 drop(again);
-                self.become_init(belongings, (theirs, ways_in), parent, without, |sandbox| {
+                self.become_init(belongings, (theirs, way_in), parent, without, |sandbox| {
                     inside::main(sandbox, order, packet)
                 })
             }
@@ -118,7 +114,7 @@ impl Spawner {
     fn become_init(
         &mut self,
         belongings: &Belongings,
-        (socket, groups): (OwnedFd, Option<WaysIn>),
+        (socket, group): (OwnedFd, Option<OwnedFd>),
         parent: Parent,
         without: Vec<Layer>,
         life: impl FnOnce(Empty) -> i32,
@@ -129,11 +125,12 @@ impl Spawner {
             let (filters, system) = (self.filters.clone(), self.system.clone());
             let is_in_template = parent == Parent::Ours;
             let is_given_mounts = belongings.user.is_some() || is_in_template;
-            let tells = belongings.group.as_ref().map(ControlGroup::tells);
-            let Ok(tells) = tells.transpose() else { return 1 };
+            let events = belongings.group.as_ref().map(|group| group.events().try_clone());
+            let Ok(events) = events.transpose() else { return 1 };
+            let events = events.map(Into::into);
             life(Empty {
-                groups,
-                tells,
+                group,
+                events,
                 socket,
                 outside,
                 filters,

@@ -15,7 +15,6 @@ use super::control_group::ControlGroup;
 use super::placeholder::{Identity, Placeholder, make_all};
 use super::sandbox::{Belongings, Made, Sandbox, Unborn};
 use crate::confine::init::furniture::Furniture;
-use crate::confine::init::groups::WaysIn;
 use crate::confine::layer::Layer;
 use crate::confine::limits::Limit;
 use crate::confine::mount;
@@ -97,10 +96,10 @@ impl Run {
     }
 
     fn anew(spawner: &mut Spawner, order: Order, mut packet: Packet) -> Result<Run, Report> {
-        let (belongings, ways_in, Prepared { mounts, placeholders }) = take(spawner, &order)?;
+        let (belongings, way_in, Prepared { mounts, placeholders }) = take(spawner, &order)?;
         packet.mounts = mounts;
         let root = Furniture::of(&order).map_or(Root::Apart, Root::Anew);
-        let mut unborn = Some(Unborn { order, packet, ways_in, again: None });
+        let mut unborn = Some(Unborn { order, packet, way_in, again: None });
         let (root, made) = make(spawner, root, &belongings, &mut unborn);
         match (made, unborn) {
             (Ok((init, handle, socket)), Some(Unborn { packet, again, .. })) => {
@@ -116,9 +115,9 @@ impl Run {
     }
 
     fn by_bwrap(spawner: &mut Spawner, order: &Order, packet: Packet) -> Result<Run, Report> {
-        let (belongings, ways_in, prepared) = take(spawner, order)?;
+        let (belongings, way_in, prepared) = take(spawner, order)?;
         let launcher = spawner.bwrap.as_ref().ok_or((Layer::Spawner, io::ErrorKind::NotFound.into()));
-        match launcher.and_then(|bwrap| bwrap.start(order, &spawner.system, ways_in.as_ref(), &packet)) {
+        match launcher.and_then(|bwrap| bwrap.start(order, &spawner.system, way_in.as_ref(), &packet)) {
             Ok((init, handle, socket, started)) => {
                 let sandbox = Sandbox { init, handle, socket, belongings };
                 let run = Run::new(sandbox, packet, prepared.placeholders);
@@ -285,11 +284,11 @@ struct Prepared {
     placeholders: Vec<Placeholder>,
 }
 
-/// What a new sandbox for the order takes, with the ways into its control groups.
-fn take(spawner: &mut Spawner, order: &Order) -> Result<(Belongings, Option<WaysIn>, Prepared), Report> {
-    let (belongings, ways_in) = Belongings::take(&mut spawner.owned)?;
+/// What a new sandbox for the order takes, with the way into its control group.
+fn take(spawner: &mut Spawner, order: &Order) -> Result<(Belongings, Option<OwnedFd>, Prepared), Report> {
+    let (belongings, way_in) = Belongings::take(&mut spawner.owned)?;
     match prepare(spawner, &belongings, order) {
-        Ok(prepared) => Ok((belongings, ways_in, prepared)),
+        Ok(prepared) => Ok((belongings, way_in, prepared)),
         Err(why) => {
             belongings.give_back(&mut spawner.owned);
             Err(why)
@@ -316,12 +315,7 @@ impl Prepared {
         order: &Order,
     ) -> Result<(), (Layer, io::Error)> {
         if let Some(group) = &belongings.group {
-            let limited = group.limit(order.limits.memory_bytes).and_then(|()| match spawner.bwrap {
-                None => group.limit_processes(order.limits.processes),
-                // There its own are in the group, too.
-                Some(_) => Ok(()),
-            });
-            limited.map_err(|error| (Layer::Memory, error))?;
+            group.limit(order.limits.memory_bytes).map_err(|error| (Layer::Memory, error))?;
         }
         if let Some(user) = belongings.user {
             // Init is not root any more, and may not look into root's folders.

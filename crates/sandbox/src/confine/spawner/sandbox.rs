@@ -9,7 +9,6 @@ use rustix::process::{Pid, Signal, WaitOptions, getgid, getuid, pidfd_send_signa
 use super::clone::{Parent, Side, init, missing};
 use super::control_group::{ControlGroup, ControlGroups};
 use super::run_user::{RunUsers, as_user};
-use crate::confine::init::groups::WaysIn;
 use crate::confine::layer::Layer;
 use crate::confine::order::Order;
 use crate::confine::packet::Packet;
@@ -32,12 +31,12 @@ pub(super) struct Belongings {
     pub(super) group: Option<ControlGroup>,
 }
 
-/// A program that has no init yet, and the ways into its control groups. What is not here or in the spawner itself, a child does not
+/// A program that has no init yet, and the way into its control group. What is not here or in the spawner itself, a child does not
 /// let go of.
 pub(super) struct Unborn {
     pub(super) order: Order,
     pub(super) packet: Packet,
-    pub(super) ways_in: Option<WaysIn>,
+    pub(super) way_in: Option<OwnedFd>,
     /// What it is started again with, if its init fails in a template.
     pub(super) again: Option<Packet>,
 }
@@ -82,15 +81,15 @@ pub(super) struct Owned {
 }
 
 impl Belongings {
-    /// With the ways into the control groups, if there are any. Where none could be made from the beginning, init keeps
+    /// With the way into the control group, if there is one. Where none could be made from the beginning, init keeps
     /// watch itself.
-    pub(super) fn take(owned: &mut Owned) -> Result<(Belongings, Option<WaysIn>), Report> {
+    pub(super) fn take(owned: &mut Owned) -> Result<(Belongings, Option<OwnedFd>), Report> {
         let user = owned.users.as_mut().map(RunUsers::take).transpose();
         let user = user.map_err(|error| Report::missing(Layer::RunUser, error))?;
         match owned.groups.as_mut().map(|groups| groups.make()).transpose() {
             Ok(made) => {
-                let (group, ways_in) = made.unzip();
-                Ok((Belongings { user, group }, ways_in))
+                let (group, way_in) = made.unzip();
+                Ok((Belongings { user, group }, way_in))
             }
             Err(error) => {
                 Belongings { user, group: None }.give_back(owned);
