@@ -1,6 +1,7 @@
 //! `Printed`: what a tool's program has printed, and the result or the error that this is. The protocol is the simplest there is:
 //! one JSON value on stdout, and exit code 0.
 
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 use tool_api::{Chunk, Ended, Exit, Limit, Process, ToolError};
 
@@ -81,9 +82,26 @@ impl Printed {
             return Err(self.error(INVALID_OUTPUT, &why, json!({})));
         }
         serde_json::from_slice(&self.stdout).map_err(|error| {
-            let why = format!("the program of `{tool}` printed no JSON value on stdout: {error}");
+            let why = format!("the program of `{tool}` printed {}", self.no_value(&error));
             self.error(INVALID_OUTPUT, &why, json!({}))
         })
+    }
+
+    /// What it printed in place of one value.
+    fn no_value(&self, error: &serde_json::Error) -> String {
+        let (line, column) = (error.line(), error.column());
+        let mut values = serde_json::Deserializer::from_slice(&self.stdout).into_iter::<IgnoredAny>();
+        match values.next() {
+            Some(Ok(_)) => {
+                format!(
+                    "more than one JSON value on stdout: what stands at line {line} column {column} is beyond the first"
+                )
+            }
+            _ if error.is_eof() => {
+                format!("half a JSON value on stdout: it ends at line {line} column {column}")
+            }
+            _ => format!("no JSON value on stdout: {error}"),
+        }
     }
 
     /// With the last lines that the program said of it.
@@ -136,10 +154,25 @@ mod tests {
         check(good, "", "", Err((invalid, nothing)));
         check(good, " \n", "why", Err((invalid, &format!("{nothing}; it said last:\nwhy"))));
         let none = |why: &str| format!("the program of `t` printed no JSON value on stdout: {why}");
+        let half = |why: &str| format!("the program of `t` printed half a JSON value on stdout: it {why}");
+        let more = |why: &str| {
+            format!(
+                "the program of `t` printed more than one JSON value on stdout: what {why} is beyond the first"
+            )
+        };
         check(good, "hello", "", Err((invalid, &none("expected value at line 1 column 1"))));
-        check(good, "{\"a\":", "", Err((invalid, &none("EOF while parsing a value at line 1 column 5"))));
-        check(good, "{} {}", "", Err((invalid, &none("trailing characters at line 1 column 4"))));
+        check(good, "{\"a\":", "", Err((invalid, &half("ends at line 1 column 5"))));
+        check(good, "{} {}", "", Err((invalid, &more("stands at line 1 column 4"))));
         check(good, "NaN", "", Err((invalid, &none("expected value at line 1 column 1"))));
+        check(
+            good,
+            "[\"a\nb",
+            "",
+            Err((
+                invalid,
+                &none("control character (\\u0000-\\u001F) found while parsing a string at line 2 column 0"),
+            )),
+        );
         let deep = "[".repeat(1000);
         check(good, &deep, "", Err((invalid, &none("recursion limit exceeded at line 1 column 128"))));
     }

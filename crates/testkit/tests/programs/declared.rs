@@ -73,7 +73,7 @@ async fn what_is_no_result_is_told_in_words() {
     check("echo hello", "", invalid("printed no JSON value on stdout: expected value at line 1 column 1"))
         .await;
     check("printf '{\"n\":'; echo why >&2", "", invalid("it said last:\nwhy")).await;
-    check("echo '{\"n\":1}{}'", "", invalid("trailing characters")).await;
+    check("echo '{\"n\":1}{}'", "", invalid("more than one JSON value")).await;
     check("printf '\\377'", "", invalid("printed no JSON value")).await;
     check("printf '{\"n\":\"x\"}'", "", invalid("/n: expected integer")).await;
     check("printf '[1]'", "", invalid("(the whole)")).await;
