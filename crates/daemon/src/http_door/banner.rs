@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use config::Loaded;
+use gate::Skills as _;
 use serde_json::{Value, json};
 use tools::{Budgets, SearchSettings, Set};
 
@@ -72,8 +73,9 @@ impl Banner {
             offer: {
                 let connecting = names(true);
                 let has_others = !connecting.is_empty() || !settings.manifests.tools.is_empty();
-                let built_in = built_in(&settings.tools, (settings.budgets, &settings.search), has_others);
                 let manifests = &settings.manifests;
+                let there = (has_others, !manifests.skills.list().is_empty());
+                let built_in = built_in(&settings.tools, (settings.budgets, &settings.search), there);
                 offer(built_in, (manifests.tools.len(), manifests.wrong_files()), &connecting, &names(false))
             },
             callers: callers(is_open, settings.server.open_on_loopback.is_some(), &issuers),
@@ -112,10 +114,19 @@ To connect an agent, run or paste:
     )
 }
 
-/// How many tools of our own are listed. Those that read artifacts wait for tools of others, which make them.
-fn built_in(sets: &[Set], (budgets, search): (Budgets, &SearchSettings), has_others: bool) -> usize {
+/// How many tools of our own are listed. Those that read artifacts wait for tools of others, which make them, and the one for
+/// skills waits for skills.
+fn built_in(
+    sets: &[Set],
+    (budgets, search): (Budgets, &SearchSettings),
+    (has_others, has_skills): (bool, bool),
+) -> usize {
     let are_kept = has_others || sets.contains(&Set::Shell);
-    let sets = sets.iter().copied().filter(|set| are_kept || *set != Set::Artifacts);
+    let sets = sets.iter().copied().filter(|set| match set {
+        Set::Artifacts => are_kept,
+        Set::Skills => has_skills,
+        _ => true,
+    });
     tools::all(&sets.collect::<Vec<_>>(), budgets, search).len()
 }
 
@@ -263,10 +274,10 @@ mod tests {
     fn the_offer_in_a_few_words() {
         let (budgets, search) = (Budgets::default(), SearchSettings::default());
         let shell = [Set::Shell, Set::Artifacts];
-        assert_eq!(built_in(&shell, (budgets, &search), false), 7);
-        let sets = [Set::Workspace, Set::Artifacts];
-        for (has_others, expected) in [(false, 11), (true, 13)] {
-            assert_eq!(built_in(&sets, (budgets, &search), has_others), expected);
+        assert_eq!(built_in(&shell, (budgets, &search), (false, false)), 7);
+        let sets = [Set::Workspace, Set::Artifacts, Set::Skills];
+        for (there, expected) in [((false, false), 11), ((true, false), 13), ((false, true), 12)] {
+            assert_eq!(built_in(&sets, (budgets, &search), there), expected);
         }
         assert_eq!(offer(3, (0, 0), &[], &[]), "3 built in");
         assert_eq!(offer(3, (1, 0), &[], &[]), "3 built in, 1 of yours");
