@@ -28,6 +28,7 @@ mod said;
 mod serving;
 mod submit;
 mod tasks;
+mod unanswered;
 mod vault;
 mod watch;
 mod watches;

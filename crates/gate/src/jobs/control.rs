@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use ::jobs::{Event, Job, JobId, State};
 use bytes::Bytes;
-use serde_json::{Map, Value};
 use store::{Body, Hold, JOB_PAGE_MAX, JobQuery, StoreError};
 use tokio::time::{Instant, sleep};
 use tool_api::{CallId, JobAsks, Payload};
@@ -18,11 +17,11 @@ use super::look::unavailable;
 use super::of_process::{Jobs, Whose};
 use super::serving::Serving;
 use super::submit::Wants;
+use super::unanswered::unanswered;
 use super::vault::Sealed;
 use crate::approvals::is_question;
 use crate::failure::{Failure, Internal, Refusal};
 use crate::is_idempotent::is_idempotent;
-use crate::schema::{VIOLATIONS_MAX, Violation};
 
 /// How long a cancel or a pause waits for what another process, or the tool, is to do.
 pub(super) const OTHER_WAIT: Duration = Duration::from_secs(2);
@@ -175,12 +174,14 @@ impl Jobs {
     async fn goes_on_with(
         self: &Arc<Self>,
         whose: Whose<'_>,
-        Asking { job, version, state, .. }: Asking,
+        Asking { mut job, version, state, .. }: Asking,
         responses: &Bytes,
     ) -> Result<Job, Refusal> {
         let (id, workspace, not_asked) = (job.id.clone(), job.workspace.clone(), not_asked(&job));
         let mut kept = self.kept_call(&id).await?;
         kept.answered(Some(responses), state);
+        // It has said what it wanted.
+        job.message = None;
         let with = With {
             call: Some(kept),
             events: vec![Event::State { status: State::Queued, message: None }],
@@ -345,17 +346,4 @@ impl Jobs {
         let rows = self.store().events(job.id.as_str(), job.last_event, store::EVENT_PAGE_MAX).await?;
         Ok(rows.last().map_or(job.last_event, |event| event.number))
     }
-}
-
-/// What is asked and not answered by an object.
-fn unanswered(asked: &[u8], responses: &[u8]) -> Vec<Violation> {
-    let asked: Map<String, Value> = serde_json::from_slice(asked).unwrap_or_default();
-    let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
-    let is_left = |key: &&String| !responses[key.as_str()].is_object();
-    let violation = |key: &String| Violation {
-        pointer: format!("/{}", key.replace('~', "~0").replace('/', "~1")),
-        expected: "an answer, which is an object".to_owned(),
-        found: if responses.get(key).is_some() { "something else" } else { "nothing" }.to_owned(),
-    };
-    asked.keys().filter(is_left).take(VIOLATIONS_MAX).map(violation).collect()
 }

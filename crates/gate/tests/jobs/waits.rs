@@ -67,7 +67,9 @@ async fn a_job_asks_its_caller_and_goes_on_with_the_answer() {
         let refused = process.jobs.answer(&local(), id, another, &answer).await;
         assert_eq!(refused.unwrap_err().code(), "job_state", "{another}");
     }
-    process.jobs.answer(&local(), id, number, &answer).await.unwrap();
+    assert!(asks.message.is_some());
+    let goes_on = process.jobs.answer(&local(), id, number, &answer).await.unwrap();
+    assert_eq!(goes_on.message, None, "it wants nothing any more");
     let (over, said) = process.over(&job).await;
     assert_eq!((over.state, said.as_str()), (State::Succeeded, r#"{"k":{"roots":[]}}"#));
     assert_eq!(
