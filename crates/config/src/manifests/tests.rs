@@ -137,7 +137,7 @@ fn schemas_and_examples_fit_together() {
     for (outputs, part) in [
         (
             r#"{"type":"object","properties":{"a":{"type":"textual"}}}"#,
-            "1.json: outputs: /properties/a/type: ",
+            "1.json: outputs: /properties/a/type: \"textual\" is no type; there are array, ",
         ),
         (r#"{"type":"object","required":"a"}"#, "1.json: outputs: /required: "),
         (

@@ -10,6 +10,9 @@ use super::references::{Led, References};
 /// The members that refer to another place.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
+/// What there is of them (JSON Schema validation, 6.1.1).
+const TYPES: &str = "there are array, boolean, integer, null, number, object and string";
+
 /// What stands in the address of every draft that is known.
 const DRAFTS: &str = "json-schema.org/";
 
@@ -17,7 +20,15 @@ const DRAFTS: &str = "json-schema.org/";
 pub(super) fn fault(schema: &Value, error: &ValidationError<'_>) -> String {
     match error.kind() {
         ValidationErrorKind::Referencing(_) => lost(schema),
-        _ => placed(error.instance_path().as_str(), &error.to_string()),
+        _ => {
+            let place = error.instance_path().as_str();
+            let is_type = place.ends_with("/type")
+                && !place.ends_with("/properties/type")
+                && error.instance().is_string();
+            let why =
+                if is_type { format!("{} is no type; {TYPES}", error.instance()) } else { error.to_string() };
+            placed(place, &why)
+        }
     }
 }
 
