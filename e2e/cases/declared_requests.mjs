@@ -170,7 +170,7 @@ await run({
 
   "what goes wrong is told": async () => {
     const wrong = await call("getPlanet", "planetId=x");
-    checkHolds("a wrong argument", wrong.stderr, "planetId: it must be of the type integer");
+    checkHolds("a wrong argument", wrong.stderr, "planetId: this must be a whole number");
     const manifest = path.join(own, "tools", "getPlanet.json");
     const said = JSON.parse(readFileSync(manifest, "utf8"));
     failing = 2;

@@ -73,7 +73,7 @@ const parts = {
     checkHolds("what was meant", wrong.stderr, 'did you mean "path"?');
     checkHolds("a pair", (await exit(0, "tools", "call", "workspace_read", "path=a.txt", "limit=1")).stdout, "hello");
     const typed = await exit(2, "tools", "call", "workspace_read", "path=a.txt", "limit=x");
-    checkHolds("a type", typed.stderr, "limit: it must be of the type integer");
+    checkHolds("a type", typed.stderr, "limit: this must be a whole number");
   },
 
   "servers are added and removed as elsewhere": async () => {
