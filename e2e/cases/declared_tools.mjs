@@ -80,7 +80,7 @@ await run({
   "what goes wrong is told in words": async () => {
     for (const [id, script, part] of [
       ["fails", "echo why >&2; exit 3", "exited with code 3; it said last:\nwhy"],
-      ["half", "printf '{{'", "printed no JSON value on stdout"],
+      ["half", "printf '{{'", "printed half a JSON value on stdout"],
       ["other", `printf '{{"said":1}}'`, "/said: expected"],
     ]) {
       put(tools, `${id}.json`, manifest(id, "x", { command: ["sh", "-c", script] }));

@@ -300,7 +300,12 @@ parts["what a job asks is answered over REST and at the terminal"] = async () =>
   checkHolds("its result", JSON.stringify((await until(typed, "succeeded")).result), "Cleo", "Dora");
   const given = await take();
   checkHolds("without a terminal", (await expectExit(2, words("jobs", "answer", given))).stderr, "as JSON");
-  await expectExit(2, words("jobs", "answer", given, "{}"));
+  for (const [wrong, why] of [
+    ["{}", "an answer, which is an object"],
+    ['{"a":', "the answers cannot be read as JSON"],
+    ["5", "the answers must be one JSON object"],
+  ])
+    checkHolds("what is wrong", (await expectExit(2, words("jobs", "answer", given, wrong))).stderr, why);
   await expectExit(0, words("jobs", "answer", given, JSON.stringify(both.input_responses)));
   checkHolds("its result", JSON.stringify((await until(given, "succeeded")).result), "Ann", "Bea");
 };

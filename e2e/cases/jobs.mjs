@@ -125,6 +125,8 @@ await run({
     check(second.created_at_ms <= first.created_at_ms && second.id !== id, "the one before", second);
     const events = (await text(0, "jobs", "logs", id, "--after", "1", "--json")).trim().split("\n");
     checkSame("the first event behind the first", 2, JSON.parse(events[0]).number);
+    const none = await expectExit(0, ["jobs", "list", "--caller", "key:nobody"], options);
+    checkHolds("nobody's", none.stderr, "there is no such job");
     checkSame("a page of nothing", 2, (await runToEnd(["jobs", "list", "--limit", "0"], options)).code);
   },
   "a job that runs is cancelled with its programs, twice as well as once": async () => {

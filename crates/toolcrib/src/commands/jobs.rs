@@ -45,9 +45,11 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
     match command {
         Jobs::List { states, tool, caller, limit, cursor } => {
             let states = states.iter().map(|word| state(word)).collect::<Result<_, _>>()?;
+            let are_all = states.is_empty() && tool.is_none() && caller.is_none();
+            let none = if are_all { "there is no job" } else { "there is no such job" };
             let asked = operations::List { states, tool, caller, limit, cursor };
             let found = asked.perform(&part, &by)?;
-            let ending = print::list(cli.json, &found, &shown::table(&found.jobs), "there is no job")?;
+            let ending = print::list(cli.json, &found, &shown::table(&found.jobs), none)?;
             if let Some(cursor) = found.cursor.filter(|_| !cli.json) {
                 print::remark(&format!("there may be more: --cursor {cursor}"));
             }
