@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Root, Structured, Tool, ToolError};
 
 use super::file_error::refused;
 use super::mover::Mover;
@@ -67,11 +67,35 @@ impl Tool for Move {
         let (from, to) = (from.map_err(refused)?, to.map_err(refused)?);
         let mover = Mover::of(cx);
         cx.blocking(move || {
-            mover.move_to(&from, &to)?;
+            let slash = input.to.ends_with('/').then(|| slash(&mover.files, &from, &to)).flatten();
+            slash.map_or(Ok(()), Err)?;
+            if let Err(error) = mover.move_to(&from, &to) {
+                let is_taken = error.code() == "exists";
+                let told = is_taken.then(|| named_folder(&mover.files, &from, &to)).flatten();
+                return Err(told.unwrap_or(error));
+            }
             Ok(Structured(Moved { from: from.to_string(), to: to.to_string() }))
         })
         .await
     }
+}
+
+/// Why nothing is moved where the new path is that of a folder to put it in, if it is. The policy has judged the path that was
+/// given, and so nothing goes to another.
+fn named_folder(files: &Root, from: &Inside, to: &Inside) -> Option<ToolError> {
+    let into = to.child(from.name()?).ok().filter(|_| from != to && files.folder(to).is_ok())?;
+    let why = format!("{to} is a folder; to move {from} into it, give its whole new path: {into}");
+    Some(ToolError::new("exists", why))
+}
+
+/// The same of a folder that is not there; of a folder it is just the new path.
+fn slash(files: &Root, from: &Inside, to: &Inside) -> Option<ToolError> {
+    let into = to.child(from.name()?).ok()?;
+    let (is_folder, is_free) = (files.folder(from).is_ok(), files.folder(to).is_err());
+    (!is_folder && is_free && files.open_read(to).is_err()).then(|| {
+        let why = "`to` ends with /, and is the new path itself, not the folder to put it in";
+        ToolError::new("invalid_path", format!("{why}: {into}?"))
+    })
 }
 
 #[cfg(test)]
@@ -128,6 +152,32 @@ mod tests {
     }
 
     #[test]
+    fn the_folder_to_put_it_in_is_no_new_path() {
+        check("a/x: y", "a", "b/", expect![[r#"
+            text: Moved a to b¶
+            structured: {"from":"a","to":"b"}
+            --
+            b/
+            b/x: y
+        "#]]);
+        for (to, expected) in [
+            ("b", "exists: b is a folder; to move a into it, give its whole new path: b/a"),
+            ("b/", "exists: b is a folder; to move a into it, give its whole new path: b/a"),
+            (
+                "new/",
+                "invalid_path: `to` ends with /, and is the new path itself, not the folder to put it in: new/a?",
+            ),
+            ("f/", "exists: something is at f already; give another path, or move it away first"),
+        ] {
+            let expected = format!("error {expected}\n--\na: x\nb/\nf: y\n");
+            let found = testkit::Workspace::new("a: x\nb/\nf: y");
+            let arguments = serde_json::json!({ "from": "a", "to": to }).to_string();
+            let said = testkit::call(&*tool_api::builtin(Move), &found, &arguments);
+            assert_eq!(format!("{said}--\n{}", found.tree()), expected, "{to}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_moved_stays() {
         check(
             "a: x\nb: y",
@@ -145,11 +195,11 @@ mod tests {
             "a",
             "b",
             expect![[r#"
-            error exists: something is at b already; give another path, or move it away first
-            --
-            a: x
-            b/
-        "#]],
+                error exists: b is a folder; to move a into it, give its whole new path: b/a
+                --
+                a: x
+                b/
+            "#]],
         );
         check(
             "a: x",
@@ -196,10 +246,10 @@ mod tests {
             "a",
             ".",
             expect![[r#"
-            error exists: something is at . already; give another path, or move it away first
-            --
-            a: x
-        "#]],
+                error exists: . is a folder; to move a into it, give its whole new path: a
+                --
+                a: x
+            "#]],
         );
         check(
             "a/b: x",
