@@ -18,11 +18,15 @@ pub(super) struct MediaType {
     pub(super) form: Form,
 }
 
+/// Pictures that nothing here decodes.
+pub(super) const AVIF: &str = "image/avif";
+pub(super) const HEIC: &str = "image/heic";
+
 /// What files of a type begin with, what else must be there at which byte, since several types share a container, and how
 /// the type is shown.
 type Magic = (&'static [u8], (usize, &'static [u8]), Form, &'static str);
 
-const MAGIC: [Magic; 21] = [
+const MAGIC: [Magic; 26] = [
     (b"\x89PNG\r\n\x1a\n", (0, b""), Form::Image, "image/png"),
     (b"\xff\xd8\xff", (0, b""), Form::Image, "image/jpeg"),
     (b"GIF87a", (0, b""), Form::Image, "image/gif"),
@@ -32,6 +36,12 @@ const MAGIC: [Magic; 21] = [
     (b"BM", (6, b"\0\0\0\0"), Form::Blob, "image/bmp"),
     (b"II*\0", (0, b""), Form::Blob, "image/tiff"),
     (b"MM\0*", (0, b""), Form::Blob, "image/tiff"),
+    // One container for all of them: what comes first is a length.
+    (b"", (4, b"ftypheic"), Form::Blob, HEIC),
+    (b"", (4, b"ftypheix"), Form::Blob, HEIC),
+    (b"", (4, b"ftypmif1"), Form::Blob, HEIC),
+    (b"", (4, b"ftypavif"), Form::Blob, AVIF),
+    (b"", (4, b"ftypavis"), Form::Blob, AVIF),
     (b"RIFF", (8, b"WAVE"), Form::Audio, "audio/wav"),
     (b"ID3", (0, b""), Form::Audio, "audio/mpeg"),
     (b"\xff\xfb", (0, b""), Form::Audio, "audio/mpeg"),
@@ -51,11 +61,11 @@ const MAGIC: [Magic; 21] = [
 /// Many of these begin alike: office documents are ZIP files, and so are Java archives.
 const BY_EXTENSION: [(&str, &str); 21] = [
     ("7z", "application/x-7z-compressed"),
-    ("avif", "image/avif"),
+    ("avif", AVIF),
     ("bz2", "application/x-bzip2"),
     ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     ("epub", "application/epub+zip"),
-    ("heic", "image/heic"),
+    ("heic", HEIC),
     ("ico", "image/vnd.microsoft.icon"),
     ("jar", "application/java-archive"),
     ("m4a", "audio/mp4"),
@@ -115,6 +125,9 @@ mod tests {
         check("a", b"II*\0\x08\0\0\0", "image/tiff", Form::Blob);
         check("a", b"MM\0*\0\0\0\x08", "image/tiff", Form::Blob);
         check("a", b"RIFF\0\0\0\0WAVEfmt ", "audio/wav", Form::Audio);
+        check("a.jpg", b"\0\0\0\x1cftypheic\0\0\0\0", "image/heic", Form::Blob);
+        check("a", b"\0\0\0\x1cftypavif\0\0\0\0", "image/avif", Form::Blob);
+        check("a.mp4", b"\0\0\0\x1cftypisom\0\0\0\0", "video/mp4", Form::Blob);
         check("a", b"ID3\x04\0", "audio/mpeg", Form::Audio);
         check("a", b"\xff\xfb\x90", "audio/mpeg", Form::Audio);
         check("a", b"OggS\0", "audio/ogg", Form::Audio);

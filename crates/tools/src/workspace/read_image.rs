@@ -34,6 +34,9 @@ const AT_ONCE_MAX: usize = 2;
 /// The types that are decoded.
 const DECODED: [&str; 6] = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff"];
 
+/// Pictures that are known and not decoded, and what people call them.
+const NOT_DECODED: [(&str, &str); 2] = [(media_type::HEIC, "HEIC"), (media_type::AVIF, "AVIF")];
+
 /// How an SVG may begin, beside with white space. A page that has one in it begins otherwise.
 const SVG_BEGINS: [&str; 4] = ["<svg", "<?xml", "<!--", "<!DOCTYPE svg"];
 
@@ -129,6 +132,13 @@ fn kind(path: &Inside, head: &FilePart) -> Result<&'static str, ToolError> {
     } else if is_svg(&head.bytes) {
         let how = "read it as text with workspace_read, or convert it to PNG first to see it";
         ("svg", format!("{path} is an SVG, which is a text that describes a picture: {how}"))
+    } else if let Some((_, name)) = NOT_DECODED.into_iter().find(|(mime, _)| *mime == found) {
+        let how =
+            "Convert it to PNG or JPEG first, with what the machine has for that, or ask your user for one";
+        (
+            "unsupported_image",
+            format!("{path} is a picture in a format that is not read: {name} ({found}). {how}"),
+        )
     } else {
         let what = if found == media_type::UNKNOWN { String::new() } else { format!(" ({found})") };
         let how = "PNG, JPEG, GIF, WebP, BMP and TIFF are shown, whatever their names; workspace_read reads other files";

@@ -44,6 +44,18 @@ fn what_is_no_picture_is_refused_by_its_content() {
         error not_an_image: page.svg is no picture by its content: PNG, JPEG, GIF, WebP, BMP and TIFF are shown, whatever their names; workspace_read reads other files
     "#]],
     );
+    for (name, brand) in [("a.heic", b"heic"), ("b.png", b"mif1"), ("c", b"avif")] {
+        let head = [&b"\0\0\0\x1cftyp"[..], brand, b"\0\0\0\0"].concat();
+        let workspace = Workspace::new("");
+        workspace.put(name, &head);
+        let arguments = serde_json::json!({ "file_path": name }).to_string();
+        let said = call(&*tool_api::builtin(ReadImage::new(64)), &workspace, &arguments);
+        let (kind, mime) = if brand == b"avif" { ("AVIF", "image/avif") } else { ("HEIC", "image/heic") };
+        let why = format!(
+            "{name} is a picture in a format that is not read: {kind} ({mime}). Convert it to PNG or JPEG first, with what the machine has for that, or ask your user for one"
+        );
+        assert_eq!(said, format!("error unsupported_image: {why}\n"));
+    }
     for svg in [
         &b"<svg xmlns='http://www.w3.org/2000/svg'/>"[..],
         b"\xef\xbb\xbf <?xml version='1.0'?>\n<svg/>",
