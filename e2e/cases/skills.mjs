@@ -80,6 +80,18 @@ await run({
     }
   },
 
+  "commands see one of the user's where the sandbox is told to show it": async () => {
+    const folder = path.join(home, ".claude/skills/notes");
+    const command = `cat ${folder}/references/style.md`;
+    checkHolds("what is said", text(await invoke(first, "notes")), "Commands do not see this folder, unless `read` in");
+    checkHolds("unseen", text(await first.call("Bash", { command })), "No such file or directory");
+    writeFileSync(settings, `[sandbox]\nread = ["${path.dirname(folder)}"]\n`);
+    const shown = await connect("v1", { ...clientApart(), ...options });
+    checkHolds("shown", text(await shown.call("Bash", { command })), "Short.");
+    await shown.close();
+    rmSync(settings);
+  },
+
   "they are prompts and resources": async () => {
     const { prompts } = await first.client.listPrompts();
     checkSame("the prompts", ["for-people", "notes"], prompts.map((prompt) => prompt.name).sort());

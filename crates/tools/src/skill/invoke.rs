@@ -83,7 +83,9 @@ impl Tool for InvokeSkill {
         let (skills, wanted) = (self.skills.clone(), file.clone());
         let (skill, bytes) = cx.blocking(move || skills.read(&skill_name, wanted.as_deref())).await?;
         check_for_models(&skill)?;
-        let Some(path) = file else { return Ok(Document(vec![Block::Text(said(&skill, &arguments)?)])) };
+        let Some(path) = file else {
+            return Ok(Document(vec![Block::Text(said(&skill, &arguments, cx.files.path())?)]));
+        };
         let bytes = bytes.ok_or_else(|| no_file(&skill, &path))?;
         if bytes.len() > FILE_BYTES_MAX {
             let why =

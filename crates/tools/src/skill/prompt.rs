@@ -48,7 +48,7 @@ impl AnyTool for GetPrompt {
             let with = word(arguments.value().pointer("/arguments/arguments"));
             let skills = self.skills.clone();
             let (skill, _) = cx.blocking(move || skills.read(&name, None)).await?;
-            let text = said(&skill, &with)?;
+            let text = said(&skill, &with, cx.files.path())?;
             let result = json!({
                 "description": &*skill.description,
                 "messages": [{ "role": "user", "content": { "type": "text", "text": text } }],

@@ -1,6 +1,7 @@
 //! A skill as an agent reads it.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use tool_api::{INVOKE_SKILL, SKILL_FILE, Skill, ToolError};
 
@@ -16,8 +17,12 @@ const FILLED_BYTES_MAX: usize = 256 * 1024;
 /// How many files beside it are named.
 const FILES_SHOWN: usize = 100;
 
+/// What is said of a folder outside of the workspace: what lies there is read by the tool, and by no command.
+const UNSEEN: &str = " Commands do not see this folder, unless `read` in `[sandbox]` of the user's toolcrib.toml names it; what \
+                      they are to run is copied into the workspace first.";
+
 /// Its instructions, with what it is called with, and what lies beside it.
-pub(super) fn said(skill: &Skill, arguments: &str) -> Result<String, ToolError> {
+pub(super) fn said(skill: &Skill, arguments: &str, workspace: &Path) -> Result<String, ToolError> {
     let too_large = || {
         let why = format!(
             "the skill has more than {FILLED_BYTES_MAX} bytes with these arguments; say less in them"
@@ -29,6 +34,9 @@ pub(super) fn said(skill: &Skill, arguments: &str) -> Result<String, ToolError> 
     let beside: Vec<_> = skill.files.iter().filter(|file| file.path != SKILL_FILE).collect();
     if beside.is_empty() {
         return Ok(said);
+    }
+    if !skill.folder.starts_with(workspace) {
+        said.push_str(UNSEEN);
     }
     let _ = match skill.is_for_models {
         true => write!(said, " Beside it, to be read with `{INVOKE_SKILL}` and `file`:"),
@@ -126,10 +134,13 @@ mod tests {
 
     #[test]
     fn what_lies_beside_is_named() {
-        let said = |skill: &Skill, arguments: &str| super::said(skill, arguments).expect("it fits");
+        let said =
+            |skill: &Skill, arguments: &str| super::said(skill, arguments, Path::new("/x")).expect("it fits");
         assert_eq!(said(&skill("B", 0), ""), "B\n\nThe skill `s` lies in /x/s.");
         let named = " Beside it, to be read with `InvokeSkill` and `file`:\n- f0 (0 bytes)";
         assert_eq!(said(&skill("B", 1), ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));
+        let elsewhere = super::said(&skill("B", 1), "", Path::new("/w")).expect("it fits");
+        assert_eq!(elsewhere, format!("B\n\nThe skill `s` lies in /x/s.{UNSEEN}{named}"));
         let for_people = Skill { is_for_models: false, ..skill("B", 1) };
         let named = " Beside it are:\n- f0 (0 bytes)";
         assert_eq!(said(&for_people, ""), format!("B\n\nThe skill `s` lies in /x/s.{named}"));

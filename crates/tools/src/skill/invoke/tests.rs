@@ -50,7 +50,7 @@ fn check(arguments: &str, expected: &str) {
 
 #[test]
 fn a_skill_is_loaded() {
-    let beside = "The skill `release-notes` lies in /x. Beside it, to be read with `InvokeSkill` and `file`:\n- a.md (1 bytes)¶";
+    let beside = "The skill `release-notes` lies in /x. Commands do not see this folder, unless `read` in `[sandbox]` of the user's toolcrib.toml names it; what they are to run is copied into the workspace first. Beside it, to be read with `InvokeSkill` and `file`:\n- a.md (1 bytes)¶";
     check(r#"{"skill_name": "release-notes", "arguments": "it"}"#, &format!("text: Do it\n\n{beside}"));
     check(r#"{"skill_name": "release-notes", "file": "a.md"}"#, "text: beside¶");
     check(
