@@ -45,6 +45,9 @@ pub struct Trashed {
     /// Of a file that was replaced and not deleted: the SHA-256 of what took its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
+    /// Whether an undoing has replaced it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_undone: bool,
 }
 
 /// Opens such a folder, which is made first if it is to be there.

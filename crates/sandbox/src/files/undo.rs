@@ -4,7 +4,7 @@ use cap_std::fs::Dir;
 
 use super::error::FileError;
 use super::inside::Inside;
-use super::notes::{Trashed, listed};
+use super::notes::{NOTE, Trashed, listed, written_note};
 use super::replaced::{content, forget};
 use super::root::Root;
 use super::write::{Expect, Written};
@@ -30,9 +30,22 @@ impl Root {
         let dir = self.replaced_folder(false)?;
         let content = content(&dir, &replaced.id)?;
         let written = self.write(path, &content, &Expect::Sha256(left.to_owned()));
-        written.map_err(|error| since(error, path, &dir))?;
+        let written = written.map_err(|error| since(error, path, &dir))?;
         forget(&dir, &replaced.id);
+        self.mark_undone(&dir, path, &written.sha256);
         Ok(())
+    }
+
+    /// Notes of what has just been replaced that an undoing has done it. Best effort: without that, it is put back next.
+    fn mark_undone(&self, dir: &Dir, path: &Inside, left: &str) {
+        let all = listed(dir).unwrap_or_default();
+        let is_it = |one: &Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
+        if let Some(undone) = all.into_iter().find(is_it) {
+            let note = Trashed { is_undone: true, ..undone };
+            let name = format!("{}{NOTE}", note.id);
+            let _ =
+                dir.remove_file(name).and_then(|()| written_note(&*self.opened.ops, dir, &note.id, &note));
+        }
     }
 
     /// What that would change.

@@ -7,7 +7,9 @@ use std::time::Duration;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool, ToolError, Trashed};
+use tool_api::{
+    About, ArgumentRoles, Context, Effect, Example, Inside, Structured, Tool, ToolError, Trashed,
+};
 
 use super::file_error::refused;
 use super::listing::OnOneLine;
@@ -31,7 +33,7 @@ pub(crate) struct Restore;
 pub(crate) struct Input {
     /// Where it was, and where it is put. Without it, what can be put back is listed.
     path: Option<String>,
-    /// Which of several that were there. Default: the last.
+    /// Which of several that were there. Default: the last that no undoing has replaced.
     id: Option<String>,
 }
 
@@ -58,6 +60,9 @@ struct Deleted {
     bytes: u64,
     /// It was replaced and not deleted.
     replaced: bool,
+    /// What has replaced it was an undoing.
+    #[serde(skip)]
+    undone: bool,
 }
 
 impl fmt::Display for Restored {
@@ -66,9 +71,13 @@ impl fmt::Display for Restored {
             return write!(out, "Restored {path}");
         }
         let all = self.deleted.as_deref().unwrap_or_default();
-        for Deleted { id, path, deleted, entries, bytes, replaced } in all {
+        for Deleted { id, path, deleted, entries, bytes, replaced, undone } in all {
             let entries = if *entries > 1 { format!("\t{entries} entries") } else { String::new() };
-            let replaced = if *replaced { "\treplaced" } else { "" };
+            let replaced = match (*replaced, *undone) {
+                (_, true) => "\treplaced by an undoing",
+                (true, false) => "\treplaced",
+                (false, false) => "",
+            };
             writeln!(out, "{}\t{bytes}{entries}\t{deleted}\t{id}{replaced}", OnOneLine(path))?;
         }
         if all.is_empty() { write!(out, "[Nothing that was deleted or replaced is kept.]") } else { Ok(()) }
@@ -105,18 +114,31 @@ impl Tool for Restore {
                 let deleted = listed(all).map(Deleted::of).collect();
                 return Ok(Structured(Restored { restored: None, deleted: Some(deleted) }));
             };
-            let is_it = |one: &&Trashed| {
-                one.path == path.as_str() && input.id.as_ref().is_none_or(|id| *id == one.id)
+            let of_path = all.iter().filter(|one| one.path == path.as_str());
+            let is_it = |one: &&Trashed| match &input.id {
+                Some(id) => one.id == *id,
+                None => !one.is_undone,
             };
-            let found = all.iter().find(is_it).ok_or_else(|| {
-                let message = format!("nothing that was at {path} is kept; without `path` you see what is");
-                ToolError::new("not_found", message)
-            })?;
+            let found = of_path.clone().find(is_it);
+            let found = found.ok_or_else(|| none_found(&path, of_path.clone().find(|one| one.is_undone)))?;
             mover.restore(found)?;
             Ok(Structured(Restored { restored: Some(path.to_string()), deleted: None }))
         })
         .await
     }
+}
+
+/// What an undoing has replaced comes back only if it is asked for.
+fn none_found(path: &Inside, undone: Option<&Trashed>) -> ToolError {
+    let message = match undone {
+        None => format!("nothing that was at {path} is kept; without `path` you see what is"),
+        Some(Trashed { id, .. }) => {
+            format!(
+                "nothing earlier of {path} is kept; what the last undoing replaced is put back with id {id}"
+            )
+        }
+    };
+    ToolError::new("not_found", message)
 }
 
 /// The newest, and of a file that was written often not so many that they hide others.
@@ -132,9 +154,9 @@ fn listed(all: Vec<Trashed>) -> impl Iterator<Item = Trashed> {
 
 impl Deleted {
     fn of(trashed: Trashed) -> Deleted {
-        let Trashed { id, path, deleted_ms, entries, bytes, is_folder: _, left } = trashed;
+        let Trashed { id, path, deleted_ms, entries, bytes, is_folder: _, left, is_undone } = trashed;
         let second = i64::try_from(deleted_ms / 1000).unwrap_or_default();
         let deleted = Timestamp::from_second(second).unwrap_or(Timestamp::UNIX_EPOCH).to_string();
-        Deleted { id, path, deleted, entries, bytes, replaced: left.is_some() }
+        Deleted { id, path, deleted, entries, bytes, replaced: left.is_some(), undone: is_undone }
     }
 }

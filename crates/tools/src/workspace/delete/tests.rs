@@ -5,6 +5,7 @@ use testkit::{Workspace, call, check_tool};
 use tool_api::{Access, Cancel, builtin};
 
 use super::super::restore::Restore;
+use super::super::write::Write;
 use super::*;
 
 /// The workspace after each call; ids are left out of what is said.
@@ -14,10 +15,12 @@ fn check(files: &str, calls: &[(&str, &str)], expected: Expect) {
     for (tool, arguments) in calls {
         let said = match *tool {
             "delete" => call(&*builtin(Delete), &workspace, arguments),
+            "write" => call(&*builtin(Write), &workspace, arguments),
             _ => call(&*builtin(Restore), &workspace, arguments),
         };
         for line in said.lines().filter(|line| !line.starts_with("structured")) {
             let line = line.split_once(", id ").map_or(line, |(before, _)| before);
+            let line = line.split_once("with id ").map_or(line, |(before, _)| before);
             let line = line.split_once("\\t20").map_or(line, |(before, _)| before);
             shown.push_str(&format!("{line}\n"));
         }
@@ -85,6 +88,41 @@ fn what_is_deleted_is_put_back() {
             f/a: 1
         "#]],
     );
+}
+
+#[test]
+fn undoing_goes_further_back_and_says_where_it_ends() {
+    let writes =
+        ["two", "three", "four"].map(|text| serde_json::json!({ "path": "a", "content": text }).to_string());
+    let undo = ("restore", r#"{"path": "a"}"#);
+    let of_write = |nth: usize| ("write", &*writes[nth]);
+    check("a: one", &[of_write(0), of_write(1), undo, undo, undo, ("restore", "{}")], expect![[r#"
+        text: Wrote 3 bytes to a
+        sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
+        text: Wrote 5 bytes to a
+        sha256: 8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f¶
+        text: Restored a¶
+        text: Restored a¶
+        error not_found: nothing earlier of a is kept; what the last undoing replaced is put back 
+        text: a\t3
+        a\t5
+        --
+        a: one
+    "#]]);
+    // What was written after an undoing is undone before what was there earlier.
+    check("a: one", &[of_write(0), of_write(1), undo, of_write(2), undo, undo], expect![[r#"
+        text: Wrote 3 bytes to a
+        sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
+        text: Wrote 5 bytes to a
+        sha256: 8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f¶
+        text: Restored a¶
+        text: Wrote 4 bytes to a
+        sha256: 04efaf080f5a3e74e1c29d1ca6a48569382cbbcd324e8d59d2b83ef21c039f00¶
+        text: Restored a¶
+        text: Restored a¶
+        --
+        a: one
+    "#]]);
 }
 
 #[test]
