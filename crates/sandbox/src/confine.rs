@@ -50,7 +50,7 @@ pub use changed_files::{CHANGED_TOLD_MAX, changed_files, protected_changed};
 pub use confiner::{ConfineError, Confined, Confiner};
 pub use layer::{Layer, Unavailable};
 pub use limits::{Limit, Limits};
-pub use machine::{Circumstances, Cost, Machine, bwrap, pooled_cost, spawn_cost};
+pub use machine::{Circumstances, Cost, Machine, bwrap, pooled_cost, spawn_cost, start_with_network};
 pub use probe::{Attempted, Held, Tested, main as probe_main, self_test, try_outside};
 pub use profile::{Profile, Sockets, WorkspaceAccess};
 pub use report::{MemoryKeeper, StartedBy};

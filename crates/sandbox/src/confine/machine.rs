@@ -185,6 +185,18 @@ pub async fn spawn_cost(confiner: &Confiner, waived: &[Layer]) -> Result<Cost, C
     Ok(Cost { bare: median(bare), confined: median(confined), memory, by })
 }
 
+/// Starts a program with a way out to no host. The self-test has no network, and so says nothing of the layers of one.
+///
+/// # Errors
+/// The program cannot be run.
+pub async fn start_with_network(confiner: &Confiner, waived: &[Layer]) -> Result<(), ConfineError> {
+    let folder = tempfile::tempdir()?;
+    let program =
+        Confined { waived: waived.to_vec(), ..Confined::new(Profile::net(), "true", folder.path()) };
+    confiner.start(&program).await?.wait().await;
+    Ok(())
+}
+
 /// What a start takes from a pool of empty sandboxes, by a confiner that has one; nothing where none can be made ahead.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use daemon::own_program::{PROBE, SPAWNER, confinement};
 use daemon::self_test::{HoldsFor, Remembered, recall};
 use sandbox::confine::{
     ConfineError, Confiner, Cost, Held, Layer, Machine, MemoryKeeper, Profile, StartedBy, Tested,
-    Unavailable, bwrap, pooled_cost, self_test, spawn_cost,
+    Unavailable, bwrap, pooled_cost, self_test, spawn_cost, start_with_network,
 };
 use serde_json::{Value, json};
 use terminal::{Ending, Trouble, print, runtime, times};
@@ -121,6 +121,10 @@ impl Report {
             }
             None => None,
         };
+        let has_network = match tried {
+            Some(_) => lacks_nothing(start_with_network(&confiner, &without).await, &mut missing)?,
+            None => false,
+        };
         let is_watched = tried.as_ref().is_some_and(|tried| tried.cost.memory == MemoryKeeper::Watchdog);
         let by = tried.as_ref().map(|tried| tried.cost.by);
         let layers = Layer::ALL.into_iter().map(|layer| {
@@ -134,6 +138,8 @@ impl Report {
                     None => State::NotTried,
                 },
                 Layer::Names if by == Some(StartedBy::Bwrap) => State::LeftOut,
+                // They are there only where there is a network.
+                Layer::Proxy | Layer::Names if found.is_none() && !has_network => State::NotTried,
                 _ => state(layer, found.is_some(), &machine, tried.is_some(), waived),
             };
             (layer, state, why)
@@ -326,6 +332,20 @@ impl State {
     }
 }
 
+/// Whether the program has run; the layer that it lacks is missing, unless that is known.
+fn lacks_nothing(ran: Result<(), ConfineError>, missing: &mut Vec<Unavailable>) -> Result<bool, Trouble> {
+    match ran {
+        Ok(()) => Ok(true),
+        Err(ConfineError::Unavailable(found)) => {
+            if missing.iter().all(|known| known.layer != found.layer) {
+                missing.push(found);
+            }
+            Ok(false)
+        }
+        Err(error) => Err(Trouble::because(error)),
+    }
+}
+
 fn state(layer: Layer, is_missing: bool, machine: &Machine, is_whole: bool, waived: &[Layer]) -> State {
     match layer {
         _ if is_missing && waived.contains(&layer) => State::Waived,
@@ -333,5 +353,26 @@ fn state(layer: Layer, is_missing: bool, machine: &Machine, is_whole: bool, waiv
         Layer::RunUser | Layer::Idmap if !machine.is_root => State::NotNeeded,
         _ if is_whole => State::Ok,
         _ => State::NotTried,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_program_with_a_network_lacks_is_missing_too() {
+        let lacks = |layer| Unavailable { layer, why: "why".to_owned() };
+        let mut missing = vec![lacks(Layer::NetworkNamespace)];
+        let layers = |missing: &[Unavailable]| missing.iter().map(|one| one.layer).collect::<Vec<_>>();
+        for (ran, has_network, expected) in [
+            (Ok(()), true, vec![Layer::NetworkNamespace]),
+            (Err(lacks(Layer::NetworkNamespace).into()), false, vec![Layer::NetworkNamespace]),
+            (Err(lacks(Layer::Proxy).into()), false, vec![Layer::NetworkNamespace, Layer::Proxy]),
+        ] {
+            assert_eq!(lacks_nothing(ran, &mut missing).expect("known"), has_network);
+            assert_eq!(layers(&missing), expected);
+        }
+        assert!(lacks_nothing(Err(std::io::Error::other("x").into()), &mut missing).is_err());
     }
 }
