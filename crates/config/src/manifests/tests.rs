@@ -140,7 +140,10 @@ fn schemas_and_examples_fit_together() {
             "1.json: outputs: /properties/a/type: \"textual\" is no type; there are array, ",
         ),
         // A member that is only called so.
-        (r#"{"type":"object","properties":{"type":"x"}}"#, "1.json: outputs: /properties/type: \"x\" is not "),
+        (
+            r#"{"type":"object","properties":{"type":"x"}}"#,
+            "1.json: outputs: /properties/type: \"x\" is not ",
+        ),
         (r#"{"type":"object","required":"a"}"#, "1.json: outputs: /required: "),
         (
             r##"{"type":"object","$ref":"#/$defs/none"}"##,

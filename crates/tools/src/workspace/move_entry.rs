@@ -153,13 +153,18 @@ mod tests {
 
     #[test]
     fn the_folder_to_put_it_in_is_no_new_path() {
-        check("a/x: y", "a", "b/", expect![[r#"
+        check(
+            "a/x: y",
+            "a",
+            "b/",
+            expect![[r#"
             text: Moved a to b¶
             structured: {"from":"a","to":"b"}
             --
             b/
             b/x: y
-        "#]]);
+        "#]],
+        );
         for (to, expected) in [
             ("b", "exists: b is a folder; to move a into it, give its whole new path: b/a"),
             ("b/", "exists: b is a folder; to move a into it, give its whole new path: b/a"),

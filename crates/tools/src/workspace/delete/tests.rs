@@ -96,7 +96,10 @@ fn undoing_goes_further_back_and_says_where_it_ends() {
         ["two", "three", "four"].map(|text| serde_json::json!({ "path": "a", "content": text }).to_string());
     let undo = ("restore", r#"{"path": "a"}"#);
     let of_write = |nth: usize| ("write", &*writes[nth]);
-    check("a: one", &[of_write(0), of_write(1), undo, undo, undo, ("restore", "{}")], expect![[r#"
+    check(
+        "a: one",
+        &[of_write(0), of_write(1), undo, undo, undo, ("restore", "{}")],
+        expect![[r#"
         text: Wrote 3 bytes to a
         sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
         text: Wrote 5 bytes to a
@@ -108,9 +111,13 @@ fn undoing_goes_further_back_and_says_where_it_ends() {
         a\t5
         --
         a: one
-    "#]]);
+    "#]],
+    );
     // What was written after an undoing is undone before what was there earlier.
-    check("a: one", &[of_write(0), of_write(1), undo, of_write(2), undo, undo], expect![[r#"
+    check(
+        "a: one",
+        &[of_write(0), of_write(1), undo, of_write(2), undo, undo],
+        expect![[r#"
         text: Wrote 3 bytes to a
         sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
         text: Wrote 5 bytes to a
@@ -122,7 +129,8 @@ fn undoing_goes_further_back_and_says_where_it_ends() {
         text: Restored a¶
         --
         a: one
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
