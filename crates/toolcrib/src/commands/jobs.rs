@@ -44,7 +44,7 @@ pub(super) fn run(cli: &Cli, command: Jobs) -> Result<Ending, Trouble> {
     let one = |job: Job| print::found(cli.json, &job, &shown::whole(&job));
     match command {
         Jobs::List { states, tool, caller, limit, cursor } => {
-            let states = states.iter().map(|word| state(word)).collect::<Result<_, _>>()?;
+            let states = states.iter().map(|word| state(word)).collect::<Result<Vec<_>, _>>()?;
             let are_all = states.is_empty() && tool.is_none() && caller.is_none();
             let none = if are_all { "there is no job" } else { "there is no such job" };
             let asked = operations::List { states, tool, caller, limit, cursor };
