@@ -147,8 +147,9 @@ impl Spawner {
     /// `bwrap` that does not answer.
     fn wait(&self) -> io::Result<Woken> {
         let inits = self.runs.iter().flat_map(Run::wakers).chain(self.pool.wakers());
-        let mut waited_for: Vec<_> = inits.chain([self.machine_mounts.waker()]).collect();
-        waited_for.extend(self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN)));
+        let socket = self.socket.as_ref().map(|socket| PollFd::new(socket, PollFlags::IN));
+        // The kernel looks at them in this order: what was mounted before somebody asked is seen with what is asked.
+        let mut waited_for: Vec<_> = inits.chain(socket).chain([self.machine_mounts.waker()]).collect();
         let others = self.pool.next().into_iter().chain(self.templates.next());
         let next = self.runs.iter().filter_map(Run::answer_by).chain(others).min();
         let left = next.map(|at| at.saturating_duration_since(Instant::now()));
@@ -159,8 +160,8 @@ impl Spawner {
             Err(errno) => return Err(errno.into()),
         }
         let has_woken = |fd: Option<PollFd<'_>>| fd.is_some_and(|fd| !fd.revents().is_empty());
-        let is_asked = self.socket.is_some() && has_woken(waited_for.pop());
-        Ok(Woken { is_asked, have_mounts_changed: has_woken(waited_for.pop()) })
+        let have_mounts_changed = has_woken(waited_for.pop());
+        Ok(Woken { is_asked: self.socket.is_some() && has_woken(waited_for.pop()), have_mounts_changed })
     }
 
     /// Ends the runs whose lifeline has ended, and closes those that are over.
