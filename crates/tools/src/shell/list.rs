@@ -11,7 +11,7 @@ use tool_api::{
     ToolError,
 };
 
-use crate::plain_schema::plain;
+use crate::plain_schema::brief;
 
 /// What is shown of a command, in characters.
 const COMMAND_CHARS_MAX: usize = 80;
@@ -27,13 +27,11 @@ pub(crate) struct Input {}
 
 /// A background task.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = plain)]
+#[schemars(transform = brief)]
 pub(super) struct Task {
-    /// Its number.
     task_id: u32,
     /// How it stands: `running`, `exited 0`, `killed`, `interrupted` and so on.
     status: String,
-    /// How long it runs, or ran, in milliseconds.
     runtime_ms: u64,
     /// The beginning of its command.
     command: String,
@@ -67,7 +65,7 @@ impl Task {
 
 /// All of them.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = plain)]
+#[schemars(transform = brief)]
 pub(crate) struct Tasks {
     /// The newest first.
     tasks: Vec<Task>,

@@ -13,7 +13,7 @@ use tool_api::{
 use super::kill::unknown;
 use super::list::Task;
 use super::overwritten::{each_a_line, last_states};
-use crate::plain_schema::plain;
+use crate::plain_schema::{brief, plain};
 
 /// The longest wait, in milliseconds: the least patient clients give up after a minute.
 const WAIT_MS_MAX: u64 = 50_000;
@@ -49,7 +49,7 @@ pub(crate) struct Input {
 
 /// What it has put out.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = plain)]
+#[schemars(transform = brief)]
 pub(crate) struct Seen {
     /// The task.
     #[serde(flatten)]

@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::merge::Page;
-use crate::plain_schema::plain;
+use crate::plain_schema::brief;
 
 /// The result of a search.
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(transform = plain)]
+#[schemars(transform = brief)]
 pub(crate) struct Found {
     pub(super) pages: Vec<Page>,
     pub(super) services: Vec<Told>,
