@@ -148,7 +148,22 @@ fn matcher(input: &Input) -> Result<RegexMatcher, ToolError> {
         .size_limit(COMPILED_BYTES_MAX)
         .dfa_size_limit(COMPILED_BYTES_MAX)
         .build(&input.pattern)
-        .map_err(|error| unusable(error.to_string()))
+        .map_err(|error| unusable(with_hint(&error.to_string())))
+}
+
+/// What is wrong with a pattern, and what to try.
+fn with_hint(why: &str) -> String {
+    let hint = match () {
+        () if why.contains("is not allowed in a regex") => {
+            "; each line is searched by itself, so search for a part of one"
+        }
+        () if why.contains("not supported") => {
+            "; search for a plainer pattern, and look through what it finds"
+        }
+        () if why.contains("exceeds size limit") => "; repeat less in it",
+        () => "; to find the text as it stands, say `literal`: true",
+    };
+    format!("{why}{hint}")
 }
 
 #[cfg(test)]

@@ -160,7 +160,9 @@ fn fault(lines: &[&str], old: &[&str], wanted: usize, secrets: Option<&dyn Secre
     let found = lines
         .get(wanted + nth)
         .map_or("the file has ended".to_owned(), |found| format!("stands {}", quoted(found, secrets)));
-    format!("at line {} {found}, and the patch has {}", wanted + nth + 1, quoted(line, None))
+    let is_end_alone = lines.get(wanted + nth).is_some_and(|found| line.strip_suffix('\n') == Some(found));
+    let hint = if is_end_alone { "; below that line write `\\ No newline at end of file`" } else { "" };
+    format!("at line {} {found}, and the patch has {}{hint}", wanted + nth + 1, quoted(line, None))
 }
 
 /// A line as it is shown. Secrets go first: cut or escaped, nobody would know them again.

@@ -138,6 +138,8 @@ impl Planning<'_> {
         let names = if has_prefix { [without, Some(name)] } else { [Some(name), without] };
         let of_call = |name| self.files.locate(name).ok().filter(|path| self.paths.contains(path));
         names.into_iter().flatten().find_map(of_call).ok_or_else(|| {
+            // As it is to be named: a patch by hand has these prefixes as well.
+            let name = name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name);
             vec![format!("{name}: `paths` does not name it; name every file that the patch is about")]
         })
     }

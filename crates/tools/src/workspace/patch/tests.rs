@@ -209,7 +209,7 @@ fn what_is_no_patch_of_these_files_is_refused() {
         0,
         expect![[r#"
         error patch_failed: the patch does not fit; nothing was changed:
-        b/../../x: `paths` does not name it; name every file that the patch is about
+        ../../x: `paths` does not name it; name every file that the patch is about
         -- 0 gone
     "#]],
     );
@@ -428,6 +428,19 @@ fn a_hunk_is_not_looked_for_without_end() {
         a: hunk 1: looking for where it stands takes too long; make the patch anew from the files as they are, or cut it
     "#]]
     .assert_eq(&shown);
+}
+
+#[test]
+fn a_last_line_without_an_end_is_told_as_a_patch_writes_it() {
+    let workspace = Workspace::new("");
+    workspace.put("a.txt", b"one");
+    let patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+two\n";
+    let arguments = serde_json::json!({ "patch": patch, "paths": ["a.txt"] }).to_string();
+    expect![[r#"
+        error patch_failed: the patch does not fit; nothing was changed:
+        a.txt: hunk 1: at line 1 stands `one` without a line end, and the patch has `one`; below that line write `\ No newline at end of file`
+    "#]]
+    .assert_eq(&call(&*builtin(ApplyPatch), &workspace, &arguments));
 }
 
 #[test]

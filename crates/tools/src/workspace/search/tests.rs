@@ -215,13 +215,13 @@ fn a_pattern_that_cannot_be_used_is_refused() {
             error invalid_pattern: `pattern` cannot be used: regex parse error:
                 (?:()
                 ^
-            error: unclosed group
+            error: unclosed group; to find the text as it stands, say `literal`: true
         "#]],
         ),
         (
             "((a{1,1000}){1,1000}){1,1000}",
             expect![[r#"
-            error invalid_pattern: `pattern` cannot be used: compiled regex exceeds size limit of 10485760
+            error invalid_pattern: `pattern` cannot be used: compiled regex exceeds size limit of 10485760; repeat less in it
         "#]],
         ),
         (
@@ -230,13 +230,13 @@ fn a_pattern_that_cannot_be_used_is_refused() {
             error invalid_pattern: `pattern` cannot be used: regex parse error:
                 (?:a(?=b))
                     ^^^
-            error: look-around, including look-ahead and look-behind, is not supported
+            error: look-around, including look-ahead and look-behind, is not supported; search for a plainer pattern, and look through what it finds
         "#]],
         ),
         (
             r"a\nb",
             expect![[r#"
-            error invalid_pattern: `pattern` cannot be used: the literal "\n" is not allowed in a regex
+            error invalid_pattern: `pattern` cannot be used: the literal "\n" is not allowed in a regex; each line is searched by itself, so search for a part of one
         "#]],
         ),
     ] {
