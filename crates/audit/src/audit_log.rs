@@ -155,13 +155,12 @@ impl AuditLog {
     /// Closes a call. The record is on disk some 20 ms later, with what is left of its arguments if they are
     /// given; this neither waits for a disk nor fails. Calls that were let in are noted however many wait by
     /// now; only without that leave, beyond twice [`RECORDS_WAITING_MAX`], a record is let go.
-    pub fn close(&self, record: impl Into<Box<Record>>, plain: Option<Plain>, intent: Option<IntentId>) {
+    pub fn close(&self, mut record: Record, plain: Option<Plain>, intent: Option<IntentId>) {
         if self.shared.queue.waiting() >= 2 * RECORDS_WAITING_MAX {
             return;
         }
         // The hash stays, so nothing but the text is lost.
         let plain = plain.filter(|_| self.shared.queue.waiting_bytes() < ARGUMENTS_BYTES_WAITING_MAX);
-        let mut record = record.into();
         record.cut();
         self.shared.queue.put(Entry::Call(ClosedCall { record, plain, intent }));
     }

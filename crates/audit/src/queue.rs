@@ -24,6 +24,7 @@ const RETRY: Duration = Duration::from_millis(250);
 const SYNC_AFTER: Duration = Duration::from_secs(1);
 
 /// What is to be written.
+#[expect(clippy::large_enum_variant, reason = "nearly all are calls, whose records cost no allocation")]
 pub(crate) enum Entry {
     Call(ClosedCall),
     Event(Event),
@@ -31,8 +32,7 @@ pub(crate) enum Entry {
 
 /// A record, what it still lacks, and the intent it settles.
 pub(crate) struct ClosedCall {
-    /// Boxed once by whoever opens it, since it is large and handed on several times.
-    pub(crate) record: Box<Record>,
+    pub(crate) record: Record,
     /// The arguments, from which secrets are struck out before they are written.
     pub(crate) plain: Option<Plain>,
     pub(crate) intent: Option<IntentId>,

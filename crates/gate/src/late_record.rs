@@ -13,7 +13,7 @@ use crate::kept_name::kept_of;
 
 /// What the audit log is given of a call that is over.
 pub(crate) struct Closing {
-    pub(crate) record: Box<Record>,
+    pub(crate) record: Record,
     pub(crate) arguments: Option<Plain>,
     pub(crate) intent: Option<IntentId>,
 }

@@ -114,7 +114,8 @@ impl<'b> RecordScope<'b> {
             late,
             telemetry,
             redactor,
-            record: Record { opening, ..Record::default() },
+            // The default of the list is one of its own.
+            record: Record { opening, verdicts: Cow::Borrowed(&[]), ..Record::default() },
             is_closed: false,
             arguments: call.arguments.clone(),
             keeps: audit_log.arguments(),
@@ -241,7 +242,11 @@ impl<'b> RecordScope<'b> {
         let noted = &mut self.record.decisions;
         // What was decided twice was decided.
         decisions.retain(|decided| !noted.contains(decided));
-        noted.append(decisions);
+        if noted.is_empty() {
+            std::mem::swap(noted, decisions);
+        } else {
+            noted.append(decisions);
+        }
     }
 
     /// Notes what a person answered.
@@ -364,13 +369,12 @@ impl<'b> RecordScope<'b> {
             self.noted(&notes);
         }
         self.record.job = self.job.take().and_then(|job| job.get().cloned());
-        let mut record = Box::new(std::mem::take(&mut self.record));
+        let record = std::mem::take(&mut self.record);
         let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());
         let took = self.since.elapsed();
         self.span.close(word(outcome), took, names, code.as_deref());
         let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        (record.outcome, record.code) = (outcome, code);
-        (record.duration_us, record.result_bytes) = (duration_us, result_bytes as u64);
+        let record = Record { outcome, code, duration_us, result_bytes: result_bytes as u64, ..record };
         let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
         let arguments = plain.as_deref().and_then(Plain::of);
         Some(Closing { record, arguments, intent: self.intent.take() })

@@ -309,15 +309,19 @@ fn a_book_that_refuses_changes_says_so_and_takes_them_again_without_anybody_aski
     }
 }
 
-#[test]
-fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
-    let dir = tempfile::tempdir().unwrap();
-    let audit_log = AuditLog::at(dir.path(), clock);
+/// Writes so many records that with the next one a checkpoint is due.
+fn fill_to_a_checkpoint(dir: &Path) {
+    let audit_log = AuditLog::at(dir, clock);
     for nth in 0..CHECKPOINT_RECORDS - 1 {
         audit_log.close(sample(&nth.to_string()), None, None);
     }
     audit_log.flush().unwrap();
-    drop(audit_log);
+}
+
+#[test]
+fn a_checkpoint_that_did_not_reach_the_disk_is_made_up_for() {
+    let dir = tempfile::tempdir().unwrap();
+    fill_to_a_checkpoint(dir.path());
     // Half of a write stays, and with it the records that make the checkpoint due.
     let files = Shaky::new(1, Reaches::HalfAndStays);
     let audit_log = AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
@@ -340,12 +344,7 @@ fn a_write_that_fails_behind_a_checkpoint_takes_no_record_with_it() {
     const RECORDS: usize = 600;
     for nth in 1..=4 {
         let dir = tempfile::tempdir().unwrap();
-        let audit_log = AuditLog::at(dir.path(), clock);
-        for nth in 0..CHECKPOINT_RECORDS - 1 {
-            audit_log.close(sample(&nth.to_string()), None, None);
-        }
-        audit_log.flush().unwrap();
-        drop(audit_log);
+        fill_to_a_checkpoint(dir.path());
         let files = Shaky::new(nth, Reaches::Nothing);
         let audit_log =
             AuditLog::new(dir.path(), clock, Config::default(), None, Arc::new(Arc::clone(&files)));
