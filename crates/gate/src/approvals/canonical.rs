@@ -117,9 +117,7 @@ impl<'t> Canonical<'t> {
             let mut below = Vec::new();
             for (pointer, value) in level {
                 let Canonical::Object(members) = value else { continue };
-                let named = members.iter().map(|(key, value)| {
-                    (format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), value)
-                });
+                let named = members.iter().map(|(key, value)| (crate::pointer::below(&pointer, key), value));
                 below.extend(named.take(MEMBERS_MAX - found.len() - below.len()));
             }
             found.extend(below.iter().cloned());

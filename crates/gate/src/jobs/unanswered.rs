@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::pointer::below;
 use crate::schema::{VIOLATIONS_MAX, Violation};
 
 /// What asks a person, and what they may have done (MCP, "Elicitation").
@@ -13,7 +14,7 @@ pub(super) fn unanswered(asked: &[u8], responses: &[u8]) -> Vec<Violation> {
     let asked: Map<String, Value> = serde_json::from_slice(asked).unwrap_or_default();
     let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
     let violation = |(key, request): (&String, &Value)| {
-        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let pointer = below("", key);
         let wrong = |pointer: String, expected: &str, found: Option<&Value>| {
             let found = if found.is_some() { "something else" } else { "nothing" };
             Some(Violation { pointer, expected: expected.to_owned(), found: found.to_owned() })

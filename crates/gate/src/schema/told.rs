@@ -6,6 +6,7 @@ use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
 use super::references::{Led, References};
+use crate::pointer::below;
 
 /// The members that refer to another place.
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -68,16 +69,15 @@ fn placed(place: &str, why: &str) -> String {
 
 /// The pointer of the first member for which this holds.
 fn place(value: &Value, is_it: &dyn Fn(&str, &Value) -> bool) -> Option<String> {
-    let below = |key: &str, member: &Value| {
-        let key = key.replace('~', "~0").replace('/', "~1");
-        place(member, is_it).map(|place| format!("/{key}{place}"))
-    };
+    let within = |key: &str, member: &Value| place(member, is_it).map(|place| below("", key) + &place);
     match value {
         Value::Object(members) => members.iter().find_map(|(key, member)| match is_it(key, member) {
             true => Some(format!("/{key}")),
-            false => below(key, member),
+            false => within(key, member),
         }),
-        Value::Array(items) => items.iter().enumerate().find_map(|(nth, item)| below(&nth.to_string(), item)),
+        Value::Array(items) => {
+            items.iter().enumerate().find_map(|(nth, item)| within(&nth.to_string(), item))
+        }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
     }
 }

@@ -27,7 +27,7 @@ const NOTE_MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 const NOTE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Something that was deleted or replaced.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Trashed {
     /// What it is known by; of two, the later one is greater.
     #[serde(skip)]

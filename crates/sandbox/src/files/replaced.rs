@@ -73,8 +73,7 @@ impl Root {
         let dir = self.replaced_folder(true).ok()?;
         let (id, deleted_ms) = id_and_time().ok()?;
         let path = path.as_str().to_owned();
-        let (left, is_undone) = (None, false);
-        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, is_folder: false, left, is_undone };
+        let note = Trashed { id, path, deleted_ms, entries: 1, bytes, ..Trashed::default() };
         Some(Keeping { ops: &*self.opened.ops, dir, note })
     }
 

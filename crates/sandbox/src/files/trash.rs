@@ -253,19 +253,7 @@ fn noted(path: &Inside, tree: &Tree) -> Result<(String, Trashed), FileError> {
     let (id, deleted_ms) = id_and_time().map_err(FileError::Io)?;
     let (entries, bytes, is_folder) = (tree.entries.len(), tree.bytes, tree.is_folder());
     let path = path.as_str().to_owned();
-    Ok((
-        id,
-        Trashed {
-            id: String::new(),
-            path,
-            deleted_ms,
-            entries,
-            bytes,
-            is_folder,
-            left: None,
-            is_undone: false,
-        },
-    ))
+    Ok((id, Trashed { path, deleted_ms, entries, bytes, is_folder, ..Trashed::default() }))
 }
 
 #[cfg(test)]
