@@ -7,6 +7,7 @@
 mod characters;
 mod finding;
 mod folded;
+mod looks;
 mod names;
 mod patterns;
 

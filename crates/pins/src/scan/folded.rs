@@ -4,8 +4,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
-use unicode_security::skeleton;
 
+use super::looks::looks;
 use crate::shown::is_hidden;
 
 /// A text in the two forms that are searched.
@@ -43,7 +43,7 @@ fn latin(plain: &str) -> String {
 /// Adds what a character looks like. The table has one letter for `I`, `l` and `1`; of a capital it is the first.
 fn fold(character: char, latin: &mut String) {
     let mut buffer = [0; 4];
-    let looks: String = skeleton(character.encode_utf8(&mut buffer)).collect();
+    let looks = looks(character.encode_utf8(&mut buffer));
     match looks.as_str() {
         "l" if character.is_uppercase() => latin.push('I'),
         // The table takes an `m` apart.

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use unicode_security::{MixedScript, skeleton};
+use unicode_security::MixedScript;
 
 use super::finding::{Finding, Severity};
+use super::looks::looks;
 use crate::item::What;
 
 /// Shorter names resemble each other by chance, in characters.
@@ -95,11 +96,6 @@ impl Surroundings {
 fn is_numbered(one: &str, other: &str) -> bool {
     let bare = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit() || c == 's').to_owned();
     bare(one) == bare(other)
-}
-
-/// What a name looks like. The tables take `1`, `l` and `I` for one letter, and `0` for `O`.
-fn looks(name: &str) -> String {
-    skeleton(name).collect::<String>()
 }
 
 /// Letters of several scripts in one word, one of them taken for Latin.
