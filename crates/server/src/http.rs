@@ -103,7 +103,7 @@ pub async fn serve(
             match tls {
                 None => connection(door, socket, peer.ip(), closing).await,
                 Some(tls) => {
-                    if let Some(socket) = tls::agree(&tls, socket).await {
+                    if let Some(socket) = Box::pin(tls::agree(&tls, socket)).await {
                         connection(door, socket, peer.ip(), closing).await;
                     }
                 }
@@ -138,33 +138,38 @@ async fn sweep(door: &Door) {
     }
 }
 
-async fn connection(
+/// Answers what comes over one connection. What waits is small, since there may be thousands of them: what reads and writes
+/// lies in a box of its size, or each would hold room for the larger one of TLS.
+fn connection(
     door: Arc<Door>,
     socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: IpAddr,
     mut closing: tokio::sync::watch::Receiver<bool>,
-) {
-    let service = service_fn(|request| {
+) -> impl Future<Output = ()> + Send {
+    let service = service_fn(move |request| {
         let door = door.clone();
         // Boxed, since the connection would otherwise hold room for it while it waits for the next request.
         async move { Ok::<_, Infallible>(route(&door, peer, request).await) }.boxed()
     });
-    let serving = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_WAIT_MAX)
-        .serve_connection(TokioIo::new(socket), service)
-        .with_upgrades();
-    tokio::pin!(serving);
-    let served = tokio::select! {
-        biased;
-        served = serving.as_mut() => served,
-        _ = closing.changed() => {
-            serving.as_mut().graceful_shutdown();
-            serving.await
+    let mut serving = Box::pin(
+        http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_WAIT_MAX)
+            .serve_connection(TokioIo::new(socket), service)
+            .with_upgrades(),
+    );
+    async move {
+        let served = tokio::select! {
+            biased;
+            served = serving.as_mut() => served,
+            _ = closing.changed() => {
+                serving.as_mut().graceful_shutdown();
+                serving.await
+            }
+        };
+        if let Err(error) = served {
+            tracing::debug!(%error, "a connection ended early");
         }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection ended early");
     }
 }
 
