@@ -1,6 +1,7 @@
 // How the program begins and ends: ready at once, upstreams when first needed, and nothing left
 // behind, whichever way it goes.
 
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { check, checkHolds, checkSame, run, within } from "../support/check.mjs";
 import { FOLDER, everything, filesystem } from "../support/environment.mjs";
@@ -15,6 +16,9 @@ const EXIT_MS_MAX = 10_000;
 
 /** What has been told to end is gone within this. After `kill -9` nobody is left to see to it but the lifeline. */
 const ORPHANS_MS_MAX = 15_000;
+
+/** What reading the configuration and putting all together leaves of the stack, in KiB: without giving it back, over 200. */
+const STACK_KIB_MAX = 160;
 
 const marked = () => {
   const mark = newMark();
@@ -62,6 +66,17 @@ const ENDS = [
 
 const slow = { name: "everything_trigger-long-running-operation", arguments: { duration: 60, steps: 2 } };
 const parts = {};
+
+parts["what the start needed of the stack goes back"] = async () => {
+  const wire = await openWire(configure({}));
+  await wire.ping();
+  const [, stack] = /\[stack\]\n(?:\w+:.*\n)*?Rss:\s+(\d+) kB/.exec(
+    readFileSync(`/proc/${wire.child.pid}/smaps`, "utf8"),
+  );
+  check(Number(stack) <= STACK_KIB_MAX, `a stack of at most ${STACK_KIB_MAX} KiB`, stack);
+  wire.child.stdin.end();
+  await wire.ended;
+};
 
 for (const [name, end, orderly] of ENDS)
   for (const busy of [false, true])

@@ -31,7 +31,7 @@ pub use files::{
 pub use folder_watch::FolderWatch;
 pub use headless::headless_browser;
 pub use lineage::{Machine, Process, Processes, command_line, lineage, parent, peer};
-pub use memory::give_back_large_buffers;
+pub use memory::{give_back_large_buffers, give_back_stack};
 pub use net::{
     Body, CONNECT_TIMEOUT, Client, CompanyProxy, CompanyProxyError, NetError, connect_unix, is_public,
 };

@@ -1,6 +1,13 @@
 //! That memory which was needed once goes back to the system. The GNU library raises, with each large buffer that is
 //! freed, the size from which on a buffer gets pages of its own, up to 32 MiB: a few large messages at the same time
-//! then leave a heap full of holes, and what it holds stays for as long as the program runs.
+//! then leave a heap full of holes, and what it holds stays for as long as the program runs. A stack is never given back.
+
+use std::ffi::c_void;
+
+use rustix::mm::{Advice, madvise};
+use rustix::param::page_size;
+use rustix::process::getpid;
+use rustix::thread::gettid;
 
 /// Buffers from this size on get pages of their own, which go back when the buffer does, in bytes. What is kept between
 /// messages is smaller, so no page is given back and asked for again with each of them.
@@ -29,4 +36,26 @@ pub fn give_back_large_buffers() {
             let _ = mallopt(setting, value);
         }
     }
+}
+
+/// How far below the caller the stack is given back, in bytes: nothing that starts the program goes deeper.
+const STACK_BYTES_MAX: usize = 512 * 1024;
+
+/// How much of the stack below the caller stays, in bytes: what this function and the next ones need.
+const STACK_LEFT_BYTES: usize = 16 * 1024;
+
+/// Gives back what deeper calls have left of the main thread's stack; another thread's stays as it is.
+pub fn give_back_stack() {
+    // Below a thread's stack may lie another's. Below the main thread's is what it may still grow into.
+    if gettid() != getpid() {
+        return;
+    }
+    let here = 0u8;
+    let high = (&raw const here).addr().saturating_sub(STACK_LEFT_BYTES) & !(page_size() - 1);
+    let low = high.saturating_sub(STACK_BYTES_MAX);
+    let bottom = (&raw const here).with_addr(low).cast_mut().cast::<c_void>();
+    #[expect(unsafe_code, reason = "memory is given back by its address")]
+    // SAFETY: all of it is below this frame, where nothing lives; a later call finds zeros instead of what was left.
+    // Where the stack is shorter, the system says so after it has given back what there is.
+    let _ = unsafe { madvise(bottom, high - low, Advice::LinuxDontNeed) };
 }

@@ -166,18 +166,20 @@ impl<'a> View<'a> {
         };
         let ttl_ms = u64::try_from(self.good_for.as_millis()).unwrap_or(u64::MAX);
         let cache = Cache { ttl_ms, scope: Scope::Private };
-        let written: Vec<Bytes> = page.iter().map(|row| self.entry(row)).collect();
         let list = paging::write_list_result(
             member,
-            written.iter().map(|entry| &entry[..]),
+            page.iter().map(|row| self.entry(row)),
             next.as_deref(),
             self.revision.is_modern().then_some(cache),
         );
         let whole = std::str::from_utf8(&list).ok().filter(|_| self.revision.is_modern());
-        let page: Bytes = match whole.and_then(Object::parse) {
-            Some(whole) => meta::complete(whole, &OUR_INFO).into(),
-            None => list.into(),
+        let mut page = match whole.and_then(Object::parse) {
+            Some(whole) => meta::complete(whole, &OUR_INFO).into_bytes(),
+            None => list,
         };
+        // It is kept.
+        page.shrink_to_fit();
+        let page = Bytes::from(page);
         // What the program was built with is no secret, and what searches for them is built when first needed.
         if rows.iter().all(Row::is_ours) {
             return page;
@@ -202,13 +204,12 @@ impl<'a> View<'a> {
             Listing::Ours(about) => (about.title, about.idempotent),
             Listing::Declared(described) => (&*described.title, described.idempotent),
         };
-        let schema = |text: &Bytes| String::from_utf8_lossy(text).into_owned();
-        let output_schema = definition.output_schema.as_deref().map(schema);
+        let output_schema = definition.output_schema.as_deref().map(|text| String::from_utf8_lossy(text));
         let entry = ToolEntry {
             name: definition.name.as_str(),
             title,
             description: &definition.description,
-            input_schema: &schema(&definition.input_schema),
+            input_schema: &String::from_utf8_lossy(&definition.input_schema),
             output_schema: output_schema.as_deref(),
             hints: hints(definition, idempotent),
             runs_as_task,

@@ -29,10 +29,12 @@ tokio::task_local! {
 pub fn run<T>(work: impl Future<Output = T>) -> io::Result<T> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let unfinished = Unfinished::default();
+    // Boxed, or it would lie on the stack several times over, once for each function that hands it on.
+    let work = Box::pin(UNFINISHED.scope(unfinished.clone(), work));
     let done = runtime.block_on(async {
         // It goes with the runtime.
         tokio::spawn(keep_a_timer_near());
-        let done = UNFINISHED.scope(unfinished.clone(), work).await;
+        let done = work.await;
         if unfinished.is_there() {
             announce();
         }

@@ -114,9 +114,9 @@ impl Cache {
 
 /// Writes the result of a list request from entries that are JSON text already. With `cache` it is a result
 /// of the modern revision, without one of the legacy revisions.
-pub fn write_list_result<'a>(
+pub fn write_list_result(
     member: &str,
-    entries: impl Iterator<Item = &'a [u8]>,
+    entries: impl Iterator<Item = impl AsRef<[u8]>>,
     next_cursor: Option<&str>,
     cache: Option<Cache>,
 ) -> Vec<u8> {
@@ -131,7 +131,7 @@ pub fn write_list_result<'a>(
         if index > 0 {
             list.push(b',');
         }
-        list.extend_from_slice(entry);
+        list.extend_from_slice(entry.as_ref());
     }
     list.push(b']');
     result.string("nextCursor", next_cursor).end();

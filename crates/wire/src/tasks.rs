@@ -121,7 +121,7 @@ impl Task<'_> {
 
 /// A page of `tasks/list`: each task as [`Task::seen`] gives it.
 pub fn write_list(tasks: &[String], next_cursor: Option<&str>) -> Vec<u8> {
-    paging::write_list_result("tasks", tasks.iter().map(String::as_bytes), next_cursor, None)
+    paging::write_list_result("tasks", tasks.iter(), next_cursor, None)
 }
 
 /// How long a client of 2025-11-25 wants to have its task kept, in milliseconds, if it says so; from the `task` of its call.

@@ -84,6 +84,8 @@ impl Reloader {
         shared.jobs.serve(&crib.gate);
         let named_workspaces = Arc::new(NamedWorkspaces::beside(&crib, named_settings));
         crib.instructions.store(instructions.map(Arc::new));
+        // Nothing goes as deep as reading and putting together did.
+        sandbox::give_back_stack();
         Ok(Arc::new(Reloader {
             crib,
             named_workspaces,

@@ -28,19 +28,20 @@ pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
     Ok(Ending::Good)
 }
 
+/// Each way in a box of its own, so that none has room for the others while it serves.
 async fn serve(cli: &Cli, serving: Serving, loaded: Loaded) -> Result<(), Trouble> {
     if !serving.standalone {
         let (signals, hangups) = (Signals::listen()?, Hangups::listen()?);
-        match front::attach(&loaded, cli.config.clone(), Door::Http).await? {
+        match Box::pin(front::attach(&loaded, cli.config.clone(), Door::Http)).await? {
             Ok(mut front) => {
                 front.is_json = cli.json;
-                return front.stay(signals, Some(hangups)).await;
+                return Box::pin(front.stay(signals, Some(hangups))).await;
             }
             Err(Alone(why)) => tracing::warn!(why, "this address is served by a process of its own"),
         }
     }
     open_files::raise_limit();
-    alone(cli, loaded).await
+    Box::pin(alone(cli, loaded)).await
 }
 
 /// Who of ours has the address that is taken, if it is one that runs on this state folder.

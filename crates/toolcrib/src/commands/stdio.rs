@@ -26,16 +26,17 @@ const DOOR: &str = "stdio";
 
 pub(super) fn run(cli: &Cli, serving: Serving) -> Result<Ending, Trouble> {
     let loaded = start(cli, Log::AsConfigured, Asking::Nobody)?;
+    // Each way in a box of its own, so that none has room for the others while it serves.
     runtime::run(async {
         // A terminal or a file is nobody's but this process's to read.
         if !serving.standalone && front::can_hand_over() {
             let signals = Signals::listen()?;
-            match front::attach(&loaded, cli.config.clone(), Door::Stdio).await? {
-                Ok(front) => return front.stay(signals, None).await,
+            match Box::pin(front::attach(&loaded, cli.config.clone(), Door::Stdio)).await? {
+                Ok(front) => return Box::pin(front.stay(signals, None)).await,
                 Err(Alone(why)) => tracing::warn!(why, "this client is served by a process of its own"),
             }
         }
-        alone(loaded, cli.config.clone()).await
+        Box::pin(alone(loaded, cli.config.clone())).await
     })??;
     Ok(Ending::Good)
 }
