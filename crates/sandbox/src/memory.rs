@@ -5,7 +5,6 @@
 use std::ffi::c_void;
 
 use rustix::mm::{Advice, madvise};
-use rustix::param::page_size;
 use rustix::process::getpid;
 use rustix::thread::gettid;
 
@@ -44,6 +43,9 @@ const STACK_BYTES_MAX: usize = 512 * 1024;
 /// How much of the stack below the caller stays, in bytes: what this function and the next ones need.
 const STACK_LEFT_BYTES: usize = 16 * 1024;
 
+/// No page is larger, in bytes; what is no multiple of a page is refused.
+const PAGE_BYTES_MAX: usize = if cfg!(target_arch = "x86_64") { 4 * 1024 } else { 64 * 1024 };
+
 /// Gives back what deeper calls have left of the main thread's stack; another thread's stays as it is.
 pub fn give_back_stack() {
     // Below a thread's stack may lie another's. Below the main thread's is what it may still grow into.
@@ -51,7 +53,7 @@ pub fn give_back_stack() {
         return;
     }
     let here = 0u8;
-    let high = (&raw const here).addr().saturating_sub(STACK_LEFT_BYTES) & !(page_size() - 1);
+    let high = (&raw const here).addr().saturating_sub(STACK_LEFT_BYTES) & !(PAGE_BYTES_MAX - 1);
     let low = high.saturating_sub(STACK_BYTES_MAX);
     let bottom = (&raw const here).with_addr(low).cast_mut().cast::<c_void>();
     #[expect(unsafe_code, reason = "memory is given back by its address")]
