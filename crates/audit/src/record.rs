@@ -272,6 +272,35 @@ impl Opening {
     }
 }
 
+impl From<Opening> for Record {
+    /// The record of a call that has come. Each call makes one, so nothing is made only to be thrown away, as a default opening
+    /// would be.
+    fn from(opening: Opening) -> Record {
+        Record {
+            opening,
+            verdicts: Cow::Borrowed(&[]),
+            decisions: Vec::new(),
+            approval: None,
+            job: None,
+            profile: None,
+            launcher: None,
+            degraded: Vec::new(),
+            limits: Vec::new(),
+            hosts: Vec::new(),
+            hosts_more: 0,
+            folders: Vec::new(),
+            protected_changed: Vec::new(),
+            protected_more: 0,
+            artifacts: Vec::new(),
+            redactions: 0,
+            outcome: Outcome::default(),
+            code: None,
+            duration_us: 0,
+            result_bytes: 0,
+        }
+    }
+}
+
 impl Record {
     /// Shortens what is longer than the audit log keeps.
     pub(crate) fn cut(&mut self) {

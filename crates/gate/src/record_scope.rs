@@ -4,6 +4,7 @@
 //! noted, too, so there is no way out without a record.
 
 use std::borrow::Cow;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -37,11 +38,14 @@ const REFUSE: &str = "refuse";
 /// What the record says of a check that has the client ask its user.
 const ASK: &str = "ask";
 
+/// Whatever closes a record takes it out of its scope, and the scope with it.
+const OPEN: &str = "a record is open as long as somebody has its scope";
+
 /// Where figures count a refusal by no check.
 const NO_CHECK: &str = "none";
 
-/// Who comes, and when.
-pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
+/// Who comes, when, and for what. Written out, since each call makes one.
+pub(crate) fn opening(id: CallId, caller: &Caller, tool: Arc<str>) -> Opening {
     // The local user is always the same.
     let granted = caller.kind() != CallerKind::LocalUser;
     Opening {
@@ -52,21 +56,34 @@ pub(crate) fn opening(id: CallId, caller: &Caller) -> Opening {
         caller_roles: granted.then(|| caller.roles().words()),
         caller_scopes: granted.then(|| caller.scopes().to_string().into()),
         via: Cow::Borrowed(caller.via().as_str()),
-        ..Opening::default()
+        tool,
+        upstream: None,
+        effect: None,
+        arguments_sha256: None,
+        arguments_bytes: 0,
+        arguments: None,
+        request_id: None,
+        claims: None,
+        meta_sha256: None,
+        definition_sha256: None,
+        dry_run: None,
+        trace_id: None,
     }
 }
 
-/// An open record. It is large, so it is opened in a box.
-pub(crate) struct RecordScope<'b> {
+/// The record of a call from when it comes to when it is closed or dropped. It is large, so it is opened in a box.
+pub(crate) struct RecordScope<'b>(Option<Box<OpenRecord<'b>>>);
+
+/// What is known so far.
+pub(crate) struct OpenRecord<'b> {
     audit_log: &'b Arc<AuditLog>,
     /// Where records are closed whose programs go on for a moment.
     late: &'b TaskTracker,
     telemetry: &'b Telemetry,
     redactor: &'b Redactor,
-    /// What is known so far. Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed,
-    /// they are as much of `all_pass` as there were checks.
+    /// Nobody has waited for the answer of one that is never closed. While its verdicts are borrowed, they are as much of
+    /// `all_pass` as there were checks.
     record: Record,
-    is_closed: bool,
     /// As they came, or as AI rules have left them; the audit log strikes secrets out of them.
     arguments: Option<Bytes>,
     keeps: Arguments,
@@ -97,26 +114,21 @@ impl<'b> RecordScope<'b> {
         redactor: &'b Redactor,
         all_pass: &'static [(&'static str, &'static str)],
         (id, caller, call): (CallId, &Caller, &Call<'_>),
-    ) -> Result<Box<RecordScope<'b>>, Refusal> {
+    ) -> Result<RecordScope<'b>, Refusal> {
         audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
         let parent = call.meta.as_deref().and_then(call_span::trace_parent);
         let span = CallSpan::open(telemetry, parent);
-        let opening = Opening {
-            tool: kept_of(call.target.recorded(), redactor),
-            request_id: call.request_id.as_deref().map(|id| kept_of(&redactor.text(id), redactor)),
-            claims: call.claims.as_deref().map(|claims| kept_of(&redactor.text(claims), redactor)),
-            arguments_bytes: call.arguments.as_ref().map_or(0, Bytes::len) as u64,
-            trace_id: span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into())),
-            ..opening(id, caller)
-        };
-        Ok(Box::new(RecordScope {
+        let mut opening = opening(id, caller, kept_of(call.target.recorded(), redactor));
+        opening.request_id = call.request_id.as_deref().map(|id| kept_of(&redactor.text(id), redactor));
+        opening.claims = call.claims.as_deref().map(|claims| kept_of(&redactor.text(claims), redactor));
+        opening.arguments_bytes = call.arguments.as_ref().map_or(0, Bytes::len) as u64;
+        opening.trace_id = span.trace_id().or_else(|| parent.map(|parent| parent.trace_id().into()));
+        Ok(RecordScope(Some(Box::new(OpenRecord {
             audit_log,
             late,
             telemetry,
             redactor,
-            // The default of the list is one of its own.
-            record: Record { opening, verdicts: Cow::Borrowed(&[]), ..Record::default() },
-            is_closed: false,
+            record: Record::from(opening),
             arguments: call.arguments.clone(),
             keeps: audit_log.arguments(),
             all_pass,
@@ -128,17 +140,38 @@ impl<'b> RecordScope<'b> {
             span,
             notes: None,
             job: call.job.as_ref().map(|job| job.id.clone()),
-        }))
-    }
-
-    /// Notes that the call is taken as this job.
-    pub(crate) fn of_job(&mut self, id: Arc<str>) {
-        self.job = Some(Arc::new(OnceLock::from(id)));
+        }))))
     }
 
     /// Closes the record of a call that was taken as a job.
-    pub(crate) fn accepted(mut self: Box<Self>) {
-        self.write(audit::Outcome::Accepted, None, 0);
+    pub(crate) fn accepted(mut self) {
+        self.0.take().into_iter().for_each(|open| open.end(audit::Outcome::Accepted, None, 0));
+    }
+
+    /// Closes the record with what came of the call.
+    pub(crate) fn close(mut self, result: &Result<Outcome, Failure>) {
+        self.0.take().into_iter().for_each(|open| open.close(result));
+    }
+}
+
+impl<'b> Deref for RecordScope<'b> {
+    type Target = OpenRecord<'b>;
+
+    fn deref(&self) -> &OpenRecord<'b> {
+        self.0.as_deref().expect(OPEN)
+    }
+}
+
+impl DerefMut for RecordScope<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        self.0.as_deref_mut().expect(OPEN)
+    }
+}
+
+impl OpenRecord<'_> {
+    /// Notes that the call is taken as this job.
+    pub(crate) fn of_job(&mut self, id: Arc<str>) {
+        self.job = Some(Arc::new(OnceLock::from(id)));
     }
 
     /// Notes the arguments as they came.
@@ -309,8 +342,7 @@ impl<'b> RecordScope<'b> {
         }
     }
 
-    /// Closes the record with what came of the call.
-    pub(crate) fn close(mut self: Box<Self>, result: &Result<Outcome, Failure>) {
+    fn close(self: Box<Self>, result: &Result<Outcome, Failure>) {
         let (outcome, code, bytes) = match result {
             Ok(outcome) if self.ended_with_a_question() => {
                 (audit::Outcome::Asked, None, outcome.payload.bytes())
@@ -323,7 +355,7 @@ impl<'b> RecordScope<'b> {
             // Refused where there is no check: it was not found, could not be read, or not be noted.
             self.span.refused(NO_CHECK, refusal.code());
         }
-        self.write(outcome, code, bytes);
+        self.end(outcome, code, bytes);
     }
 
     fn noted(&mut self, notes: &Notes) {
@@ -349,45 +381,45 @@ impl<'b> RecordScope<'b> {
         self.telemetry.metrics.hosts_blocked(blocked as u64);
     }
 
-    fn write(&mut self, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
-        if let Some(Closing { record, arguments, intent }) = self.closing(outcome, code, result_bytes) {
-            self.audit_log.close(record, arguments, intent);
-        }
+    fn end(self: Box<Self>, outcome: audit::Outcome, code: Option<Cow<'static, str>>, result_bytes: usize) {
+        let audit_log = self.audit_log;
+        let Closing { record, arguments, intent } = self.closing(outcome, code, result_bytes);
+        audit_log.close(record, arguments, intent);
     }
 
-    /// What the audit log is given of a call that is over; nothing if it has been given it.
+    /// What the audit log is given of a call that is over.
     fn closing(
-        &mut self,
+        mut self: Box<Self>,
         outcome: audit::Outcome,
         code: Option<Cow<'static, str>>,
         result_bytes: usize,
-    ) -> Option<Closing> {
-        if std::mem::replace(&mut self.is_closed, true) {
-            return None;
-        }
+    ) -> Closing {
         if let Some(notes) = self.notes.take() {
             self.noted(&notes);
         }
-        self.record.job = self.job.take().and_then(|job| job.get().cloned());
-        let record = std::mem::take(&mut self.record);
-        let names = (self.method, record.opening.tool.clone(), record.opening.upstream.clone());
-        let took = self.since.elapsed();
-        self.span.close(word(outcome), took, names, code.as_deref());
-        let duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let record = Record { outcome, code, duration_us, result_bytes: result_bytes as u64, ..record };
-        let plain = self.arguments.take().filter(|_| self.keeps == Arguments::Redacted);
+        let OpenRecord { mut record, method, since, mut span, arguments, keeps, intent, job, .. } = *self;
+        let names = (method, record.opening.tool.clone(), record.opening.upstream.clone());
+        let took = since.elapsed();
+        span.close(word(outcome), took, names, code.as_deref());
+        record.job = job.and_then(|job| job.get().cloned());
+        record.duration_us = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        (record.outcome, record.code, record.result_bytes) = (outcome, code, result_bytes as u64);
+        let plain = arguments.filter(|_| keeps == Arguments::Redacted);
         let arguments = plain.as_deref().and_then(Plain::of);
-        Some(Closing { record, arguments, intent: self.intent.take() })
+        Closing { record, arguments, intent }
     }
 }
 
 impl Drop for RecordScope<'_> {
     fn drop(&mut self) {
-        let left = self.notes.clone().filter(|notes| notes.has_left());
-        let Some(notes) = left else { return self.write(audit::Outcome::Abandoned, None, 0) };
-        if let Some(closing) = self.closing(audit::Outcome::Abandoned, None, 0) {
-            LateRecord::new(closing, notes, self.audit_log, self.redactor).close_once_all_are_gone(self.late);
-        }
+        let Some(open) = self.0.take() else { return };
+        let outcome = audit::Outcome::Abandoned;
+        let Some(notes) = open.notes.clone().filter(|notes| notes.has_left()) else {
+            return open.end(outcome, None, 0);
+        };
+        let (audit_log, redactor, late) = (open.audit_log, open.redactor, open.late);
+        LateRecord::new(open.closing(outcome, None, 0), notes, audit_log, redactor)
+            .close_once_all_are_gone(late);
     }
 }
 

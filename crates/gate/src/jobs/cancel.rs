@@ -92,9 +92,8 @@ struct Noted<'a> {
 impl Noted<'_> {
     fn open<'a>(audit_log: &'a AuditLog, by: &Caller, job: Option<JobId>) -> Result<Noted<'a>, Refusal> {
         audit_log.ready().map_err(|error| Refusal::NoAuditLog(error.to_string()))?;
-        let mut opening = opening(CallId::next(), by);
-        opening.tool = Action::CancelTask.name().into();
-        let record = Record { opening, job: job.map(|id| id.shared()), ..Record::default() };
+        let opening = opening(CallId::next(), by, Action::CancelTask.name().into());
+        let record = Record { job: job.map(|id| id.shared()), ..Record::from(opening) };
         Ok(Noted { audit_log, record, since: Clock::now() })
     }
 

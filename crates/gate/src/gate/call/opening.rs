@@ -19,7 +19,7 @@ impl Gate {
         &self,
         caller: &Caller,
         call: &Call<'_>,
-    ) -> Result<(CallId, Box<RecordScope<'_>>), Refusal> {
+    ) -> Result<(CallId, RecordScope<'_>), Refusal> {
         if let Some(refusal) = self.refusals.turn_away(caller, &self.audit_log) {
             CallSpan::turned_away(&self.telemetry, RATE, &refusal);
             return Err(refusal);
