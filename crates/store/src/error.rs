@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use crate::cell::NAMED_PREFIX;
@@ -11,13 +11,15 @@ use crate::cell::NAMED_PREFIX;
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The folder or the database file could not be created or opened.
-    #[error("the state folder {} cannot be used; check its permissions or set state.dir", dir.display())]
-    Folder {
-        /// The folder.
-        dir: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
+    #[error("the state folder cannot be used; check its permissions or set state.dir")]
+    Folder(#[source] Met),
+    /// The database or its folder is for reading only: by their permissions, or by how the disk is mounted.
+    #[error(
+        "the state database toolcrib.db cannot be written, and nothing can be kept: make the file and the state folder \
+         writable for the user who runs toolcrib, see whether the disk is mounted for reading only, or set another \
+         state.dir"
+    )]
+    Unwritable(#[source] Met),
     /// The file is no database of ours, or the disk spoilt it.
     #[error(
         "the state database toolcrib.db is damaged; stop every toolcrib, move the file away and start again: \
@@ -123,6 +125,17 @@ pub enum StoreError {
     Database(#[source] Box<dyn Error + Send + Sync>),
 }
 
+/// What was met where. It is the cause of an error and none itself: a caller elsewhere is not told where our files are, and
+/// whoever owns the machine reads it behind the error, and in the log.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {what}", path.display())]
+pub struct Met {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// What the system or the database said.
+    pub what: String,
+}
+
 /// Whose records a limit counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Whose {
@@ -144,7 +157,20 @@ impl fmt::Display for Whose {
 impl StoreError {
     /// What the system says of a state folder.
     pub(crate) fn folder(dir: &Path) -> impl Fn(io::Error) -> StoreError + Copy + '_ {
-        move |source| StoreError::Folder { dir: dir.to_owned(), source }
+        move |error| StoreError::Folder(Met { path: dir.to_owned(), what: error.to_string() })
+    }
+
+    /// What the system says of what could not be written there.
+    pub(crate) fn unwritten(path: &Path) -> impl Fn(io::Error) -> StoreError + Copy + '_ {
+        move |error| match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                StoreError::NoSpace
+            }
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                StoreError::Unwritable(Met { path: path.to_owned(), what: error.to_string() })
+            }
+            _ => StoreError::folder(path)(error),
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub use cell::{
     PIN_BYTES_MAX, Query, REQUESTS_OF_OWNER_MAX, VALUE_BYTES_MAX,
 };
 pub use definitions::{DEFINITIONS_BYTES_MAX, Definitions, FINGERPRINTS_PER_UPSTREAM_MAX};
-pub use error::{StoreError, Whose};
+pub use error::{Met, StoreError, Whose};
 pub use folder::{create_private, create_whole, found};
 pub use job_store::{
     Body, EVENT_BYTES_MAX, EVENT_PAGE_MAX, EXPIRE_MAX, Enqueued, EventRow, Hold, Holder, JOB_ABOUT_BYTES_MAX,

@@ -221,6 +221,6 @@ fn make(dir: &Path) -> Result<LessSafeKey, StoreError> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(|error| cannot(io::Error::other(error)))?;
     let made = folder::create_private(dir).and_then(|()| folder::create_whole(dir, FILE, &key));
-    made.map_err(cannot)?;
+    made.map_err(StoreError::unwritten(dir))?;
     load(dir)?.ok_or_else(|| cannot(ErrorKind::NotFound.into()))
 }

@@ -77,13 +77,9 @@ impl CellStore for SqliteStore {
     }
 
     fn commit(&self, changes: Vec<Change>) -> Reply<'_, Option<Vec<u64>>> {
-        let limits = changes.iter().try_for_each(|change| {
-            check(change.kind, &change.key, change.content.as_ref())?;
-            let sentinel = Sentinel::of_kind(change.kind);
-            sentinel
-                .map_or(Ok(()), |sentinel| sentinel.make(&self.dir))
-                .map_err(StoreError::folder(&self.dir))
-        });
+        let limits =
+            changes.iter().try_for_each(|change| check(change.kind, &change.key, change.content.as_ref()));
+        let dir = self.dir.clone();
         self.run_within(limits, move |connection| {
             // A key that was revoked, an approval that was used or a token that was rotated must not come back with the
             // power.
@@ -100,6 +96,10 @@ impl CellStore for SqliteStore {
                         return Ok(None);
                     }
                     versions.push(put(&transaction, *kind, key, content.as_ref())?);
+                    // Before the commit, so that no key is kept without it; and not for one that the database does not take.
+                    if let Some(sentinel) = Sentinel::of_kind(*kind) {
+                        sentinel.make(&dir).map_err(StoreError::unwritten(&dir))?;
+                    }
                 }
                 transaction.commit()?;
                 Ok(Some(versions))

@@ -94,7 +94,7 @@ impl Database {
     }
 
     fn open(&self) -> Result<Open, StoreError> {
-        folder::create_private(&self.dir).map_err(StoreError::folder(&self.dir))?;
+        folder::create_private(&self.dir).map_err(StoreError::unwritten(&self.dir))?;
         let (paths, database) = file::prepare(&self.dir)?;
         let explain = |error: rusqlite::Error| file::explain(&self.dir, error.into());
         let mut connection = Connection::open(&paths.database).map_err(explain)?;

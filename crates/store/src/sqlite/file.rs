@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "the store is a declared home of files")]
 
 use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::process;
@@ -11,7 +11,7 @@ use rusqlite::{Error, ErrorCode};
 
 use super::busy::lock;
 use super::identity::{Node, Paths, beside};
-use crate::error::StoreError;
+use crate::error::{Met, StoreError};
 use crate::folder::found;
 
 /// The database's name within the state folder.
@@ -56,7 +56,7 @@ fn create_for_owner(dir: &Path, path: &Path) -> Result<(), StoreError> {
         }
         OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(path).map(drop)
     };
-    create().map_err(StoreError::folder(dir))
+    create().map_err(StoreError::unwritten(dir))
 }
 
 /// SQLite gives new files beside the database the database's mode.
@@ -88,11 +88,20 @@ pub(super) fn explain(dir: &Path, error: StoreError) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StoreError::Damaged,
         Some(ErrorCode::DiskFull) => StoreError::NoSpace,
-        // SQLite tells of a full disk as of one that does not work.
-        Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen) if is_full(dir) => StoreError::NoSpace,
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::Unwritable(met(dir, &error)),
+        // SQLite tells of a disk that is full, or for reading only, as of one that does not work.
+        Some(code @ (ErrorCode::SystemIoFailure | ErrorCode::CannotOpen)) => match try_to_write(dir) {
+            Err(hindered @ (StoreError::NoSpace | StoreError::Unwritable(_))) => hindered,
+            _ if code == ErrorCode::CannotOpen => StoreError::Folder(met(dir, &error)),
+            _ => StoreError::Database(error),
+        },
         _ if is_busy(&error) => StoreError::Busy,
         _ => StoreError::Database(error),
     }
+}
+
+fn met(dir: &Path, error: &Error) -> Met {
+    Met { path: dir.join(FILE), what: error.to_string() }
 }
 
 /// An error with all its causes, as one sentence.
@@ -101,14 +110,12 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-/// Tries it with a file of its own, which is gone afterwards.
-fn is_full(dir: &Path) -> bool {
+/// Writes a file of its own, which is gone afterwards.
+fn try_to_write(dir: &Path) -> Result<(), StoreError> {
     let path = dir.join(format!("{FILE}.{}.tried", process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(FILE_MODE).open(&path);
     let written = file.and_then(|mut file| file.write_all(&[0; PROBE_BYTES]));
     // One that stays is empty, or as good as that.
     let _ = fs::remove_file(&path);
-    let is_full =
-        |kind| matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge);
-    written.is_err_and(|error| is_full(error.kind()))
+    written.map_err(StoreError::unwritten(dir))
 }

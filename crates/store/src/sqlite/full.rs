@@ -17,7 +17,7 @@ pub(super) fn read<T>(
     work: impl FnOnce(&Connection) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let explain = |error: StoreError| match explain(dir, error) {
-        StoreError::Database(_) => StoreError::NoSpace,
+        StoreError::Database(_) | StoreError::Unwritable(_) => StoreError::NoSpace,
         other => other,
     };
     let connection = open(&dir.join(FILE)).map_err(|error| explain(error.into()))?;

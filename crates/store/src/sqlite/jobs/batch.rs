@@ -172,6 +172,8 @@ fn again(error: &StoreError) -> StoreError {
         StoreError::Busy => StoreError::Busy,
         StoreError::Damaged => StoreError::Damaged,
         StoreError::Gone => StoreError::Gone,
+        StoreError::Folder(met) => StoreError::Folder(met.clone()),
+        StoreError::Unwritable(met) => StoreError::Unwritable(met.clone()),
         StoreError::OtherVersion { found, known } => {
             StoreError::OtherVersion { found: *found, known: *known }
         }

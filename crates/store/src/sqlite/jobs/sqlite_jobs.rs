@@ -82,7 +82,7 @@ impl SqliteJobs {
             let own = match own.get() {
                 Some(own) => own,
                 None => {
-                    let entered = holder::Holder::enter(&dir).map_err(StoreError::folder(&dir))?;
+                    let entered = holder::Holder::enter(&dir).map_err(StoreError::unwritten(&dir))?;
                     own.get_or_init(|| entered)
                 }
             };

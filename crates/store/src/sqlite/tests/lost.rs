@@ -11,7 +11,7 @@ use crate::cell::Change;
 use crate::named::{SecretName, SecretValue};
 use crate::secrets::Secrets;
 use crate::store::replace;
-use crate::{CellStore, Kind, wait};
+use crate::{CellStore, Kind, StoreError, wait};
 
 fn put_key(store: &SqliteStore, change: Change) -> Option<u64> {
     wait(replace(store, change)).unwrap()
@@ -145,4 +145,15 @@ fn what_was_lost_is_said_with_what_to_do() {
         the state database toolcrib.db was begun anew, and what was in the old one is gone: the kept secrets, the sign-ins to servers, approvals and grants, and what the tools of servers were when they were accepted; if you have a copy, stop every toolcrib and put it back; what the secrets said is no longer struck out of anything until it is set again (`toolcrib secrets set NAME`)
     "#]],
     );
+}
+
+#[test]
+fn a_key_that_a_database_for_reading_only_does_not_take_was_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::at(dir.path());
+    wait(store.run(|connection| Ok(connection.pragma_update(None, "query_only", true)?))).unwrap();
+    let refused = wait(replace(&store, Change::put(Kind::Key, "ci", None, "{}")));
+    assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
+    assert!(!wait(store.was_any(Kind::Key)).unwrap());
+    assert_eq!(store.lost().unwrap(), None);
 }

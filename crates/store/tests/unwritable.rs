@@ -1,8 +1,10 @@
-//! A disk that takes nothing more: what is kept can be read, and who would keep something is told why not. The child
-//! that finds it full is this test program again, which may write no file larger than a few kilobytes.
+//! A disk that takes nothing more, and a database that is for reading only: what is kept can be read, and who would keep
+//! something is told why not. The child that finds it so is this test program again: one that may write no file larger than
+//! a few kilobytes, or one without the powers of root.
 #![expect(clippy::unwrap_used, reason = "a helper of a test stops the test")]
 #![expect(clippy::disallowed_methods, reason = "these tests start a process of their own, and copy files")]
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{env, fs};
@@ -18,7 +20,13 @@ const FOLDER: &str = "STORE_TEST_FOLDER";
 /// Runs a program that may write no larger files than this allows, and does not end when it tries.
 const SMALL_FILES: &str = r#"trap "" XFSZ; ulimit -f 8; exec "$0" "$@""#;
 
+/// Runs a program that permissions count for, whoever runs the tests.
+const NOT_AS_ROOT: &str = r#"[ "$(id -u)" = 0 ] || exec "$0" "$@"
+caps=-dac_override,-dac_read_search; exec setpriv --bounding-set "$caps" --inh-caps "$caps" "$0" "$@""#;
+
 const FULL: &str = "the disk is full: the state database toolcrib.db takes nothing new until there is space below the state folder";
+
+const UNWRITABLE: &str = "the state database toolcrib.db cannot be written, and nothing can be kept: make the file and the state folder writable for the user who runs toolcrib, see whether the disk is mounted for reading only, or set another state.dir";
 
 fn anchor(store: &SqliteStore) -> Result<Option<String>, StoreError> {
     let cell = wait(store.cell(Kind::Anchor, "x"))?;
@@ -48,11 +56,11 @@ fn job(id: &str) -> NewJob {
     }
 }
 
-/// What a process finds that starts on a full disk.
+/// What a process finds that is run by `how`, a line for the shell.
 #[track_caller]
-fn check(dir: &Path, expected: &[&str]) {
+fn check(how: &str, dir: &Path, expected: &[&str]) {
     let child = Command::new("/bin/sh")
-        .args(["-c", SMALL_FILES])
+        .args(["-c", how])
         .arg(env::current_exe().unwrap())
         .args(["--exact", "the_child", "--ignored", "--nocapture"])
         .env(FOLDER, dir)
@@ -98,10 +106,10 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
     }
     // The folder of those that hold jobs.
     fs::create_dir(left.path().join("jobs")).unwrap();
-    check(left.path(), &expected);
+    check(SMALL_FILES, left.path(), &expected);
     // As one leaves it that ended in peace.
     drop(store);
-    check(dir.path(), &expected);
+    check(SMALL_FILES, dir.path(), &expected);
     for dir in [&left, &dir] {
         let store = SqliteStore::at(dir.path());
         assert_eq!(anchor(&store).unwrap().as_deref(), Some("y"));
@@ -115,5 +123,37 @@ fn what_is_kept_can_be_read_while_the_disk_is_full() {
 fn where_nothing_is_kept_yet_nothing_can_be() {
     let dir = tempfile::tempdir().unwrap();
     let expected = ["None", "[]", FULL, FULL, FULL, FULL, "None", FULL];
-    check(dir.path(), &expected);
+    check(SMALL_FILES, dir.path(), &expected);
+}
+
+/// A folder with an anchor, a sealed record and a job, as one leaves it that ended in peace, and the mode of the file or folder
+/// that is changed for the child.
+#[track_caller]
+fn check_permissions(changed: &str, mode: u32, expected: &[&str]) {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::at(dir.path());
+    keep(&store, "y").unwrap();
+    wait(replace(&store, Change::put(Kind::Sealed, "a", None, b"sealed".as_slice()))).unwrap();
+    wait(SqliteJobs::at(dir.path()).enqueue(job("j"), ROOM)).unwrap();
+    drop(store);
+    let at = dir.path().join(changed);
+    let set = |mode| fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
+    set(mode);
+    check(NOT_AS_ROOT, dir.path(), expected);
+    set(0o700);
+    keep(&SqliteStore::at(dir.path()), "z").unwrap();
+}
+
+#[test]
+fn a_file_for_reading_only_is_read_and_a_folder_is_told() {
+    let reads = [r#"Some("y")"#, r#"["a"]"#, UNWRITABLE];
+    check_permissions("toolcrib.db", 0o400, &[&reads[..], &reads, &[r#"Some("j")"#, UNWRITABLE]].concat());
+    check_permissions("", 0o500, &[UNWRITABLE; 8]);
+    let hidden = "the state folder cannot be used; check its permissions or set state.dir";
+    check_permissions("toolcrib.db", 0o000, &[hidden; 8]);
+    check_permissions(
+        "jobs",
+        0o500,
+        &[r#"Some("y")"#, r#"["a"]"#, "kept", r#"Some("z")"#, r#"["a"]"#, "kept", r#"Some("j")"#, UNWRITABLE],
+    );
 }
