@@ -88,8 +88,11 @@ pub struct Toolcrib {
 /// How a Toolcrib is doing, as `GET /mcp/health` says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Health {
-    /// `ok`, or `not_ready` while its servers have not said what they have.
+    /// `ok`, `degraded` while the state database cannot be written, or `not_ready` while the audit log cannot.
     pub status: String,
+    /// What is wrong and what to try, unless it is `ok`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
     /// Of the program.
     pub version: String,
     /// For how long its process has served, in seconds, whenever this workspace was made.

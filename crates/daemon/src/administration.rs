@@ -84,7 +84,7 @@ pub fn keys(settings: &Settings) -> Keys {
 /// What operations on jobs work on.
 pub fn jobs(settings: &Settings) -> JobsPart {
     let approvals = Approvals::new(settings.kept.store().clone());
-    let (store, sealed) = (SqliteJobs::at(&settings.state), Arc::new(settings.kept.sealed()));
+    let (store, sealed) = (SqliteJobs::beside(settings.kept.store()), Arc::new(settings.kept.sealed()));
     let jobs = Jobs::kept_in(Arc::new(store), approvals, sealed);
     jobs.govern(settings.jobs.clone());
     JobsPart { jobs, audit_log: audit_log(settings) }

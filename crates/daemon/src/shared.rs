@@ -94,8 +94,7 @@ impl Shared {
         approvals.ask_after_callers(Box::new(move |caller| gate::keys::is_held(&*keys, caller)));
         let artifacts = Artifacts::new(&settings.state, store.clone(), settings.artifacts, now_ms);
         let artifacts = Arc::new(artifacts.in_bucket(settings.bucket.clone()));
-        let jobs =
-            Jobs::kept_in(Arc::new(SqliteJobs::at(&settings.state)), approvals.clone(), sealed.clone());
+        let jobs = Jobs::kept_in(Arc::new(SqliteJobs::beside(&store)), approvals.clone(), sealed.clone());
         jobs.govern(settings.jobs.clone());
         Ok(Shared {
             since: Instant::now(),

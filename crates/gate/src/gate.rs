@@ -28,6 +28,7 @@ use tool_api::{Action, Arguments, CallId, Definition, is_of_catalogue};
 use crate::approvals::Approvals;
 use crate::catalog::Catalog;
 use crate::checks::{self, Quotas, Rate};
+use crate::condition::Condition;
 use crate::dry_run::Plans;
 use crate::failure::{Failure, Refusal};
 use crate::find;
@@ -181,6 +182,15 @@ impl Gate {
     pub fn unready(&self) -> Option<String> {
         // No server counts: one that is broken must not keep all others from being used.
         self.audit_log.takes_changes().err().map(|error| error.to_string())
+    }
+
+    /// How it is doing. Touches nothing: of the state database it is what the last write met.
+    pub fn condition(&self) -> Condition {
+        match (self.unready(), self.approvals.store().0.trouble()) {
+            (Some(problem), _) => Condition::NotReady(problem),
+            (None, Some(problem)) => Condition::Degraded(problem),
+            (None, None) => Condition::Ok,
+        }
     }
 
     /// The tool of this name, if the caller may see it. Waits for sources that have not reported.

@@ -9,6 +9,7 @@ mod candidate;
 mod catalog;
 mod checks;
 mod clock;
+mod condition;
 mod cut;
 mod deadline;
 mod dry_run;
@@ -68,6 +69,7 @@ pub use telemetry::Telemetry;
 pub use checks::{
     LimitConfig, RateConfig, RateProblem, Rates, facts, missing_scopes, obeyed_files, obeyed_rule,
 };
+pub use condition::Condition;
 pub use gate::{Gate, Parts};
 pub use hands::{ProgramSettings, reached};
 pub use has_dry_run::has_dry_run;

@@ -9,6 +9,7 @@ mod file;
 mod full;
 mod identity;
 mod jobs;
+mod last_write;
 mod leases;
 mod schema;
 mod sqlite_store;

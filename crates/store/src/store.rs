@@ -37,6 +37,10 @@ pub trait CellStore: Send + Sync {
     /// How often this process has found that what was kept is gone, or cannot be read any more. Touches nothing.
     fn losses(&self) -> u64;
 
+    /// Why nothing can be kept, in words for callers, if the last write of this process met that: the disk is full, or the
+    /// database for reading only. Touches nothing.
+    fn trouble(&self) -> Option<String>;
+
     /// Whether there has ever been a cell of this kind. Of keys that is known even where the store has been lost since,
     /// if something beside it can tell: what a key has closed is not opened by that.
     fn was_any(&self, kind: Kind) -> Reply<'_, bool>;

@@ -83,7 +83,10 @@ fn the_child() {
     for _ in 0..2 {
         told(anchor(&store).map(|value| format!("{value:?}")));
         told(wait(store.keys(Kind::Sealed, "")).map(|names| format!("{names:?}")));
-        told(keep(&store, "z").map(|()| "kept".to_owned()));
+        let kept = keep(&store, "z");
+        let is_trouble = matches!(kept, Err(StoreError::NoSpace | StoreError::Unwritable(_)));
+        assert_eq!(store.trouble(), is_trouble.then(|| kept.as_ref().unwrap_err().to_string()));
+        told(kept.map(|()| "kept".to_owned()));
     }
     let jobs = SqliteJobs::at(Path::new(&dir));
     told(wait(jobs.job("j")).map(|job| format!("{:?}", job.map(|job| job.id))));

@@ -144,8 +144,10 @@ impl Seat {
         let gate = &self.reloader.crib().gate;
         let (offer, owner) = (gate.catalog().offer(), Caller::local_user(Via::CommandLine));
         let jobs = gate.jobs().map(|jobs| jobs.figures()).unwrap_or_default();
+        let condition = gate.condition();
         Health {
-            status: if gate.unready().is_none() { "ok" } else { "not_ready" }.to_owned(),
+            status: condition.word().to_owned(),
+            problem: condition.problem().map(str::to_owned),
             version: OURSELVES.version.to_owned(),
             uptime_s: self.reloader.crib().shared.since.elapsed().as_secs(),
             tools: offer.tools.iter().filter(|tool| gate.may_see(&owner, tool)).count() as u64,

@@ -46,6 +46,9 @@ impl CellStore for Meeting {
     fn losses(&self) -> u64 {
         self.store.losses()
     }
+    fn trouble(&self) -> Option<String> {
+        self.store.trouble()
+    }
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         self.store.was_any(kind)
     }

@@ -57,6 +57,10 @@ impl CellStore for Failing {
         self.kept.losses()
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.kept.trouble()
+    }
+
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         self.pass(|kept| kept.was_any(kind))
     }

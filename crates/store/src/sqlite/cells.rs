@@ -68,6 +68,10 @@ impl CellStore for SqliteStore {
         self.losses.load(Ordering::Relaxed)
     }
 
+    fn trouble(&self) -> Option<String> {
+        self.last_write.trouble()
+    }
+
     fn was_any(&self, kind: Kind) -> Reply<'_, bool> {
         Box::pin(async move {
             let has_kept = self.has_kept(kind).await?;

@@ -12,6 +12,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use super::busy::{BUSY_RETRY, BUSY_WAIT_MAX};
 use super::file;
 use super::identity::Identity;
+use super::last_write::LastWrite;
 use super::{full, schema};
 use crate::cell::Kind;
 use crate::error::StoreError;
@@ -26,6 +27,7 @@ pub(super) struct Database {
     dir: PathBuf,
     open: Option<Open>,
     lost: Arc<AtomicU64>,
+    last_write: Arc<LastWrite>,
 }
 
 /// A connection, and the files that it is to.
@@ -36,8 +38,8 @@ struct Open {
 
 impl Database {
     /// The one in this folder. `lost` counts how often it was found to be gone, another one or damaged while it was in use.
-    pub(super) fn new(dir: PathBuf, lost: Arc<AtomicU64>) -> Database {
-        Database { dir, open: None, lost }
+    pub(super) fn new(dir: PathBuf, lost: Arc<AtomicU64>, last_write: Arc<LastWrite>) -> Database {
+        Database { dir, open: None, lost, last_write }
     }
 
     /// Runs `work` on the connection, which is opened first if need be. An opening that did not succeed is tried again
@@ -53,8 +55,12 @@ impl Database {
         let open = match self.open.take() {
             Some(open) => open,
             None => match self.open() {
-                Err(StoreError::NoSpace) => return full::read(&self.dir, work),
-                opened => opened?,
+                Ok(open) => open,
+                Err(error) => {
+                    self.last_write.failed(&self.dir, &error);
+                    let is_full = matches!(error, StoreError::NoSpace);
+                    return if is_full { full::read(&self.dir, work) } else { Err(error) };
+                }
             },
         };
         // Also one that was opened just now, which may have been replaced meanwhile.
@@ -74,16 +80,27 @@ impl Database {
             // It stays open, and the next call tries again.
             Err(error) => return Err(self.explain(error)),
         }
-        let done = work(&open.connection).map_err(|error| file::explain(&self.dir, error));
-        if matches!(done, Err(StoreError::Damaged)) {
-            self.close();
+        let before = open.connection.total_changes();
+        let done = work(&open.connection);
+        if done.is_ok() && open.connection.total_changes() > before {
+            self.last_write.succeeded(&self.dir);
+        }
+        let done = done.map_err(|error| self.explain(error));
+        match done {
+            Err(StoreError::Damaged) => self.close(),
+            // A file that was opened for reading only stays so, and its memory with it for all connections of a process,
+            // whatever its permissions are by then: so none stays open meanwhile. Nothing of it is lost.
+            _ if self.last_write.finds_it_unwritable() => self.open = None,
+            _ => {}
         }
         done
     }
 
     /// What an error of the connection means.
     pub(super) fn explain(&self, error: StoreError) -> StoreError {
-        file::explain(&self.dir, error)
+        let error = file::explain(&self.dir, error);
+        self.last_write.failed(&self.dir, &error);
+        error
     }
 
     /// Opens it again with the next call, which may find another one: one that was repaired, or replaced by a copy.

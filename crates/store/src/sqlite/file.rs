@@ -35,6 +35,8 @@ pub(super) fn prepare(dir: &Path) -> Result<(Paths, Node), StoreError> {
         [&paths.database, &paths.log, &paths.memory]
             .into_iter()
             .try_for_each(|file| close_to_others(file))?;
+        // They had the database's mode, and it may be another one by now.
+        [&paths.log, &paths.memory].into_iter().try_for_each(|file| let_write(file, &paths.database))?;
         let node = Node::of(&paths.database)?;
         Ok((paths, node))
     };
@@ -67,6 +69,14 @@ fn close_to_others(path: &Path) -> io::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// Has the owner write what lies beside a database that they may write.
+fn let_write(path: &Path, database: &Path) -> io::Result<()> {
+    let Some(found) = found(fs::metadata(path))? else { return Ok(()) };
+    let of_database = fs::metadata(database)?.permissions();
+    let differs = of_database.mode() & !found.permissions().mode() & 0o200 != 0;
+    if differs { fs::set_permissions(path, of_database) } else { Ok(()) }
 }
 
 /// How long the database is; nothing if there is none. One question to the system.

@@ -8,6 +8,7 @@ use rusqlite::Connection;
 
 use super::database::changes;
 use super::file;
+use super::last_write::LastWrite;
 use super::worker::Worker;
 use crate::cell::Kind;
 use crate::error::StoreError;
@@ -22,12 +23,18 @@ pub struct SqliteStore {
     pub(super) worker: Mutex<Option<Worker>>,
     /// How often the database was found to be gone, or another one. Counted by the thread.
     pub(super) losses: Arc<AtomicU64>,
+    pub(super) last_write: Arc<LastWrite>,
 }
 
 impl SqliteStore {
     /// The store that lies, or will lie, in this folder.
     pub fn at(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), worker: Mutex::new(None), losses: Arc::default() }
+        Self {
+            dir: dir.to_owned(),
+            worker: Mutex::new(None),
+            losses: Arc::default(),
+            last_write: Arc::default(),
+        }
     }
 
     /// What was lost, as far as that can be told. Whoever keeps nothing pays a few questions to the system for it.
@@ -62,7 +69,7 @@ impl SqliteStore {
         let mut worker = self.worker.lock().unwrap_or_else(PoisonError::into_inner);
         let worker = match &mut *worker {
             Some(worker) => worker,
-            none => match Worker::start(self.dir.clone(), self.losses.clone()) {
+            none => match Worker::start(self.dir.clone(), self.losses.clone(), self.last_write.clone()) {
                 Ok(started) => none.insert(started),
                 Err(error) => return Box::pin(async { Err(error) }),
             },

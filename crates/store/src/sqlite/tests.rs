@@ -16,8 +16,8 @@ use tempfile::TempDir;
 use super::file::FILE;
 use super::*;
 use crate::{
-    CELLS_PER_KIND_MAX, CellStore, Change, Content, DefinitionStore, Kind, Query, REQUESTS_OF_OWNER_MAX,
-    StoreError, Whose, wait,
+    CELLS_PER_KIND_MAX, CellStore, Change, Content, DefinitionStore, JobStore as _, Kind, Query,
+    REQUESTS_OF_OWNER_MAX, StoreError, Whose, wait,
 };
 
 fn keep(store: &SqliteStore, key: &str, value: &str) -> Result<(), StoreError> {
@@ -99,6 +99,10 @@ fn a_database_that_cannot_grow_is_full_and_read_on() {
     let large = vec![0; Kind::Grant.bytes_max()];
     assert!(matches!(wait(store.overwrite(Kind::Grant, "a", large)), Err(StoreError::NoSpace)));
     assert_eq!(anchor(&store, "x").unwrap().as_deref(), Some("y"));
+    // What is read puts nothing right, what is written does, also by those who have another connection.
+    assert_eq!(store.trouble(), Some(StoreError::NoSpace.to_string()));
+    wait(SqliteJobs::beside(&store).enqueue(gone::job("a"), gone::ROOM)).unwrap();
+    assert_eq!(store.trouble(), None);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::thread::{Builder, JoinHandle};
 use tokio::sync::oneshot;
 
 use super::database::Database;
+use super::last_write::LastWrite;
 use crate::error::StoreError;
 use crate::reply::Reply;
 
@@ -26,10 +27,14 @@ pub(super) struct Worker {
 
 impl Worker {
     /// `lost` counts how often the database was found to be gone, or another one.
-    pub(super) fn start(dir: PathBuf, lost: Arc<AtomicU64>) -> Result<Worker, StoreError> {
+    pub(super) fn start(
+        dir: PathBuf,
+        lost: Arc<AtomicU64>,
+        last_write: Arc<LastWrite>,
+    ) -> Result<Worker, StoreError> {
         let (queue, works) = sync_channel::<Work>(WAITING_MAX);
         let run = move || {
-            let mut database = Database::new(dir, lost);
+            let mut database = Database::new(dir, lost, last_write);
             works.into_iter().for_each(|work| work(&mut database));
         };
         let thread = Builder::new().name("toolcrib-store".to_owned()).spawn(run);

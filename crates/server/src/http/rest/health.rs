@@ -12,10 +12,11 @@ use crate::OURSELVES;
 pub(super) fn report(door: &Door, endpoint: &Endpoint, caller: &Caller) -> Answer {
     let gate = endpoint.server.gate();
     let offer = gate.catalog().offer();
-    let status = if gate.unready().is_none() { "ok" } else { "not_ready" };
+    let condition = gate.condition();
     let jobs = gate.jobs().map(|jobs| jobs.figures()).unwrap_or_default();
     fresh(&json!({
-        "status": status,
+        "status": condition.word(),
+        "problem": condition.problem(),
         "version": OURSELVES.version,
         "uptime_s": door.since.elapsed().as_secs(),
         "tools": offer.tools.iter().filter(|tool| gate.may_see(caller, tool)).count(),

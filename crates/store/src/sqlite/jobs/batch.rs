@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::reply::Reply;
 use crate::sqlite::database::Database;
 use crate::sqlite::file;
+use crate::sqlite::last_write::LastWrite;
 
 /// Most pieces of work that wait. More of them mean that the disk has stopped.
 const WAITING_MAX: usize = 8 * 1024;
@@ -87,9 +88,13 @@ pub(super) struct Batches {
 
 impl Batches {
     /// `lost` counts how often the database was found to be gone, or another one.
-    pub(super) fn start(dir: PathBuf, lost: Arc<AtomicU64>) -> Result<Batches, StoreError> {
+    pub(super) fn start(
+        dir: PathBuf,
+        lost: Arc<AtomicU64>,
+        last_write: Arc<LastWrite>,
+    ) -> Result<Batches, StoreError> {
         let (queue, waiting) = sync_channel(WAITING_MAX);
-        let run = move || serve(Database::new(dir, lost), &waiting);
+        let run = move || serve(Database::new(dir, lost, last_write), &waiting);
         let thread = Builder::new().name("toolcrib-jobs".to_owned()).spawn(run);
         let thread = thread.map_err(|error| StoreError::Database(Box::new(error)))?;
         Ok(Batches { queue: Some(queue), thread: Some(thread) })

@@ -14,7 +14,8 @@ use crate::job_store::{
     JobRow, JobStore, Kept, NewJob, Room,
 };
 use crate::reply::Reply;
-use crate::sqlite::sqlite_store::within;
+use crate::sqlite::last_write::LastWrite;
+use crate::sqlite::sqlite_store::{SqliteStore, within};
 
 /// Jobs in one folder. Nothing touches the disk and no thread is started until a job is kept, or one was before.
 #[derive(Debug)]
@@ -24,16 +25,23 @@ pub struct SqliteJobs {
     /// Made with the first job that this process holds.
     holder: Arc<OnceLock<holder::Holder>>,
     lost: Arc<AtomicU64>,
+    last_write: Arc<LastWrite>,
 }
 
 impl SqliteJobs {
     /// The jobs that are, or will be, in this folder's database.
     pub fn at(dir: &Path) -> SqliteJobs {
+        SqliteJobs::beside(&SqliteStore::at(dir))
+    }
+
+    /// Those in the database of this store, which says also of them whether anything can be kept.
+    pub fn beside(store: &SqliteStore) -> SqliteJobs {
         SqliteJobs {
-            dir: dir.to_owned(),
+            dir: store.dir.clone(),
             batches: Mutex::default(),
             holder: Arc::default(),
             lost: Arc::default(),
+            last_write: store.last_write.clone(),
         }
     }
 
@@ -45,7 +53,7 @@ impl SqliteJobs {
         let mut batches = self.batches.lock().unwrap_or_else(PoisonError::into_inner);
         let batches = match &mut *batches {
             Some(batches) => batches,
-            none => match Batches::start(self.dir.clone(), self.lost.clone()) {
+            none => match Batches::start(self.dir.clone(), self.lost.clone(), self.last_write.clone()) {
                 Ok(started) => none.insert(started),
                 Err(error) => return Box::pin(async { Err(error) }),
             },

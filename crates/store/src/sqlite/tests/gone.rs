@@ -12,9 +12,9 @@ use super::{anchor, keep};
 use crate::job_store::{JobStore as _, NewJob, Room};
 use crate::{CellStore as _, Change, Kind, StoreError, replace, wait};
 
-const ROOM: Room = Room { of_owner: 9, in_all: 9 };
+pub(super) const ROOM: Room = Room { of_owner: 9, in_all: 9 };
 
-fn job(id: &str) -> NewJob {
+pub(super) fn job(id: &str) -> NewJob {
     let [owner, place, tool, state] = ["anna", "/w", "echo", "queued"].map(str::to_owned);
     let (about, call) = (b"{}".to_vec(), b"sealed".to_vec());
     NewJob {

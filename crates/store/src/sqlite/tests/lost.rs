@@ -152,8 +152,11 @@ fn a_key_that_a_database_for_reading_only_does_not_take_was_none() {
     let dir = tempfile::tempdir().unwrap();
     let store = SqliteStore::at(dir.path());
     wait(store.run(|connection| Ok(connection.pragma_update(None, "query_only", true)?))).unwrap();
-    let refused = wait(replace(&store, Change::put(Kind::Key, "ci", None, "{}")));
+    let put = || wait(replace(&store, Change::put(Kind::Key, "ci", None, "{}")));
+    let refused = put();
     assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
     assert!(!wait(store.was_any(Kind::Key)).unwrap());
     assert_eq!(store.lost().unwrap(), None);
+    // It is opened anew, as it is by now.
+    assert_eq!((put().unwrap(), store.trouble(), store.losses()), (Some(1), None, 0));
 }

@@ -37,11 +37,12 @@ pub(super) fn to_text(toolcrib: &ToolcribStatus, titled: bool, now_ms: i64) -> P
     title.painted().and(table).and(health.painted())
 }
 
-fn doing(Health { status, version, uptime_s, tools, jobs }: &Health) -> String {
+fn doing(Health { status, problem, version, uptime_s, tools, jobs }: &Health) -> String {
     let status = status.replace('_', " ");
+    let problem = problem.as_ref().map(|problem| format!("\n{problem}")).unwrap_or_default();
     let JobCounts { queued, running, waiting } = jobs;
     format!(
-        "\n{status}, version {version}, up {uptime_s} s, {tools} tools, jobs: {queued} queued, {running} running, {waiting} waiting"
+        "\n{status}, version {version}, up {uptime_s} s, {tools} tools, jobs: {queued} queued, {running} running, {waiting} waiting{problem}"
     )
 }
 
@@ -87,8 +88,9 @@ mod tests {
         let upstreams = upstreams.into_iter().map(ServerReport::of).collect();
         let door = "http://127.0.0.1:3000/mcp".into();
         let jobs = JobCounts { queued: 1, running: 2, waiting: 0 };
-        let (status, version) = ("ok".into(), "0.1.0".into());
-        let health = Some(Health { status, version, uptime_s: 7_300, tools: 30, jobs });
+        let (status, version) = ("degraded".into(), "0.1.0".into());
+        let problem = Some("the disk is full".into());
+        let health = Some(Health { status, problem, version, uptime_s: 7_300, tools: 30, jobs });
         ToolcribStatus::of(Toolcrib { pid: 7, door, configuration, upstreams, health }, names)
     }
 
@@ -125,10 +127,14 @@ mod tests {
             odd                    sleeping    -         -      -        -          -          -
             old (docs)  http       disabled    -         0      -        -          -          -
             db          stdio      connected   confined  1      0        0          -          5 min old         blocked: connect db:5432 (no rule allows it); allow it with `toolcrib mcp set db x`, and 1 more
-            ok, version 0.1.0, up 7300 s, 30 tools, jobs: 1 queued, 2 running, 0 waiting"#]]
+            degraded, version 0.1.0, up 7300 s, 30 tools, jobs: 1 queued, 2 running, 0 waiting
+            the disk is full"#]]
         .assert_eq(&to_text(&toolcrib(reports(), &[]), true, NOW_MS).to_string());
         let nobody = to_text(&toolcrib(reports(), &["nobody".into()]), false, NOW_MS).to_string();
-        assert!(nobody.starts_with(NO_SERVERS) && nobody.ends_with("2 running, 0 waiting"), "{nobody}");
+        assert!(
+            nobody.starts_with(NO_SERVERS) && nobody.ends_with("2 running, 0 waiting\nthe disk is full"),
+            "{nobody}"
+        );
     }
 
     #[test]
