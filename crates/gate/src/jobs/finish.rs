@@ -176,7 +176,12 @@ fn next(job: &Job, result: Result<Outcome, Failure>, ending: Option<End>) -> Nex
         }
         (failure, Some(End::Cancelled)) if failure.is_cancelled() => failed(State::Cancelled, stored),
         (failure, Some(End::Revoked)) if failure.is_cancelled() => {
-            failed(State::Failed, StoredFailure::from(&Refusal::KeyRevoked(job.tool.clone())))
+            let message = format!(
+                "`{}` was ended: the key that its job was taken under was revoked while it ran",
+                job.tool
+            );
+            let refused = StoredFailure::from(&Refusal::KeyRevoked(job.tool.clone()));
+            failed(State::Failed, StoredFailure { message, ..refused })
         }
         (failure, Some(End::Ending)) if failure.is_cancelled() => match job.idempotent {
             true => Next::Later,

@@ -178,9 +178,14 @@ async fn a_revoked_key_ends_its_jobs_whether_they_wait_or_run() {
     let waits = process.submit(&caller, "work", "says").await.unwrap();
     process.until(&runs, State::Running).await;
     scene.is_known.store(false, Ordering::SeqCst);
-    for job in [&runs, &waits] {
+    for (job, why) in [
+        (&runs, "`work` was ended: the key that its job was taken under was revoked while it ran"),
+        (&waits, "`work` does not run: the key that it was called with was revoked"),
+    ] {
         let (over, code) = process.over(job).await;
         assert_eq!((over.state, code.as_str()), (State::Failed, "key_revoked"));
+        let result = process.jobs.result(Whose::Anyone, job.id.as_str()).await.unwrap();
+        assert_eq!(result.unwrap().unwrap_err().message, why);
     }
     assert_eq!(scene.ran(), 1);
 }
