@@ -269,7 +269,7 @@ impl Manifests {
         let folder = text_file::real(path);
         let (text, format) = match Format::of(path) {
             Some(format) => (text, format),
-            None => (rules::yaml_as_json(&text).map_err(|why| told(vec![why]))?.to_string(), Format::Json),
+            None => (rules::yaml_as_json(&text).map_err(|why| told(vec![why]))?.to_string(), Format::Value),
         };
         let folder = folder.parent().unwrap_or(path);
         self.tool(&text, format, folder).map_err(told)

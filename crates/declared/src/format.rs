@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::SchemaGenerator;
 use serde_json::Value;
 
+use crate::grammar::plain;
 use crate::manifest::Manifest;
 
 /// How a manifest is written, told by the ending of its name.
@@ -15,6 +16,8 @@ pub enum Format {
     Toml,
     /// `.json`
     Json,
+    /// JSON that was made of something else: where something stands in it tells nobody anything.
+    Value,
 }
 
 impl Format {
@@ -30,12 +33,24 @@ impl Format {
     /// Reads a manifest as it is written; whether it makes sense is for [`crate::tool`] to say. Gives what can be read of it, so
     /// that more can be said, and what is wrong, each with the key or the line.
     pub(crate) fn read(self, text: &str) -> (Option<Manifest>, Vec<String>) {
+        // Some editors write a mark before a text, of which JSON knows nothing.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim().is_empty() {
+            return (
+                None,
+                vec!["the file is empty; `toolcrib manifest new` writes one to begin with".to_owned()],
+            );
+        }
         let first = match self.read_strictly(text) {
             Ok(manifest) => return (Some(manifest), Vec::new()),
             Err(why) => why,
         };
         // That names one fault only. Of keys, all are named that are none or are missing.
-        let Some(Value::Object(mut written)) = self.read_loosely(text) else { return (None, vec![first]) };
+        let mut written = match self.read_loosely(text) {
+            Some(Value::Object(written)) => written,
+            Some(_) => return (None, vec!["a manifest is one table: names with their values".to_owned()]),
+            None => return (None, vec![first]),
+        };
         let schema = SchemaGenerator::default().into_root_schema_for::<Manifest>().to_value();
         let unknown: Vec<String> =
             written.keys().filter(|key| schema["properties"].get(key.as_str()).is_none()).cloned().collect();
@@ -64,22 +79,38 @@ impl Format {
                     keyed(&key, &at_line(text, error.inner()))
                 })
             }
-            Format::Json => {
+            Format::Json | Format::Value => {
+                let told = |error: &serde_json::Error| self.in_json(text, error);
                 let mut json = serde_json::Deserializer::from_str(text);
                 let read: Result<Manifest, _> = serde_path_to_error::deserialize(&mut json);
                 let manifest =
-                    read.map_err(|error| keyed(&error.path().to_string(), &error.inner().to_string()))?;
-                json.end().map_err(|error| error.to_string())?;
+                    read.map_err(|error| keyed(&error.path().to_string(), &told(error.inner())))?;
+                json.end().map_err(|error| told(&error))?;
                 Ok(manifest)
             }
         }
+    }
+
+    /// What is wrong, in one line and with its place if that is somebody's.
+    fn in_json(self, text: &str, error: &serde_json::Error) -> String {
+        let (said, (mut line, mut column)) = (error.to_string(), (error.line(), error.column()));
+        let said = said.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&said);
+        if self == Format::Value || line == 0 {
+            return plain(said);
+        }
+        if column == 0 {
+            // Behind the end of the line before.
+            line = line.saturating_sub(1).max(1);
+            column = text.lines().nth(line - 1).map_or(0, |line| line.chars().count()) + 1;
+        }
+        format!("{} (line {line}, column {column})", plain(said))
     }
 
     /// Whatever is written there.
     fn read_loosely(self, text: &str) -> Option<Value> {
         match self {
             Format::Toml => toml::from_str(text).ok(),
-            Format::Json => serde_json::from_str(text).ok(),
+            Format::Json | Format::Value => serde_json::from_str(text).ok(),
         }
     }
 }
@@ -90,12 +121,12 @@ fn keyed(key: &str, why: &str) -> String {
 
 /// What is wrong, in one line and with its place.
 fn at_line(text: &str, error: &toml::de::Error) -> String {
-    let message = error.message().lines().next().unwrap_or_default();
+    let message = plain(error.message().lines().next().unwrap_or_default());
     match error.span() {
         Some(span) => {
             let (line, column) = sandbox::text_file::line_and_column(text, span.start);
             format!("{message} (line {line}, column {column})")
         }
-        None => message.to_owned(),
+        None => message,
     }
 }

@@ -7,6 +7,7 @@ mod attempts;
 mod does;
 mod dry_run;
 mod format;
+mod grammar;
 mod kind;
 mod last_said;
 mod made;

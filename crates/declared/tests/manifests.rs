@@ -75,9 +75,95 @@ fn json_says_the_same() {
     let unknown = json.replacen("\"id\"", "\"dry_run\":true,\"id\"", 1);
     let said = problems(&unknown, Format::Json);
     assert!(said[0].starts_with("dry_run: unknown field `dry_run`, expected one of `id`"), "{said:?}");
-    assert_eq!(problems("{", Format::Json), ["EOF while parsing an object at line 1 column 1"]);
-    let said = problems(&format!("{json} {{}}"), Format::Json);
-    assert!(said[0].starts_with("trailing characters"), "{said:?}");
+    let marked = format!("\u{feff}{json}");
+    assert_eq!(problems(&marked, Format::Json), [""; 0], "as some editors save it");
+}
+
+/// What is said first of a sound manifest in which something is exchanged, or of a text of its own.
+#[track_caller]
+fn check_mistake(format: Format, (from, to): (&str, &str), expected: &str) {
+    let sound = match format {
+        Format::Toml => SOUND.to_owned(),
+        Format::Json | Format::Value => r#"{
+  "id": "x", "name": "X", "description": "d", "scopes": ["read"], "effect": "reads",
+  "inputs": {"type": "object"},
+  "command": ["wc", "-l"]
+}"#
+        .to_owned(),
+    };
+    let text = if from.is_empty() { to.to_owned() } else { sound.replacen(from, to, 1) };
+    assert_ne!(text, sound);
+    let said = problems(&text, format);
+    assert_eq!(said.first().map(String::as_str), Some(expected), "{text}");
+}
+
+#[test]
+fn what_people_mistype_is_told_with_what_to_try() {
+    let json = |from: &str, to: &str, expected: &str| check_mistake(Format::Json, (from, to), expected);
+    json("", "{", "the file ends within a table; close it with `}` (line 1, column 1)");
+    json("\n}", "", "the file ends within a table; close it with `}` (line 4, column 25)");
+    json("]\n}", "", "command: the file ends within a list; close it with `]` (line 4, column 24)");
+    json("-l\"]\n}", "-l", "command[1]: the file ends within a text; close it with `\"` (line 4, column 23)");
+    json(
+        "-l\"",
+        "-l",
+        "command[1]: a text is not closed on its line; close it with `\"`, and write a new line in it as `\\n` (line 4, column 25)",
+    );
+    json(
+        ", \"-l\"",
+        " \"-l\"",
+        "command: a comma is missing before this value, or the `]` that ends the list (line 4, column 20)",
+    );
+    json("]\n", "],\n", "no comma may stand before `]` or `}`; take it out (line 5, column 1)");
+    json(
+        "  \"command\"",
+        "  // it\n  \"command\"",
+        "a name in double quotes must stand here; JSON has no comments (line 4, column 3)",
+    );
+    json(
+        "\"d\"",
+        "'d'",
+        "description: no value begins so: a text stands in double quotes, a list in `[ ]`, a table in `{ }`; the others are numbers, true, false and null (line 2, column 42)",
+    );
+    json("\"d\"", "7", "description: it must be a text, and is the number `7` (line 2, column 42)");
+    json("\"d\"", "null", "description: it must be a text, and is null (line 2, column 45)");
+    json(
+        "[\"wc\", \"-l\"]",
+        "\"wc -l\"",
+        "command: it must be a list, and is the text \"wc -l\" (line 4, column 20)",
+    );
+    json("[\"wc\", \"-l\"]", "{}", "command: it must be a list, and is a table (line 4, column 13)");
+    json("\"id\"", "\"id\": \"y\", \"id\"", "`id` is there twice; keep one of them (line 2, column 17)");
+    json(
+        "\n}",
+        "\n} {}",
+        "the manifest has ended before this; take it out, or move it within the outermost `{ }` (line 5, column 3)",
+    );
+    json("", "[1]", "a manifest is one table: names with their values");
+    json("", " \n", "the file is empty; `toolcrib manifest new` writes one to begin with");
+    check_mistake(Format::Value, ("\"d\"", "7"), "description: it must be a text, and is the number `7`");
+    let toml = |from: &str, to: &str, expected: &str| check_mistake(Format::Toml, (from, to), expected);
+    toml("", "\n", "the file is empty; `toolcrib manifest new` writes one to begin with");
+    toml(
+        "",
+        "id = \"x\nname = \"y\"",
+        "a text is not closed on its line; close it with `\"` (line 1, column 8)",
+    );
+    toml(
+        "",
+        "id = null",
+        "no value begins so: a text stands in quotes, and TOML has no null (line 1, column 6)",
+    );
+    toml("", "id = x", "a text must stand in quotes (line 1, column 6)");
+    toml(
+        "",
+        "a = [\"b\" \"c\"]",
+        "a comma is missing before this value, or the `]` that ends the list (line 1, column 10)",
+    );
+    toml("", "a = [1", "a list is not closed; close it with `]` (line 1, column 7)");
+    toml("", "a = {b = 1", "a table is not closed; close it with `}` (line 1, column 11)");
+    toml("", "id", "a name without a value; write `name = value` (line 1, column 3)");
+    toml("", "id = \"x\"\nid = \"y\"", "this name is there twice; keep one of them (line 2, column 1)");
 }
 
 #[test]
@@ -89,7 +175,7 @@ fn what_is_no_manifest_says_where() {
                 (line 10, column 13)";
     check("sandbox = { root = \"/\" }", &[said]);
     let list = |key: &str, place: &str| {
-        format!("{key}: invalid type: sequence, expected a table, whose members have names{place}")
+        format!("{key}: it must be a table, whose members have names, and is a list{place}")
     };
     for (key, members) in
         [("sandbox", "[\"none\"]"), ("mcp", "[\"x\"]"), ("http", "[\"GET\", \"https://a.test/x\"]")]
@@ -100,7 +186,7 @@ fn what_is_no_manifest_says_where() {
             r#"{{"id":"x","name":"X","description":"d","scopes":["read"],"effect":"reads","command":["x"],"inputs":{{"type":"object"}},"{key}":{members}}}"#
         );
         let said = problems(&json, Format::Json);
-        assert!(said[0].starts_with(&list(key, " at line 1")), "{said:?}");
+        assert!(said[0].starts_with(&list(key, " (line 1")), "{said:?}");
     }
     let said = "effect: unknown variant `looks`, expected one of `reads`, `writes`, `destroys`, `executes` (line 9, \
                 column 10)";

@@ -94,14 +94,23 @@ mod tests {
         check("{\"a\":1,\n \"a\":2}", Form::Json, Err((2, 2, "`a` is there twice")));
         check("# only this\n", Form::Yaml, Err((1, 1, "the file is empty")));
         check("a: 1\na: 2\n", Form::Yaml, Err((2, 1, "`a` is there twice")));
-        check("a: [1\n", Form::Yaml, Err((2, 1, "")));
+        check("a: [1\n", Form::Yaml, Err((2, 1, "a list in `[ ]` is not closed")));
+        check("a: {b: 1\n", Form::Yaml, Err((2, 1, "a table in `{ }` is not closed")));
+        check("a: \"b\nc: d\n", Form::Yaml, Err((1, 4, "a text in quotes is not closed")));
+        check("a: \"b", Form::Yaml, Err((1, 4, "a text in quotes is not closed")));
+        check("a: \"\\d\"\n", Form::Yaml, Err((1, 4, "a `\\` in double quotes begins none")));
+        check("a: [\"b\" \"c\"]\n", Form::Yaml, Err((1, 9, "something follows a text in quotes")));
+        check("a:\n\tb: 1\n", Form::Yaml, Err((2, 2, "a tab stands where only spaces may")));
+        check("// no\na: 1\n", Form::Yaml, Err((2, 2, "no `: ` may stand here")));
+        check("a: b: c\n", Form::Yaml, Err((1, 5, "no `: ` may stand here")));
+        check("a: 1\n- b\n", Form::Yaml, Err((2, 3, "a name must stand here")));
         check("a: *x\n", Form::Yaml, Err((1, 4, "")));
         check("a: &x [p, q]\nb: *x\n", Form::Yaml, Err((2, 4, "aliases are not read here")));
         check("a: 1\n---\nb: 2\n", Form::Yaml, Err((2, 1, "a second document begins here")));
         check("[1]: 2\n", Form::Yaml, Err((1, 1, "the name of a member must be text")));
         check("a: !!binary x\n", Form::Yaml, Err((1, 4, "tags are not read")));
         check("a: .inf\n", Form::Yaml, Err((1, 4, "this number")));
-        check("a:\n  b: 1\n c: 2\n", Form::Yaml, Err((3, 2, "")));
+        check("a:\n  b: 1\n c: 2\n", Form::Yaml, Err((3, 2, "a name must stand here")));
     }
 
     #[test]

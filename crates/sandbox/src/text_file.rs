@@ -108,7 +108,12 @@ fn open(path: &Path) -> io::Result<(File, Metadata)> {
 
 fn text(file: File, bytes_max: u64) -> io::Result<String> {
     let mut text = String::new();
-    file.take(bytes_max + 1).read_to_string(&mut text)?;
+    file.take(bytes_max + 1).read_to_string(&mut text).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => {
+            io::Error::new(error.kind(), "it is not text in UTF-8; save it in that encoding")
+        }
+        _ => error,
+    })?;
     if text.len() as u64 > bytes_max {
         let mib = bytes_max / (1024 * 1024);
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {mib} MiB")));

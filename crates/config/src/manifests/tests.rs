@@ -68,7 +68,7 @@ fn each_file_stands_for_itself() {
         &["b", "a"],
         &[],
     );
-    let broken = ["2.json: EOF while parsing an object at line 1 column 1"];
+    let broken = ["2.json: the file ends within a table; close it with `}` (line 1, column 1)"];
     check(&[("1.json", &a), ("2.json", "{"), ("3.json", &b)], &["a", "b"], &broken);
     check(&[("1.json", &a), ("2.json", &a)], &["a"], &["2.json: id: 1.json has it already"]);
     let ours = "1.json: id: \"workspace_read\" is a tool of ours; choose another";

@@ -6,12 +6,51 @@ use serde_json::Number;
 
 use super::tree::{DEPTH_MAX, Fault, Member, NODES_MAX, Node, Place, Written};
 
+/// What the words of the library begin with, and ours, for whoever wrote the file by hand.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "invalid indentation in quoted scalar",
+        "a text in quotes is not closed, or goes on in a line that is not indented; close it",
+    ),
+    (
+        "while parsing a quoted scalar",
+        "a `\\` in double quotes begins none of YAML's escapes; write `\\\\`, or put the text in single quotes",
+    ),
+    ("while scanning a quoted scalar", "a text in quotes is not closed; close it"),
+    (
+        "invalid trailing content",
+        "something follows a text in quotes; a comma may be missing, or put all of it in quotes",
+    ),
+    (
+        "while parsing a flow sequence",
+        "a list in `[ ]` is not closed, or a comma is missing; close it with `]`",
+    ),
+    (
+        "while parsing a flow mapping",
+        "a table in `{ }` is not closed, or a comma is missing; close it with `}`",
+    ),
+    ("tabs disallowed", "a tab stands where only spaces may; indent with spaces"),
+    ("while parsing a block mapping", "a name must stand here; indent the line as those beside it"),
+    ("while parsing a block collection", "a `- ` must stand here; indent the line as those beside it"),
+    ("while parsing a node", "a value must stand here"),
+    ("simple key expect", "a name without `: ` and a value behind it; write `name: value`"),
+    (
+        "mapping values are not allowed",
+        "no `: ` may stand here; indent the line as those beside it, or put a text that has `: ` in it in quotes",
+    ),
+];
+
+fn plain(said: &str) -> String {
+    let found = WORDS.iter().find(|(begins, _)| said.starts_with(begins));
+    found.map_or(said, |(_, ours)| ours).to_owned()
+}
+
 pub(super) fn read(text: &str) -> Result<Node, Fault> {
     let mut building = Building { open: Vec::new(), left: NODES_MAX, whole: None };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) =
-            event.map_err(|error| Fault { place: place(error.marker()), what: error.info().to_owned() })?;
+            event.map_err(|error| Fault { place: place(error.marker()), what: plain(error.info()) })?;
         let place = place(&span.start);
         match event {
             Event::DocumentStart(_) => {
