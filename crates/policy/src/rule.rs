@@ -125,8 +125,9 @@ impl Rule {
         let why = match (verdict, why) {
             (_, Some(why)) => why.into(),
             (Verdict::Allow, None) => Arc::default(),
-            (Verdict::Ask, None) => format!("needs a person's consent by the rule `{id}`").into(),
-            (Verdict::Deny, None) => format!("is refused by the rule `{id}`").into(),
+            // Whoever says it names the rule.
+            (Verdict::Ask, None) => "needs a person's consent".into(),
+            (Verdict::Deny, None) => "is forbidden".into(),
         };
         let roles = (!written.roles.is_empty()).then(|| {
             let fits_roleless = written.roles.contains(&RoleWord::None);

@@ -333,7 +333,7 @@ fn deep_arguments_and_deep_conditions_are_borne() {
         format!("{}true{}", "true ? (".repeat(12), ") : true".repeat(12)),
         "'((((((((((((((((((((((((' == '' || true".to_owned(),
     ] {
-        assert!(denied(&when, &json!({})).0.contains("is refused by the rule"), "{when}");
+        assert!(denied(&when, &json!({})).0.contains("is forbidden"), "{when}");
     }
 }
 
@@ -473,7 +473,7 @@ fn paths_stand_on_the_workspace_for_our_own_tools_only() {
             Policy::within(&config, Arc::new(places)),
             None,
             "/workspace/secrets/a",
-            "is refused by the rule `r`",
+            "is forbidden",
         ),
         (Policy::within(&config, Arc::new(places)), None, "/workspace/other", ""),
         (
@@ -488,7 +488,7 @@ fn paths_stand_on_the_workspace_for_our_own_tools_only() {
             "/workspace/secrets/a",
             "cannot be decided: the condition of the rule `r` failed: a path from the root on cannot be compared with one that begins elsewhere",
         ),
-        (Policy::new(&config), None, "secrets/a", "is refused by the rule `r`"),
+        (Policy::new(&config), None, "secrets/a", "is forbidden"),
     ] {
         let facts = facts(&caller, "t", upstream, Effect::Reads);
         let decision = policy.unwrap().decide(&facts, &json!({ "path": path }));

@@ -311,6 +311,15 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_utf_8_says_what_to_do() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("file");
+        fs::write(&path, b"Z\xe4hlt").expect("a file");
+        let said = read(&path, 10).expect_err("another encoding").to_string();
+        assert_eq!(said, "it is not text in UTF-8; save it in that encoding");
+    }
+
+    #[test]
     fn a_link_stays_and_what_it_leads_to_is_written() {
         let folder = tempfile::tempdir().expect("a folder");
         let link = folder.path().join("link.toml");
