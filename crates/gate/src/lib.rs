@@ -32,7 +32,7 @@ mod late_record;
 mod meta;
 mod offer;
 mod plan_fault;
-mod pointer;
+pub mod pointer;
 pub mod questions;
 mod record_scope;
 mod redaction;

@@ -469,12 +469,7 @@ fn paths_stand_on_the_workspace_for_our_own_tools_only() {
     };
     let caller = Caller::local_user(Via::Stdio);
     for (policy, upstream, path, expected) in [
-        (
-            Policy::within(&config, Arc::new(places)),
-            None,
-            "/workspace/secrets/a",
-            "is forbidden",
-        ),
+        (Policy::within(&config, Arc::new(places)), None, "/workspace/secrets/a", "is forbidden"),
         (Policy::within(&config, Arc::new(places)), None, "/workspace/other", ""),
         (
             Policy::within(&config, Arc::new(places)),

@@ -7,6 +7,8 @@ use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{JsonType, ValidationError};
 use serde_json::{Number, Value};
 
+use crate::pointer;
+
 /// Most places of one value that are read anew at once.
 const REPAIRS_MAX: usize = 100;
 
@@ -37,7 +39,7 @@ pub(super) fn apply(value: &mut Value, repairs: Vec<Repair>) -> bool {
 
 fn left_out(value: &mut Value, pointer: &str) -> bool {
     let Some((above, name)) = pointer.rsplit_once('/') else { return false };
-    let name = name.replace("~1", "/").replace("~0", "~");
+    let name = pointer::name(name);
     let members = value.pointer_mut(above).and_then(Value::as_object_mut);
     members.is_some_and(|members| members.remove(&name).is_some())
 }

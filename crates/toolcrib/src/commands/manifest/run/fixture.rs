@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gate::pointer;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -86,8 +87,7 @@ impl Fixture {
 fn without(value: &Value, pointers: &[&str]) -> Value {
     let mut value = value.clone();
     for pointer in pointers {
-        let segments: Vec<String> =
-            pointer.split('/').skip(1).map(|one| one.replace("~1", "/").replace("~0", "~")).collect();
+        let segments: Vec<String> = pointer.split('/').skip(1).map(pointer::name).collect();
         strike(&mut value, &segments);
     }
     value
@@ -126,7 +126,7 @@ fn compare(expected: &Value, came: &Value, at: &str, found: &mut Vec<String>) {
         (Value::Object(ours), Value::Object(theirs)) => {
             for name in ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name))) {
                 let (one, other) = (ours.get(name), theirs.get(name));
-                both(one, other, &format!("{at}/{}", name.replace('~', "~0").replace('/', "~1")), found);
+                both(one, other, &pointer::below(at, name), found);
             }
         }
         (Value::Array(ours), Value::Array(theirs)) => {
