@@ -1,5 +1,6 @@
 //! Artifacts: results that were too large for an answer. An operator sees and removes those of all callers.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
 use artifacts::{ArtifactError, Artifacts, Entry};
@@ -51,7 +52,7 @@ pub struct ArtifactReport {
     pub ends_at_ms: i64,
 }
 
-/// A page of them, the oldest first.
+/// A page of them, the newest first.
 #[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct List {
@@ -126,9 +127,9 @@ impl Operation for List {
         let limit = if limit == 0 { PAGE_MAX } else { limit.min(PAGE_MAX) };
         let mut meant = part.artifacts.list().map_err(fault)?;
         meant.retain(|entry| caller.as_ref().is_none_or(|caller| *caller == entry.owner.caller));
-        meant.sort_by_cached_key(Place::of);
+        meant.sort_by_cached_key(|entry| Reverse(Place::of(entry)));
         let bytes = meant.iter().map(|one| one.bytes).sum();
-        let begin = before.map_or(0, |before| meant.partition_point(|entry| Place::of(entry) <= before));
+        let begin = before.map_or(0, |before| meant.partition_point(|entry| Place::of(entry) >= before));
         let mut page = meant.split_off(begin);
         let has_more = page.len() > limit;
         page.truncate(limit);
@@ -137,7 +138,7 @@ impl Operation for List {
     }
 }
 
-/// Where one stands in the list: it stays there whatever is removed before it.
+/// Where one stands in the list: it stays there whatever is removed or made before it.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     made_at_ms: i64,

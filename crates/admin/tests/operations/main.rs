@@ -307,12 +307,12 @@ fn artifacts_are_listed_read_and_removed() {
     let behind = |id: &str| Some(format!("1700000000000-{id}"));
     let [first, second, third] = ARTIFACTS;
     let expected = [
-        (page(2, None), (json!([first, second]), behind(second))),
-        (page(2, behind(second).as_deref()), (json!([third]), None)),
+        (page(2, None), (json!([third, second]), behind(second))),
+        (page(2, behind(second).as_deref()), (json!([first]), None)),
         // What the page before ended with was removed meanwhile.
-        (page(1, behind(&"9".repeat(32)).as_deref()), (json!([second]), behind(second))),
-        (page(0, behind(third).as_deref()), (json!([]), None)),
-        (page(3, None), (json!(ARTIFACTS), None)),
+        (page(1, behind(&format!("{second}0")).as_deref()), (json!([second]), behind(second))),
+        (page(0, behind(first).as_deref()), (json!([]), None)),
+        (page(3, None), (json!([third, second, first]), None)),
     ];
     for ((ids, bytes, cursor), (expected, next)) in expected {
         assert_eq!((&ids, cursor), (&expected, next));

@@ -7,7 +7,7 @@ use clap::builder::RangedU64ValueParser;
 /// What to do with results that were too large for an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub(crate) enum Artifacts {
-    /// List the artifacts of all callers, the oldest first.
+    /// List the artifacts of all callers, the newest first.
     List {
         /// Those of this caller only, such as `local` or `key:ci`.
         #[arg(long, value_name = "CALLER")]
