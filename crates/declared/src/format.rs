@@ -9,6 +9,9 @@ use serde_json::Value;
 use crate::grammar::plain;
 use crate::manifest::Manifest;
 
+/// What some editors write before a text, of which JSON knows nothing.
+const MARK: char = '\u{feff}';
+
 /// How a manifest is written, told by the ending of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
@@ -33,8 +36,7 @@ impl Format {
     /// Reads a manifest as it is written; whether it makes sense is for [`crate::tool`] to say. Gives what can be read of it, so
     /// that more can be said, and what is wrong, each with the key or the line.
     pub(crate) fn read(self, text: &str) -> (Option<Manifest>, Vec<String>) {
-        // Some editors write a mark before a text, of which JSON knows nothing.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let text = text.strip_prefix(MARK).unwrap_or(text);
         if text.trim().is_empty() {
             return (
                 None,
@@ -113,6 +115,15 @@ impl Format {
             Format::Json | Format::Value => serde_json::from_str(text).ok(),
         }
     }
+}
+
+/// Reads any JSON that a person wrote.
+///
+/// # Errors
+/// What is wrong with it, with its place.
+pub fn json(text: &str) -> Result<Value, String> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    serde_json::from_str(text).map_err(|error| Format::Json.in_json(text, &error))
 }
 
 fn keyed(key: &str, why: &str) -> String {

@@ -24,7 +24,7 @@ mod told;
 mod tool;
 
 pub use asking::KeptSecrets;
-pub use format::Format;
+pub use format::{Format, json};
 pub use manifest::{HttpMethod, HttpTable, Manifest, McpTable, SandboxTable, WorkspaceSeen};
 pub use openapi::{Made, manifests_from};
 pub use tool::{Also, Beside, tool};

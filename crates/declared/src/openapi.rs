@@ -65,13 +65,22 @@ pub fn manifests_from(
 ) -> Result<Vec<Made>, Vec<String>> {
     let version = document["openapi"].as_str().unwrap_or("none");
     if !version.starts_with("3.0.") && !version.starts_with("3.1.") {
-        return Err(vec![format!("openapi: it must be 3.0 or 3.1, and is {version}")]);
+        let found = match document["swagger"].as_str() {
+            Some(old) => format!("is Swagger {old}; convert it first"),
+            None => format!("is {version}"),
+        };
+        return Err(vec![format!("openapi: it must be 3.0 or 3.1, and {found}")]);
     }
     let known = all(document);
     let (mut made, mut problems) = (Vec::new(), Vec::new());
     for name in operations {
         let is_it = |operation: &&Operation<'_>| operation.said["operationId"] == name.as_str();
-        let Some(operation) = known.iter().find(is_it) else {
+        let found: Vec<_> = known.iter().filter(is_it).collect();
+        let [operation] = found[..] else {
+            if !found.is_empty() {
+                problems.push(format!("{name}: it is the id of {}; each needs its own", told(&found)));
+                continue;
+            }
             let names = known.iter().filter_map(|operation| operation.said["operationId"].as_str());
             let names: Vec<&str> = names.collect();
             let more = if names.len() > NAMES_TOLD_MAX { ", …" } else { "" };
@@ -86,6 +95,11 @@ pub fn manifests_from(
         }
     }
     if problems.is_empty() { Ok(made) } else { Err(problems) }
+}
+
+fn told(operations: &[&Operation<'_>]) -> String {
+    let told = operations.iter().map(|one| format!("{} {}", one.method.to_uppercase(), one.path));
+    told.collect::<Vec<_>>().join(" and ")
 }
 
 fn all(document: &Value) -> Vec<Operation<'_>> {
@@ -117,7 +131,9 @@ impl<'d> Making<'d> {
         let mut inputs = Inputs::new(Schemas::of(self.document, Direction::Sent));
         let mut http = json!({ "method": method.to_uppercase(), "url": format!("{}{}", server.trim_end_matches('/'), path) });
         self.parameters(&mut inputs, &mut http)?;
+        inputs.are_all(http["url"].as_str().unwrap_or_default())?;
         self.body(&mut inputs, &mut http)?;
+        self.notes.extend(inputs.schemas.lost());
         self.security(&mut http)?;
         let id: String = name
             .chars()
@@ -310,7 +326,11 @@ impl<'d> Inputs<'d> {
         while self.properties.contains_key(&argument) {
             argument = format!("{argument}_{place}");
         }
-        let mut schema = self.schemas.part(&said["schema"]);
+        let mut schema = match &said["schema"] {
+            Value::Null if place == BODY => json!({}),
+            Value::Null => json!({ "type": "string" }),
+            schema => self.schemas.part(schema),
+        };
         if let (Some(description), Some(members)) = (said["description"].as_str(), schema.as_object_mut()) {
             members.entry("description").or_insert_with(|| plain(description).into());
         }
@@ -319,6 +339,15 @@ impl<'d> Inputs<'d> {
             self.required.push(argument.clone());
         }
         argument
+    }
+
+    /// Whether every place of an address is for one of them.
+    fn are_all(&self, url: &str) -> Result<(), String> {
+        let places = url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(place, _)| place);
+        match places.into_iter().find(|place| !self.properties.contains_key(*place)) {
+            Some(place) => Err(format!("its address has {{{place}}}, and no parameter in path is called so")),
+            None => Ok(()),
+        }
     }
 
     fn schema(self) -> Value {
@@ -367,116 +396,4 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn document() -> Value {
-        json!({
-            "openapi": "3.0.3",
-            "servers": [{ "url": "https://{at}.test/v1/", "variables": { "at": { "default": "api" } } }],
-            "security": [{ "both": [], "key": [] }, { "key": [] }],
-            "components": {
-                "securitySchemes": { "key": { "type": "apiKey", "in": "header", "name": "X-Key" } },
-                "parameters": { "id": { "name": "id", "in": "path", "required": true, "schema": { "type": "integer" } } },
-                "schemas": {
-                    "Node": { "type": "object", "required": ["id", "name"], "properties": {
-                        "id": { "type": "integer", "readOnly": true },
-                        "name": { "type": "string", "nullable": true },
-                        "size": { "type": "number", "minimum": 0, "exclusiveMinimum": true },
-                        "next": { "$ref": "#/components/schemas/Node" },
-                        "any": { "$id": "any", "$defs": { "it": { "$dynamicAnchor": "it" } }, "items": { "$dynamicRef": "#it" } },
-                    } },
-                },
-            },
-            "paths": { "/nodes/{id}": {
-                "parameters": [{ "$ref": "#/components/parameters/id" }],
-                "put": {
-                    "operationId": "put node", "summary": "\u{1b}[31mPut\u{1b}[0m a node",
-                    "parameters": [
-                        { "name": "id", "in": "query", "schema": { "type": "string" } },
-                        { "name": "deep", "in": "query", "schema": { "type": "object" } },
-                        { "name": "authorization", "in": "header", "required": true, "schema": { "type": "string" } },
-                        { "name": "Accept", "in": "header", "schema": { "type": "string" } },
-                    ],
-                    "requestBody": { "required": true, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Node" } } } },
-                    "responses": { "200": { "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Node" } } } } },
-                },
-                "delete": { "operationId": "gone", "security": [], "parameters": [
-                    { "name": "at", "in": "cookie", "required": true, "schema": {} },
-                ] },
-            } },
-        })
-    }
-
-    #[test]
-    fn an_operation_is_a_manifest() {
-        let made = manifests_from(&document(), &["put node".to_owned()], None)
-            .unwrap_or_else(|why| panic!("{why:?}"));
-        let node = |more: Value| {
-            let mut properties = json!({
-                "name": { "type": ["string", "null"] },
-                "size": { "type": "number", "exclusiveMinimum": 0 },
-                "next": { "$ref": "#/$defs/Node" },
-                "any": { "items": {} },
-            });
-            properties.as_object_mut().expect("members").extend(more.as_object().expect("members").clone());
-            properties
-        };
-        let received = node(json!({ "id": { "type": "integer", "readOnly": true } }));
-        let expected = json!({
-            "id": "put_node", "name": "Put a node", "description": "Put a node", "scopes": ["network"],
-            "effect": "writes", "idempotent": true, "hosts": ["api.test"],
-            "http": {
-                "method": "PUT", "url": "https://api.test/v1/nodes/{id}", "query": { "id": "{id_query}" },
-                "headers": { "X-Key": "${store:KEY}" }, "body": "{body}",
-            },
-            "inputs": {
-                "type": "object", "additionalProperties": false, "required": ["id", "body"],
-                "properties": {
-                    "id": { "type": "integer" }, "id_query": { "type": "string" }, "body": { "$ref": "#/$defs/Node" },
-                },
-                "$defs": { "Node": { "type": "object", "required": ["name"], "properties": node(json!({})) } },
-            },
-            "outputs": {
-                "type": "object", "required": ["id", "name"], "properties": received.clone(),
-                "$defs": { "Node": { "type": "object", "required": ["id", "name"], "properties": received } },
-            },
-        });
-        assert_eq!(made[0].manifest, expected);
-        assert_eq!(
-            made[0].notes,
-            [
-                "the parameter deep in query is left out: it is an object",
-                "the parameter authorization in header is left out: OpenAPI has it ignored",
-                "the parameter Accept in header is left out: OpenAPI has it ignored",
-            ]
-        );
-        let text = expected.to_string();
-        let tool = crate::tool(&text, crate::Format::Json, std::path::Path::new("/"));
-        assert!(tool.is_ok(), "{:?}", tool.err());
-    }
-
-    #[test]
-    fn what_cannot_be_asked_is_told() {
-        let told = |document: &Value, name: &str| {
-            manifests_from(document, &[name.to_owned()], None).err().unwrap_or_default().join("\n")
-        };
-        assert_eq!(
-            told(&document(), "gone"),
-            "gone: the parameter at in cookie is left out: it has no place in a request of ours"
-        );
-        assert_eq!(told(&document(), "none"), "there is no operation none; there are put node, gone");
-        let mut other = document();
-        other["openapi"] = "2.0".into();
-        assert_eq!(told(&other, "gone"), "openapi: it must be 3.0 or 3.1, and is 2.0");
-        let mut relative = document();
-        relative["servers"] = json!([{ "url": "/v1" }]);
-        assert_eq!(
-            told(&relative, "put node"),
-            "put node: its server \"/v1\" is no whole address; say one with --server URL"
-        );
-        let mut cookie = document();
-        cookie["components"]["securitySchemes"]["key"]["in"] = "cookie".into();
-        assert_eq!(told(&cookie, "put node"), "put node: no way to sign in that a header says");
-    }
-}
+mod tests;

@@ -141,6 +141,8 @@ fn what_people_mistype_is_told_with_what_to_try() {
     );
     json("", "[1]", "a manifest is one table: names with their values");
     json("", " \n", "the file is empty; `toolcrib manifest new` writes one to begin with");
+    let half = "the file ends within a table; close it with `}` (line 1, column 8)";
+    assert_eq!(declared::json("{\"a\": 1\n").expect_err("half of it"), half);
     check_mistake(Format::Value, ("\"d\"", "7"), "description: it must be a text, and is the number `7`");
     let toml = |from: &str, to: &str, expected: &str| check_mistake(Format::Toml, (from, to), expected);
     toml("", "\n", "the file is empty; `toolcrib manifest new` writes one to begin with");

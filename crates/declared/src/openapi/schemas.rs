@@ -27,11 +27,18 @@ pub(super) struct Schemas<'d> {
     direction: Direction,
     /// Those that were referred to, by their names.
     defined: BTreeMap<String, Value>,
+    /// What is referred to and is not in the document.
+    lost: Vec<String>,
 }
 
 impl<'d> Schemas<'d> {
     pub(super) fn of(document: &'d Value, direction: Direction) -> Schemas<'d> {
-        Schemas { document, direction, defined: BTreeMap::new() }
+        Schemas { document, direction, defined: BTreeMap::new(), lost: Vec::new() }
+    }
+
+    /// A sentence for each that is referred to and is not in the document.
+    pub(super) fn lost(&self) -> impl Iterator<Item = String> {
+        self.lost.iter().map(|lost| format!("{lost} is not in the document: any value is taken in its place"))
     }
 
     /// A schema that stands by itself, with the keys of what it refers to at its top.
@@ -110,12 +117,19 @@ impl<'d> Schemas<'d> {
     }
 
     fn referred(&mut self, reference: &str, depth: usize) -> Value {
-        let Some(name) = reference.strip_prefix(KEPT) else { return json!({}) };
+        let schemas = &self.document["components"]["schemas"];
+        let Some((name, schema)) =
+            reference.strip_prefix(KEPT).and_then(|name| Some((name, schemas.get(name)?)))
+        else {
+            if !self.lost.iter().any(|lost| lost == reference) {
+                self.lost.push(reference.to_owned());
+            }
+            return json!({});
+        };
         if !self.defined.contains_key(name) {
             // First of all: it may refer to itself.
             self.defined.insert(name.to_owned(), Value::Null);
-            let schema = self.document["components"]["schemas"][name].clone();
-            let converted = self.converted(&schema, depth + 1);
+            let converted = self.converted(schema, depth + 1);
             self.defined.insert(name.to_owned(), converted);
         }
         json!({ "$ref": format!("#/{DEFS}/{name}") })

@@ -44,6 +44,6 @@ fn document(file: &Path) -> Result<Value, String> {
     let is_yaml = file.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
     match is_yaml {
         true => rules::yaml_as_json(&text),
-        false => serde_json::from_str(&text).map_err(|error| error.to_string()),
+        false => declared::json(&text),
     }
 }
