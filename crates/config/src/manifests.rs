@@ -259,11 +259,17 @@ impl Manifests {
             problems.into_iter().map(|why| format!("{}: {why}", path.display())).collect::<Vec<_>>()
         };
         if !ENDINGS.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
-            return Err(told(vec![format!("a manifest ends with {}", ENDINGS.join(", "))]));
+            let near = self.named(path).map(|file| format!("; there is {}", file.display()));
+            let why = format!("a manifest ends with {}{}", ENDINGS.join(", "), near.unwrap_or_default());
+            return Err(told(vec![why]));
         }
         let text = match text_file::read_own(path, MANIFEST_BYTES_MAX) {
             Ok(Ok(text)) => text,
-            Ok(Err(exposed)) => return Err(told(vec![format!("it {exposed}")])),
+            Ok(Err(exposed)) => {
+                // It may have been mended in this moment.
+                let told_of = text_file::exposure(path).ok().flatten();
+                return Err(vec![told_of.unwrap_or_else(|| format!("{}: it {exposed}", path.display()))]);
+            }
             Err(error) => return Err(told(vec![format!("it cannot be read: {error}")])),
         };
         let folder = text_file::real(path);
@@ -273,6 +279,14 @@ impl Manifests {
         };
         let folder = folder.parent().unwrap_or(path);
         self.tool(&text, format, folder).map_err(told)
+    }
+
+    /// The user's own manifest that has this name, for who has typed a tool's name in place of a file's.
+    fn named(&self, name: &Path) -> Option<PathBuf> {
+        let is_plain = name.components().count() == 1;
+        let folder = self.own_folder().filter(|_| is_plain)?;
+        let files = ENDINGS.iter().map(|ending| folder.join(format!("{}{ending}", name.display())));
+        files.into_iter().find(|file| text_file::is_file(file))
     }
 
     /// The tool that a text in JSON describes, as if it lay in the folder of manifests.

@@ -174,7 +174,22 @@ fn a_file_that_others_could_have_written_is_no_tool() {
     let home = Home::with(&[("1.json", &manifest("x", ""))]);
     fs::set_permissions(home.path("1.json"), fs::Permissions::from_mode(0o666)).expect("a mode");
     let (names, problems) = home.read(None);
-    assert!(names.is_empty() && problems[0].contains("can be written by other users"), "{problems:?}");
+    let expected = "1.json can be written by other users (mode 666); take that away with `chmod go-w 1.json`";
+    assert_eq!((names, problems), (vec![], vec![expected.to_owned()]));
+}
+
+#[test]
+fn who_types_a_tools_name_for_its_file_is_told_where_that_is() {
+    let home = Home::with(&[("x.json", &manifest("x", ""))]);
+    for (typed, expected) in [
+        ("x", "x: a manifest ends with .toml, .json, .yaml, .yml; there is x.json"),
+        ("y", "y: a manifest ends with .toml, .json, .yaml, .yml"),
+        ("./sub/x", "./sub/x: a manifest ends with .toml, .json, .yaml, .yml"),
+    ] {
+        let problems = home.manifests(None, false).check(Path::new(typed)).err().expect("it is no file");
+        let folder = format!("{}/", home.path("").display().to_string().trim_end_matches('/'));
+        assert_eq!(problems, [expected.replace("is x.json", &format!("is {folder}x.json"))]);
+    }
 }
 
 #[test]

@@ -37,5 +37,32 @@ pub(super) fn unknown_tool(crib: &Crib, name: &str) -> Trouble {
         return Fault::unknown("unknown_tool", why).into();
     }
     let known = offer.tools.iter().map(|tool| tool.definition().name.as_str());
-    unknown(&crib.upstreams, "tool", name, known)
+    let (servers, files) = (servers(&crib.upstreams), crib.declared.problems());
+    let wrong = files.into_iter().filter(|why| is_of(why, name));
+    admin::unknown("tool", name, known, servers.iter().filter_map(ServerTools::trouble).chain(wrong)).into()
+}
+
+/// Whether a sentence on what is wrong with a manifest, which begins with its file, is about one of this name.
+fn is_of(why: &str, name: &str) -> bool {
+    let file = why.split([':', ' ']).next().unwrap_or_default();
+    let last = file.rsplit('/').next().unwrap_or_default();
+    last.split_once('.').is_some_and(|(stem, _)| stem == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_with_a_manifest_is_known_by_its_name() {
+        for (why, expected) in [
+            ("/home/u/.config/toolcrib/tools/stock.toml: id: it is none", true),
+            ("/home/u/tools/stock.json can be written by other users", true),
+            ("/home/u/tools/stocks.toml: stock: it is none", false),
+            ("/home/u/stock/x.toml: id: stock", false),
+            ("", false),
+        ] {
+            assert_eq!(is_of(why, "stock"), expected, "{why}");
+        }
+    }
 }
