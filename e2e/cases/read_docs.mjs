@@ -41,11 +41,11 @@ const ICON = `<title>Icon</title><link rel=icon href=/never><p>here</p>`;
 const WORKER = `<title>Worker</title><p id=p>early</p><script>
   new Worker("/worker.js").onmessage = ({ data }) => (p.textContent = data);
 </script>`;
-/** Parts of it lie in roots of their own: two that can be read, one in the other, and two that cannot. */
-const SHADOW = `<title>Shadow</title><main><p>before</p><a-card><span slot=name>Ada</span><i>unplaced</i></a-card><p>after</p></main>
+/** Parts of it lie in roots of their own: two that can be read, one in the other, and four that cannot. */
+const SHADOW = `<title>Shadow</title><main><p>before</p><a-card><span slot=name>Ada</span><i>unplaced</i></a-card><p>after<!-- aside --></p></main>
 <form><input name=childNodes><input name=shadowRoot><p>filled</p></form><div style="display:contents"><p>kept</p></div>
 <details name=q><summary>1</summary>one</details><details name=q><summary>2</summary>two</details>
-<a-lock></a-lock><div id=lock></div><script>
+<a-lock></a-lock><div id=lock></div><div id=instead><b>unplaced</b></div><div id=around>around</div><script>
   const root = (mode, html) => class extends HTMLElement {
     constructor() { super(); this.attachShadow({ mode }).innerHTML = html; }
     disconnectedCallback() { this.shadowRoot?.replaceChildren(); }
@@ -54,7 +54,8 @@ const SHADOW = `<title>Shadow</title><main><p>before</p><a-card><span slot=name>
   customElements.define("a-card", root("open", "<h2>Name: <a-name><slot name=name></slot></a-name></h2>" +
     "<p><a-name></a-name><slot name=else> otherwise</slot></p><p hidden>unseen</p><details><summary>s</summary>inside</details>"));
   customElements.define("a-lock", root("closed", "<p>locked</p>"));
-  lock.attachShadow({ mode: "closed" }).innerHTML = "<p>locked</p>";
+  for (const [place, html] of [[lock, "<p>locked</p>"], [instead, "<p>locked</p>"], [around, "<p>locked</p><slot></slot>"]])
+    place.attachShadow({ mode: "closed" }).innerHTML = html;
 </script>`;
 
 /** Statuses that come without a page, and what is told of them. */
@@ -245,8 +246,9 @@ await run({
     );
     check(/before[\s\S]*Name: [\s\S]*inside[\s\S]*after/.test(shadow), "each part in its place", shadow);
     check(!/unplaced|unseen|locked|color/.test(shadow), "nothing that no reader sees", shadow);
-    const closed = "[closed shadow roots, whose content is left out: 2]";
-    checkHolds("what is closed", shadow, closed);
+    const closed = "[closed shadow roots, whose content is left out: 4]";
+    checkHolds("what is closed", shadow, "around", closed);
+    check(!(await says("/shadow", { format: "html" })).includes("aside"), "no comments");
     const frames = await says("/frames", {}, `inner [next](${at("/deep/next")})`, `written [here](${at("/else")})`);
     check(
       /above[\s\S]*inner[\s\S]*within[\s\S]*between[\s\S]*written[\s\S]*below/.test(frames),
@@ -359,6 +361,14 @@ await run({
     checkHolds("round and round", (await read("/loop", {}, bare)).text, "more than 10 times");
     checkHolds("JSON", (await read("/json", {}, bare)).text, "[no title]", '{"a": "<b>"}');
     checkHolds("what is deep", (await read("/deep", {}, bare)).text, "Deep");
+    const frames = (await read("/frames", {}, bare)).text;
+    checkHolds(
+      "what is left out",
+      frames,
+      "[frames, left out: 4, ",
+      `${at("/deep/inner")}`,
+      `http://localhost:${other}/ad`,
+    );
     const { isError, text } = await read("/attributes", {}, bare);
     checkSame(
       "an error",

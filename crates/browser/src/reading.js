@@ -25,7 +25,8 @@
   const rootElement = getter(Document.prototype, "documentElement");
   const nodeType = getter(Node.prototype, "nodeType");
   const childNodes = getter(Node.prototype, "childNodes");
-  const firstChild = getter(Node.prototype, "firstChild");
+  const parentNode = getter(Node.prototype, "parentNode");
+  const textContent = getter(Node.prototype, "textContent");
   const ownerDocument = getter(Node.prototype, "ownerDocument");
   const localName = getter(Element.prototype, "localName");
   const shadowRoot = getter(Element.prototype, "shadowRoot");
@@ -45,9 +46,10 @@
   const body = bodyOf(document);
   if (!body) return told;
 
-  const isFrame = (element) => ["iframe", "frame"].includes(localName(element)) && "contentDocument" in element;
+  const isFrame = (element, name = localName(element)) =>
+    (name === "iframe" || name === "frame") && "contentDocument" in element;
   const frameBody = (frame) => (frame.contentDocument ? bodyOf(frame.contentDocument) : null);
-  const isMadeUp = (element) => localName(element).includes("-");
+  const mayHaveRoot = (name) => hosts.has(name) || name.includes("-");
 
   // The page's tree and those in it, each with its details open: of some that share a name only one would be.
   const trees = [[body, ...inElement.call(body, "*")]];
@@ -55,21 +57,44 @@
   for (const tree of trees) {
     elements += tree.length;
     for (const element of tree) {
-      if (localName(element) === "details") {
+      const name = localName(element);
+      if (name === "details") {
         element.removeAttribute("name");
         element.open = true;
       }
-      const root = shadowRoot(element);
-      const inner = isFrame(element) ? frameBody(element) : null;
+      const root = mayHaveRoot(name) ? shadowRoot(element) : null;
+      const inner = isFrame(element, name) ? frameBody(element) : null;
       if (root) trees.push([...inRoot.call(root, "*")]);
       if (inner) trees.push([inner, ...inElement.call(inner, "*")]);
     }
   }
+
   const isShown = (element, name) =>
     elements > visibleMost ||
     checkVisibility.call(element) ||
     name === "br" ||
     getComputedStyle(element).display === "contents";
+
+  // What is not shown; what is not copied in one go, since it has something in it that is not shown or that lies elsewhere; and
+  // what may have a closed root.
+  const [unseen, mixed, rootless] = [new Set(), new Set(), []];
+  const mix = (element) => {
+    for (let above = element; above && !mixed.has(above); above = parentNode(above)) mixed.add(above);
+  };
+  for (const tree of trees) {
+    for (const element of tree) {
+      const name = localName(element);
+      if (unseen.has(parentNode(element))) unseen.add(element);
+      else if (noise.has(name) || (element !== body && !isShown(element, name))) {
+        unseen.add(element);
+        mix(element);
+      } else if (name === "slot" || name === "frameset" || isFrame(element, name)) mix(element);
+      else if (mayHaveRoot(name)) {
+        if (shadowRoot(element)) mix(element);
+        else rootless.push(element);
+      }
+    }
+  }
 
   const tellOfFrame = (frame) => {
     if (frame.offsetWidth < frameLeast || frame.offsetHeight < frameLeast) return;
@@ -102,34 +127,29 @@
     return copy;
   };
   const whole = inert.createElement("div");
-  const rootless = [];
   const left = [[body, whole]];
   let length = 0;
   while (left.length > 0 && length <= textMost) {
     const [node, parent] = left.pop();
     const type = nodeType(node);
-    if (type === Node.TEXT_NODE) {
-      const text = inert.importNode(node);
-      length += text.length;
-      appendChild.call(parent, text);
-    }
-    if (type !== Node.ELEMENT_NODE) continue;
-    const name = localName(node);
-    if (noise.has(name) || (node !== body && !isShown(node, name))) continue;
-    const copy = copyOf(node, name);
-    length += name.length;
+    if (![Node.TEXT_NODE, Node.ELEMENT_NODE].includes(type) || unseen.has(node)) continue;
+    const isWhole = type === Node.TEXT_NODE || (!mixed.has(node) && ownerDocument(node) === document);
+    const name = isWhole ? "" : localName(node);
+    const copy = isWhole ? inert.importNode(node, true) : copyOf(node, name);
+    length += isWhole ? textContent(copy).length : name.length;
     appendChild.call(parent, copy);
-    const children = childrenOf(node, name);
+    const children = isWhole ? [] : childrenOf(node, name);
     for (let nth = children.length - 1; nth >= 0; nth -= 1) left.push([children[nth], copy]);
-    if ((hosts.has(name) || isMadeUp(node)) && !shadowRoot(node)) rootless.push([node, copy]);
   }
+  // No reader sees them, and they can be larger than all else.
+  const comments = inert.createNodeIterator(whole, NodeFilter.SHOW_COMMENT);
+  for (let comment = comments.nextNode(); comment; comment = comments.nextNode()) comment.remove();
   const html = whole.innerHTML;
   told.isCut = html.length > textMost;
   told.html = well(html);
 
-  // An element with a closed root says that it has none, and takes no other. What shows something of its own has none.
-  for (const [element, copy] of elements > visibleMost ? [] : rootless) {
-    if (!isMadeUp(element) && firstChild(copy)) continue;
+  // An element with a closed root says that it has none, and takes no other.
+  for (const element of elements > visibleMost ? [] : rootless) {
     try {
       attachShadow.call(element, { mode: "open" });
     } catch {

@@ -5,6 +5,7 @@
 
 pub(crate) mod addresses;
 mod code;
+pub(crate) mod frames;
 mod tables;
 pub(crate) mod words;
 
@@ -16,6 +17,7 @@ use markup5ever_rcdom::NodeData;
 use crate::fault::Fault;
 use crate::read::Read;
 use addresses::Addresses;
+use frames::Frames;
 pub(crate) use words::attribute;
 use words::{name, write_text};
 
@@ -26,9 +28,9 @@ const DEPTH_MAX: usize = 128;
 const MAIN_BYTES_MIN: usize = 200;
 
 /// Elements that are no content.
-const LEFT_OUT: [&str; 20] = [
-    "script", "style", "template", "svg", "canvas", "iframe", "object", "embed", "video", "audio", "link",
-    "meta", "head", "nav", "footer", "button", "input", "select", "textarea", "dialog",
+const LEFT_OUT: [&str; 21] = [
+    "script", "style", "template", "svg", "canvas", "iframe", "frame", "object", "embed", "video", "audio",
+    "link", "meta", "head", "nav", "footer", "button", "input", "select", "textarea", "dialog",
 ];
 
 /// The same by their roles.
@@ -37,17 +39,18 @@ const ROLES_LEFT_OUT: [&str; 4] = ["navigation", "banner", "contentinfo", "searc
 /// The main content, with headings, links, lists, tables and code.
 pub(crate) fn markdown(html: &str, base: &str) -> Result<Read, Fault> {
     let converter = converter();
-    let (title, tree) = content(&converter, html, base)?;
+    let Content { title, tree, frames } = content(&converter, html, base)?;
     tables::flatten(&tree);
-    Ok(Read { title, content: converter.tree_to_markdown(&main(&tree)) })
+    let parts: Vec<String> = main(&tree).iter().map(|part| converter.tree_to_markdown(part)).collect();
+    Ok(Read { title, content: parts.join("\n\n"), frames })
 }
 
 /// The main content, without all that.
 pub(crate) fn text(html: &str, base: &str) -> Result<Read, Fault> {
     let mut text = String::new();
-    let (title, tree) = content(&converter(), html, base)?;
-    write_text(&main(&tree), false, &mut text);
-    Ok(Read { title, content: text.trim().to_owned() })
+    let Content { title, tree, frames } = content(&converter(), html, base)?;
+    main(&tree).iter().for_each(|part| write_text(part, false, &mut text));
+    Ok(Read { title, content: text.trim().to_owned(), frames })
 }
 
 pub(crate) fn converter() -> HtmlToMarkdown {
@@ -60,12 +63,18 @@ pub(crate) fn converter() -> HtmlToMarkdown {
         .build()
 }
 
-/// The title, and all that is content.
-fn content(converter: &HtmlToMarkdown, html: &str, base: &str) -> Result<(String, Rc<Node>), Fault> {
+/// All that is content, and what is told beside it.
+struct Content {
+    title: String,
+    tree: Rc<Node>,
+    frames: Frames,
+}
+
+fn content(converter: &HtmlToMarkdown, html: &str, base: &str) -> Result<Content, Fault> {
     let tree = converter.html_to_tree(html).map_err(|_| Fault::Html)?;
     let title = title(&tree);
-    prune(&tree, &Addresses::new(base));
-    Ok((title, tree))
+    let frames = prune(&tree, &Addresses::new(base));
+    Ok(Content { title, tree, frames })
 }
 
 fn title(tree: &Rc<Node>) -> String {
@@ -76,24 +85,35 @@ fn title(tree: &Rc<Node>) -> String {
     text
 }
 
-/// Its main part, which is only there as long as the whole is.
-fn main(tree: &Rc<Node>) -> Rc<Node> {
+/// Its main parts, which are only there as long as the whole is.
+fn main(tree: &Rc<Node>) -> Vec<Rc<Node>> {
     let is_main = |node: &Node| name(node) == "main" || attribute(node, "role").as_deref() == Some("main");
-    let main = find(tree, &is_main).or_else(|| find(tree, &|node| name(node) == "article"));
-    main.filter(|main| text_bytes(main) >= MAIN_BYTES_MIN).unwrap_or_else(|| tree.clone())
+    let main = find(tree, &is_main).map_or_else(|| articles(tree), |main| vec![main]);
+    if main.iter().map(text_bytes).sum::<usize>() >= MAIN_BYTES_MIN { main } else { vec![tree.clone()] }
 }
 
-/// Takes out what is no content, and what lies too deep.
-fn prune(tree: &Rc<Node>, addresses: &Addresses) {
+/// The article; or all of them, if they are most of what the page says, as in a list of posts. Else they stand beside what the page
+/// itself says, or beside what it says of others.
+fn articles(tree: &Rc<Node>) -> Vec<Rc<Node>> {
+    let articles = find_all(tree, &|node| name(node) == "article");
+    let bytes = || articles.iter().map(text_bytes).sum::<usize>();
+    if articles.len() < 2 || bytes() * 2 > text_bytes(tree) { articles } else { Vec::new() }
+}
+
+/// Takes out what is no content, and what lies too deep. Says which frames are among it.
+fn prune(tree: &Rc<Node>, addresses: &Addresses) -> Frames {
+    let mut frames = Frames::default();
     let mut left = vec![(tree.clone(), 0)];
     while let Some((node, depth)) = left.pop() {
         let mut children = node.children.borrow_mut();
+        children.iter().for_each(|child| frames.see(child, addresses));
         children.retain(|child| depth < DEPTH_MAX && is_content(child));
         for child in children.iter() {
             whole_addresses(child, addresses);
             left.push((child.clone(), depth + 1));
         }
     }
+    frames
 }
 
 fn is_content(node: &Node) -> bool {
@@ -126,14 +146,20 @@ fn whole_addresses(node: &Node, addresses: &Addresses) {
 
 /// The first that is wanted, in the order of the document.
 fn find(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> Option<Rc<Node>> {
-    let mut left = vec![tree.clone()];
+    find_all(tree, is_wanted).into_iter().next()
+}
+
+/// All that are wanted, in the order of the document, but none in another.
+fn find_all(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> Vec<Rc<Node>> {
+    let (mut left, mut found) = (vec![tree.clone()], Vec::new());
     while let Some(node) = left.pop() {
         if is_wanted(&node) {
-            return Some(node);
+            found.push(node);
+        } else {
+            left.extend(node.children.borrow().iter().rev().cloned());
         }
-        left.extend(node.children.borrow().iter().rev().cloned());
     }
-    None
+    found
 }
 
 fn text_bytes(tree: &Rc<Node>) -> usize {

@@ -44,7 +44,7 @@ pub(crate) fn text(file: &[u8]) -> Result<Read, Fault> {
     match (pages, shows_text) {
         (0, _) => Err(Fault::NoPages),
         (_, false) => Err(Fault::NoText { read: number, of: pages }),
-        (_, true) => Ok(Read { title: title(&document), content }),
+        (_, true) => Ok(Read { title: title(&document), content, ..Read::default() }),
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn results(page: &str, base: &str) -> Result<Read, Fault> {
     let items = matching(&tree, &wanted.items, LOOKED_AT_MAX);
     let told: Vec<String> =
         items.iter().filter_map(|item| wanted.told(item, &addresses)).take(RESULTS_MAX).collect();
-    Ok(Read { title: String::new(), content: told.concat() })
+    Ok(Read { content: told.concat(), ..Read::default() })
 }
 
 impl<'p> Wanted<'p> {

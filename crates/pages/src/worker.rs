@@ -1,5 +1,5 @@
 //! The whole life of the worker: its word says what comes, a page comes on stdin, and what it says goes to stdout behind a line
-//! with its title. `tools` reads that line. Before HTML comes a line with its address: everybody on the machine sees words. Before
+//! with its title and one with its frames: how many, and some addresses. `tools` reads both. Before HTML comes a line with its address: everybody on the machine sees words. Before
 //! a page of results come lines with what is looked for, too.
 
 use std::ffi::OsString;
@@ -33,9 +33,9 @@ pub fn main(words: impl IntoIterator<Item = OsString>) -> i32 {
     let done = asked(words).ok_or(io::ErrorKind::InvalidInput.into()).and_then(|asked| {
         let mut page = Vec::new();
         io::stdin().read_to_end(&mut page)?;
-        let (line, content) = told(read(asked, &page));
+        let (lines, content) = told(read(asked, &page));
         let mut out = io::stdout();
-        out.write_all(line.as_bytes())?;
+        out.write_all(lines.as_bytes())?;
         out.write_all(content.as_bytes())?;
         out.flush()
     });
@@ -68,10 +68,12 @@ fn read(asked: Asked, page: &[u8]) -> Result<Read, Fault> {
 
 fn told(read: Result<Read, Fault>) -> (String, String) {
     match read {
-        Ok(Read { title, content }) => {
+        Ok(Read { title, content, frames }) => {
             let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
             let title: String = title.chars().take(TITLE_CHARS_MAX).collect();
-            (format!("read {title}\n"), content)
+            let count = frames.count.to_string();
+            let frames = [count].into_iter().chain(frames.addresses).collect::<Vec<_>>().join(" ");
+            (format!("read {title}\n{frames}\n"), content)
         }
         Err(fault) => (format!("refused {} {fault}\n", fault.code()), String::new()),
     }
@@ -80,6 +82,7 @@ fn told(read: Result<Read, Fault>) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::html::frames::Frames;
 
     #[test]
     fn the_word_is_what_is_wanted() {
@@ -107,8 +110,11 @@ mod tests {
     #[test]
     fn a_line_tells_how_it_is() {
         let title = format!(" A\n title {}", "x".repeat(500));
-        let (line, content) = told(Ok(Read { title, content: "it".to_owned() }));
-        assert_eq!((line.len(), &line[..13], &*content), (5 + TITLE_CHARS_MAX + 1, "read A title ", "it"));
+        let frames = Frames { count: 2, addresses: vec!["http://a.test/".to_owned()] };
+        let (lines, content) = told(Ok(Read { title, content: "it".to_owned(), frames }));
+        let (title, frames) = lines.split_once('\n').expect("two lines");
+        assert_eq!((title.len(), &title[..13], &*content), (5 + TITLE_CHARS_MAX, "read A title ", "it"));
+        assert_eq!(frames, "2 http://a.test/\n");
         let (line, _) = told(Err(Fault::Html));
         assert_eq!(line, "refused damaged it cannot be parsed as HTML; read it as html\n");
     }

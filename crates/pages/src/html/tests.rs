@@ -96,6 +96,56 @@ fn what_is_no_content_is_left_out() {
     check("", "", "");
 }
 
+#[test]
+fn of_several_articles_all_are_shown_that_are_the_page() {
+    let long = ["word"; 50].join(" ");
+    let shown = |html: &str| text(html, BASE).expect("read").content.replace(&long, "long");
+    for (html, expected) in [
+        ("<p>before<article>a L<article>comment</article></article>", "a long\ncomment"),
+        (
+            "<h1>Posts</h1><article>a L</article><hr><div><article>b</article></div><article>c L</article>",
+            "a long\nb\nc long",
+        ),
+        ("<main><h1>Posts</h1><article>a L</article><article>b</article></main>", "Posts\n\na long\nb"),
+        // The page's own stands in none.
+        (
+            "<div>own L L</div><article>card L</article><article>card</article>",
+            "own long long\ncard long\ncard",
+        ),
+        ("<p>before<article>a</article><article>b</article>", "before\n\na\nb"),
+    ] {
+        assert_eq!(shown(&html.replace('L', &long)), expected, "{html}");
+    }
+}
+
+#[test]
+fn frames_are_left_out_and_counted() {
+    let frames = |html: &str| {
+        let [by_markdown, by_text] = [markdown, text].map(|read| read(html, BASE).expect("read").frames);
+        assert_eq!(by_markdown, by_text, "{html}");
+        (by_markdown.count, by_markdown.addresses.join(" "))
+    };
+    let several = (0..7).map(|nth| format!("<iframe src=/{nth}></iframe>")).collect::<String>();
+    let first = (0..5).map(|nth| format!("https://a.test/{nth}")).collect::<Vec<_>>().join(" ");
+    let long = format!("<iframe src=/{}></iframe>", "x".repeat(300));
+    for (html, expected) in [
+        ("<p>none</p>", (0, "")),
+        (
+            "<main><iframe src=in></iframe></main><iframe src='https://b.test/ad'></iframe>",
+            (2, "https://b.test/ad https://a.test/docs/in"),
+        ),
+        ("<frameset><frame src=/a><frame src=/a></frameset>", (2, "https://a.test/a")),
+        ("<iframe srcdoc='<p>x' src=/unused></iframe>", (1, "")),
+        ("<noscript><iframe src=/count width=0 height=0></iframe></noscript>", (0, "")),
+        ("<iframe src=/a hidden></iframe><div hidden><iframe src=/a></iframe></div>", (0, "")),
+        ("<iframe></iframe><iframe src=about:blank></iframe><iframe src='javascript:x'></iframe>", (0, "")),
+        (&several, (7, &first)),
+        (&long, (1, "")),
+    ] {
+        assert_eq!(frames(html), (expected.0, expected.1.to_owned()), "{html}");
+    }
+}
+
 /// What no one limits here is limited by the process: only the depth would end it.
 #[test]
 fn what_is_deep_or_never_ends_is_read() {

@@ -45,7 +45,7 @@ fn pages_have_numbers_and_lines() {
         (99, 640, "word"),
     ]);
     let file = pdf(&[&first, "", &words(&[(50, 700, "last")])], "");
-    let Read { title, content } = text(&file).expect("read");
+    let Read { title, content, .. } = text(&file).expect("read");
     assert_eq!(title, "A title");
     let expected = "## Page 1\n\nOne two\nnext column\nindented\n\nparagraph word\n\n\
                     ## Page 2\n\n[this page shows no text]\n\n## Page 3\n\nlast\n\n";

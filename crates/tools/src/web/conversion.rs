@@ -15,6 +15,9 @@ const BASE_BYTES_MAX: usize = 8 * 1024;
 /// Workers at once: each may take a gigabyte. All workspaces share the memory of one machine, and so these.
 static WORKERS: Semaphore = Semaphore::const_new(2);
 
+/// Addresses of frames that are taken of it.
+const FRAME_ADDRESSES_MAX: usize = 5;
+
 /// The codes of what it refuses.
 const CODES: [&str; 3] = ["damaged", "encrypted", "no_text"];
 
@@ -46,6 +49,10 @@ const PDF: Kind = Kind { name: "PDF", hint: "; it may be damaged" };
 pub(super) struct Conversion {
     pub(super) title: String,
     pub(super) content: String,
+    /// The frames that it leaves out.
+    pub(super) frames: usize,
+    /// Where some of them are, each once.
+    pub(super) frame_addresses: Vec<String>,
 }
 
 impl Conversion {
@@ -95,10 +102,14 @@ fn command(wanted: Wanted, base: &str) -> (Kind, Command) {
     (kind, Command { worker: Some(Worker::Page), args, input, ..Command::default() })
 }
 
-/// `read TITLE`, and the content.
-fn conversion(line: &str, content: &Bytes) -> Option<Conversion> {
+/// `read TITLE`; a line with the count of its frames and addresses of them; and the content.
+fn conversion(line: &str, rest: &Bytes) -> Option<Conversion> {
     let title = line.strip_prefix("read ")?.to_owned();
-    Some(Conversion { title, content: std::str::from_utf8(content).ok()?.to_owned() })
+    let (frames, content) = std::str::from_utf8(rest).ok()?.split_once('\n')?;
+    let mut frames = frames.split(' ');
+    let count = frames.next()?.parse().ok()?;
+    let frame_addresses = frames.take(FRAME_ADDRESSES_MAX).map(str::to_owned).collect();
+    Some(Conversion { title, content: content.to_owned(), frames: count, frame_addresses })
 }
 
 fn not_understood() -> ToolError {
@@ -123,7 +134,9 @@ mod tests {
         let bytes = stdout.len() as u64;
         let printed = Printed { stdout: Bytes::copy_from_slice(stdout), stderr: Bytes::new(), bytes, ended };
         let told = match Conversion::of(kind, &printed) {
-            Ok(Conversion { title, content }) => format!("{title:?} {content:?}"),
+            Ok(Conversion { title, content, frames, frame_addresses }) => {
+                format!("{title:?} {content:?} {frames} {frame_addresses:?}")
+            }
             Err(error) => format!("{}: {error}", error.code()),
         };
         assert_eq!(told, expected);
@@ -155,8 +168,13 @@ mod tests {
 
     #[test]
     fn a_page_has_a_title_and_says_something_or_nothing() {
-        check(b"read A title\n# A\nb", WELL, r##""A title" "# A\nb""##);
-        check(b"read \n", WELL, r#""" """#);
+        check(b"read A title\n0\n# A\nb", WELL, r##""A title" "# A\nb" 0 []"##);
+        check(b"read \n0\n", WELL, r#""" "" 0 []"#);
+        let two = br#"read A
+3 http://a.test/ http://b.test/
+b"#;
+        check(two, WELL, r#""A" "b" 3 ["http://a.test/", "http://b.test/"]"#);
+        check(b"read A\n9 1 2 3 4 5 6\nb", WELL, r#""A" "b" 9 ["1", "2", "3", "4", "5"]"#);
     }
 
     #[test]
@@ -175,9 +193,17 @@ mod tests {
     #[test]
     fn what_no_worker_of_ours_says_is_not_believed() {
         let unknown = "worker: what reads pages has answered something unknown; stop Toolcrib and try again";
-        for said in
-            [&b""[..], b"read", b"read A", b"shown image/png 1 1 1 1\nx", b"read \xff\nx", b"read A\n\xff"]
-        {
+        for said in [
+            &b""[..],
+            b"read",
+            b"read A",
+            b"shown image/png 1 1 1 1\n0\nx",
+            b"read \xff\n0\nx",
+            b"read A\n0\n\xff",
+            b"read A\nx",
+            b"read A\nx\n",
+            b"read A\n\n",
+        ] {
             check(said, WELL, unknown);
         }
     }

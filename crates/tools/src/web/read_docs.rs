@@ -108,11 +108,14 @@ async fn content(fetched: &mut Fetched, format: Format, cx: &Context) -> Result<
         // What is no HTML is shown as the server has sent it.
         (None, Format::Text | Format::Markdown) => Wanted::Text(html),
     };
-    let Conversion { title, content } = Conversion::made(wanted, &page.base, cx.process()?).await?;
+    let converted = Conversion::made(wanted, &page.base, cx.process()?).await?;
     if page.title.is_empty() {
-        page.title = title;
+        page.title = converted.title;
     }
-    Ok(content)
+    // A browser has told of its own, and left none.
+    page.other_frames += converted.frames;
+    page.frame_addresses.extend(converted.frame_addresses);
+    Ok(converted.content)
 }
 
 /// What there is at an address; and why no browser has read it, where there is none and one was needed.

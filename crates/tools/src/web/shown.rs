@@ -70,7 +70,8 @@ fn head(page: &Page, without_browser: Option<&str>, secrets: Option<&dyn Secrets
     let addresses = addresses.map(|address| format!(", {address}")).collect::<String>();
     let frames = (page.other_frames > 0).then(|| {
         let how = if addresses.is_empty() { "" } else { "; each is a page to be read by its address" };
-        format!("[frames of other origins, left out: {}{addresses}{how}]", page.other_frames)
+        let which = if without_browser.is_some() { "frames" } else { "frames of other origins" };
+        format!("[{which}, left out: {}{addresses}{how}]", page.other_frames)
     });
     let notes = [
         status.map(|status| format!("[the server answered with status {status}]")),
@@ -141,10 +142,12 @@ mod tests {
             "[the page is too large; this is its beginning]",
             "[the page was still loading when it was read; a larger wait_ms may show more]",
             "[closed shadow roots, whose content is left out: 2]",
-            "[frames of other origins, left out: 3, http://d.test/, http://e.test/; each is a page to be read by its address]",
+            "[frames, left out: 3, http://d.test/, http://e.test/; each is a page to be read by its address]",
             "[not loaded, since nobody has allowed these hosts: b.test:443, c.test:80]",
         ];
         assert_eq!(told.lines().collect::<Vec<_>>(), expected);
+        let told = head(&page, None);
+        assert!(told.contains("\n[frames of other origins, left out: 3, "), "{told}");
         assert_eq!(head(&Page::default(), None), "[no title]\n\n");
     }
 
