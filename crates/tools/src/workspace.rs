@@ -17,6 +17,7 @@ pub(crate) mod move_entry;
 mod mover;
 mod name_filter;
 mod near_misses;
+mod near_paths;
 pub(crate) mod patch;
 pub(crate) mod read;
 pub(crate) mod read_image;

@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool, ToolError};
+use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Structured, Tool, ToolError};
 
 use super::edits::{Edit, edited};
 use super::file_error::refused;
+use super::near_paths::with_nearest;
 use super::whole_text::WholeText;
 use super::writer::Writer;
 use crate::plain_schema::plain;
@@ -97,19 +98,25 @@ impl Tool for EditFile {
         if !(1..=EDITS_MAX).contains(&input.edits.len()) {
             return Err(ToolError::new("invalid_edit", format!("`edits` takes 1 to {EDITS_MAX} of them")));
         }
-        let writer = Writer::of(cx);
-        cx.blocking(move || {
-            writer.check_cancel()?;
-            let text = WholeText::read(&writer.files, &path)?;
-            text.check(input.expected_sha256.as_deref())?;
-            let edits: Vec<_> = input.edits.iter().map(Replacement::edit).collect();
-            let (new, replaced) = edited(text.text(), &edits)?;
-            let new = text.written(&path, new)?;
-            let done = writer.put(&path, &new, &text.expected())?;
-            let path = path.to_string();
-            Ok(Structured(Edited { path, replaced, bytes: done.bytes, sha256: done.sha256 }))
-        })
-        .await
+        let (writer, at) = (Writer::of(cx), path.clone());
+        match cx.blocking(move || input.made(&writer, &at)).await {
+            Ok(edited) => Ok(Structured(edited)),
+            Err(refusal) => Err(with_nearest(refusal, &path, cx).await),
+        }
+    }
+}
+
+impl Input {
+    /// Makes all the edits, or none. Blocks.
+    fn made(&self, writer: &Writer, path: &Inside) -> Result<Edited, ToolError> {
+        writer.check_cancel()?;
+        let text = WholeText::read(&writer.files, path)?;
+        text.check(self.expected_sha256.as_deref())?;
+        let edits: Vec<_> = self.edits.iter().map(Replacement::edit).collect();
+        let (new, replaced) = edited(text.text(), &edits)?;
+        let new = text.written(path, new)?;
+        let done = writer.put(path, &new, &text.expected())?;
+        Ok(Edited { path: path.to_string(), replaced, bytes: done.bytes, sha256: done.sha256 })
     }
 }
 

@@ -10,6 +10,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 use super::content::{Asked, MEDIA_BYTES_MAX};
 use super::file_error::refused;
 use super::listing::OnOneLine;
+use super::near_paths::with_nearest;
 use super::text_range::TextRange;
 use crate::plain_schema::plain;
 
@@ -101,12 +102,13 @@ impl Tool for Read {
         }
         let names: Vec<&String> = std::iter::once(&input.path).chain(&input.paths).collect();
         let (mut blocks, mut media_bytes, each) = (Vec::new(), 0, self.text_bytes_max / names.len());
-        let mut is_any_there = false;
         for name in names {
-            let shown = self.one(name, &input, each, cx).await;
-            is_any_there |= shown.is_ok();
-            // One that cannot be read keeps the others from nobody.
-            let shown = shown.map_or_else(|error| vec![Block::Text(format!("[{error}]"))], |shown| shown.0);
+            let shown = match self.one(name, &input, each, cx).await {
+                Ok(shown) => shown.0,
+                Err(error) if error.code() == ToolError::WORKSPACE_GONE => return Err(error),
+                // One that cannot be read keeps the others from nobody.
+                Err(error) => vec![Block::Text(format!("[{error}]"))],
+            };
             let is_text = |block: &Block| matches!(block, Block::Text(_));
             media_bytes += shown.iter().filter(|block| !is_text(block)).map(Block::bytes).sum::<usize>();
             blocks.push(Block::Text(format!("[{}:]", OnOneLine(name))));
@@ -114,9 +116,6 @@ impl Tool for Read {
                 true => blocks.push(Block::Text("[Too much that is no text; read it by itself.]".to_owned())),
                 false => blocks.extend(shown),
             }
-        }
-        if !is_any_there {
-            cx.files.check_present().map_err(refused)?;
         }
         Ok(Document(blocks))
     }
@@ -131,7 +130,10 @@ impl Read {
         cx: &Context,
     ) -> Result<Document, ToolError> {
         let path = cx.files.locate(name).map_err(refused)?;
-        let head = cx.files.read(&path, 0, INLINE_BYTES_MAX).map_err(refused)?;
+        let head = match cx.files.read(&path, 0, INLINE_BYTES_MAX) {
+            Ok(head) => head,
+            Err(error) => return Err(with_nearest(refused(error), &path, cx).await),
+        };
         let range = TextRange {
             first_line: input.offset.get(),
             line_byte: input.line_byte,

@@ -64,6 +64,17 @@ fn the_last_lines_are_shown() {
 }
 
 #[test]
+fn what_is_near_is_named_where_nothing_is() {
+    let near = "error not_found: Notes.mb does not exist; the nearest are notes.md, old/notes.mb\n";
+    let workspace = Workspace::new("notes.md: x\nold/notes.mb: x\n");
+    let edit = r#"{"path": "Notes.mb", "edits": [{"old_text": "x", "new_text": "y"}]}"#;
+    assert_eq!(call(&*builtin(READ), &workspace, r#"{"path": "Notes.mb"}"#), near);
+    assert_eq!(call(&*builtin(super::super::edit::EditFile), &workspace, edit), near);
+    let image = builtin(super::super::read_image::ReadImage::new(64));
+    assert_eq!(call(&*image, &workspace, r#"{"file_path": "Notes.mb"}"#), near);
+}
+
+#[test]
 fn several_files_are_shown_one_behind_the_other() {
     check(
         "a: 1\\n2\\n\nb: x",
