@@ -12,6 +12,7 @@ mod ignore_rules;
 mod lines_told;
 pub(crate) mod list;
 mod listing;
+mod look_alikes;
 mod media_type;
 pub(crate) mod move_entry;
 mod mover;

@@ -1,8 +1,9 @@
-//! Where a text stands almost: with other line ends, other white space, or its first line alone.
+//! Where a text stands almost: with other line ends, in characters that look the same, with other white space, or its first line alone.
 
 use memchr::memmem;
 
 use super::lines_told::{line_numbers, lines_told};
+use super::look_alikes::look_alikes;
 
 /// Texts up to this size are looked through for what is almost there, in bytes.
 const LOOKED_AT_BYTES_MAX: usize = 2 * 1024 * 1024;
@@ -16,6 +17,9 @@ pub(super) fn near_misses(text: &str, old: &str) -> Vec<String> {
     let lines = lines_of(&without(text), &without(old));
     if !lines.is_empty() {
         return vec![format!("with other line ends it stands at {}", lines_told(&lines))];
+    }
+    if let Some(told) = look_alikes(text, old) {
+        return vec![told];
     }
     let lines = lines_but_for_space(text, old);
     if !lines.is_empty() {

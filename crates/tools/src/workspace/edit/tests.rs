@@ -177,6 +177,39 @@ fn what_is_almost_there_is_told() {
         error text_not_found: `old_text` does not stand in the file: with other line ends it stands at line 1; nothing was changed
     "#]],
     );
+    let looks = |content: &str, old: &str, told: &str| {
+        let arguments = serde_json::json!([{ "old_text": old, "new_text": "x" }]).to_string();
+        let workspace = Workspace::new("");
+        workspace.put("f", format!("first\n{content}\n").as_bytes());
+        let said =
+            call(&*builtin(EditFile), &workspace, &format!(r#"{{"path": "f", "edits": {arguments}}}"#));
+        let expected = format!(
+            "error text_not_found: `old_text` does not stand in the file: it stands at line 2 in characters that look the same: \
+             the file has {told}; write them so (\\u0301 is U+0301), or take text beside them; nothing was changed\n"
+        );
+        assert_eq!(said, expected, "{content}");
+    };
+    looks("a cafe\u{301} b", "caf\u{e9} b", "U+0065 U+0301 where `old_text` has U+00E9");
+    looks("a caf\u{e9} b", "a cafe\u{301} b", "U+00E9 where `old_text` has U+0065 U+0301");
+    looks("\u{1112}\u{1161}\u{11ab}", "\u{d55c}", "U+1112 U+1161 U+11AB where `old_text` has U+D55C");
+    looks("a\u{a0}b", "a b", "U+00A0 where `old_text` has U+0020");
+    looks("say(\u{201c}it\u{201d})", "say(\"it\")", "U+201C where `old_text` has U+0022");
+    looks("a \u{2013} b\u{2026}", "a - b...", "U+2013 where `old_text` has U+002D");
+    looks("wait\u{2026}", "wait...", "U+2026 where `old_text` has U+002E U+002E U+002E");
+    looks("wait\u{2026}", "..", "U+2026 where `old_text` has U+002E U+002E");
+    looks("zero\u{200b}width", "zerowidth", "U+200B U+0077 where `old_text` has U+0077");
+    let wide = format!("wide{}", "\u{200b}".repeat(100_000));
+    let eight = ["U+200B"; 8].join(" ");
+    looks(&format!("{wide}!"), "wide!", &format!("{eight} and more where `old_text` has U+0021"));
+    looks("width", "wid\u{ad}th", "U+0074 where `old_text` has U+00AD U+0074");
+    looks("end", "end\u{200b}", "nothing where `old_text` has U+200B");
+    check_refusal(
+        "a\\n",
+        r#"[{"old_text": "\u200b", "new_text": "x"}]"#,
+        expect![[r#"
+            error text_not_found: `old_text` does not stand in the file: read the file and take the text from it; nothing was changed
+        "#]],
+    );
     check_refusal(
         "a\\nb\\nc\\nb\\n",
         r#"[{"old_text": "b\nx", "new_text": "x"}]"#,
