@@ -3,9 +3,6 @@
 use image::ImageError;
 use image::error::LimitErrorKind;
 
-/// What is quoted of a decoder, in characters.
-const QUOTED_CHARS_MAX: usize = 160;
-
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Fault {
     #[error(
@@ -15,23 +12,25 @@ pub(crate) enum Fault {
     Pixels { width: u32, height: u32, bytes_each: u64, megapixels_max: u64 },
     #[error("decoding it takes more than {0} MiB; make a smaller one of it first")]
     Memory(u64),
-    #[error("it is damaged or cut short: {0}; write or fetch it anew")]
-    Damaged(String),
-    #[error("its form is not known here: {0}; convert it to PNG")]
-    Unknown(String),
+    #[error("it is damaged or cut short: the file ends before the picture does; write or fetch it anew")]
+    CutShort,
+    #[error("it is damaged or cut short; write or fetch it anew")]
+    Damaged,
+    #[error("it is written in a way that is not known here; convert it to PNG")]
+    Unknown,
     #[error("it is more than {0} bytes even when written anew; choose a smaller `tools.image_edge`")]
     Bytes(usize),
 }
 
 impl Fault {
-    /// Of a decoder.
+    /// Of a decoder. Its own words are for who writes decoders, and may hold bytes of the file.
     pub(crate) fn of(error: &ImageError, memory_mib: u64) -> Fault {
         match error {
             ImageError::Limits(limit) if limit.kind() == LimitErrorKind::InsufficientMemory => {
                 Fault::Memory(memory_mib)
             }
-            ImageError::Unsupported(_) => Fault::Unknown(quoted(error)),
-            _ => Fault::Damaged(quoted(error)),
+            ImageError::Unsupported(_) => Fault::Unknown,
+            _ => Fault::Damaged,
         }
     }
 
@@ -39,15 +38,8 @@ impl Fault {
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Fault::Pixels { .. } | Fault::Memory(_) | Fault::Bytes(_) => "too_large",
-            Fault::Damaged(_) => "damaged",
-            Fault::Unknown(_) => "unsupported",
+            Fault::CutShort | Fault::Damaged => "damaged",
+            Fault::Unknown => "unsupported",
         }
     }
-}
-
-/// On one line; it may hold bytes of the file.
-fn quoted(error: &ImageError) -> String {
-    let said = error.to_string();
-    let plain = said.chars().map(|c| if c.is_control() { ' ' } else { c });
-    plain.take(QUOTED_CHARS_MAX).collect()
 }

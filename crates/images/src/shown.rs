@@ -73,7 +73,7 @@ fn decoded(file: &[u8], format: ImageFormat) -> Result<(DynamicImage, Orientatio
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let picture = DynamicImage::from_decoder(decoder).map_err(fault)?;
     if format == ImageFormat::Jpeg && jpeg::ends_early(file) {
-        return Err(Fault::Damaged("the file ends before the picture does".to_owned()));
+        return Err(Fault::CutShort);
     }
     Ok((picture, orientation))
 }
