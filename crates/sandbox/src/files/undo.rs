@@ -1,6 +1,10 @@
 //! Putting back what a file was before a tool replaced it.
 
+use std::io;
+use std::path::Path;
+
 use cap_std::fs::Dir;
+use rustix::fs::RenameFlags;
 
 use super::error::FileError;
 use super::inside::Inside;
@@ -41,11 +45,18 @@ impl Root {
         let all = listed(dir).unwrap_or_default();
         let is_it = |one: &Trashed| one.path == path.as_str() && one.left.as_deref() == Some(left);
         if let Some(undone) = all.into_iter().find(is_it) {
-            let note = Trashed { is_undone: true, ..undone };
-            let name = format!("{}{NOTE}", note.id);
-            let _ =
-                dir.remove_file(name).and_then(|()| written_note(&*self.opened.ops, dir, &note.id, &note));
+            let _ = self.exchange_note(dir, &Trashed { is_undone: true, ..undone });
         }
+    }
+
+    /// Writes a note beside the one that stands and puts it in its place: what is kept has one at any time. What a crash leaves
+    /// beside goes with the oldest.
+    fn exchange_note(&self, dir: &Dir, note: &Trashed) -> io::Result<()> {
+        let (ops, beside) = (&*self.opened.ops, format!("{}.new", note.id));
+        written_note(ops, dir, &beside, note)?;
+        let folder = dir.try_clone()?.into_std_file();
+        let (from, to) = (format!("{beside}{NOTE}"), format!("{}{NOTE}", note.id));
+        ops.rename(&folder, &from, Path::new(&to), RenameFlags::empty())
     }
 
     /// What that would change.

@@ -35,6 +35,21 @@ impl FileOps for Failing {
     }
 }
 
+/// Files with which one step works so many times, and then no more.
+#[derive(Debug)]
+struct FailingAfter(Step, Mutex<usize>);
+
+impl FileOps for FailingAfter {
+    fn before(&self, step: Step) -> std::io::Result<()> {
+        let mut left = self.1.lock().expect("nobody panics");
+        if step == self.0 && *left == 0 {
+            return Err(std::io::ErrorKind::StorageFull.into());
+        }
+        *left -= usize::from(step == self.0);
+        Ok(())
+    }
+}
+
 fn workspace() -> (tempfile::TempDir, Root) {
     let folder = tempfile::tempdir().expect("a folder");
     let root = folder.path().join("root");
@@ -82,6 +97,20 @@ fn the_last_changes_are_undone_and_done_again() {
     check(&root, "two", &["three", "one"]);
     root.restore(&all[1], &|_| false).expect("the first one is put back, too");
     check(&root, "one", &["two", "three"]);
+}
+
+/// A crash at any of these steps, which come after the file and the note of what it was, loses at most that it was an undoing.
+#[test]
+fn what_an_undoing_has_replaced_is_never_without_a_note() {
+    for (step, works) in [(Step::Create, 2), (Step::Write, 2), (Step::Rename(RenameFlags::empty()), 0)] {
+        let (folder, root) = workspace();
+        write(&root, "two");
+        let failing = FailingAfter(step, Mutex::new(works));
+        let failing = Root::open_with(root.path(), Access::ReadWrite, Box::new(failing)).expect("a root");
+        undo(&failing.with_trash(&folder.path().join("trash"))).expect("it is put back");
+        check(&root, "one", &["two"]);
+        assert!(!root.trashed().expect("a list")[0].is_undone, "{step:?}");
+    }
 }
 
 #[test]
