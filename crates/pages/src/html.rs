@@ -5,7 +5,7 @@
 
 pub(crate) mod addresses;
 mod code;
-pub(crate) mod frames;
+mod frames;
 mod tables;
 pub(crate) mod words;
 
@@ -15,9 +15,8 @@ use htmd::{HtmlToMarkdown, Node};
 use markup5ever_rcdom::NodeData;
 
 use crate::fault::Fault;
-use crate::read::Read;
+use crate::read::{Frames, Read};
 use addresses::Addresses;
-use frames::Frames;
 pub(crate) use words::attribute;
 use words::{name, write_text};
 

@@ -82,7 +82,7 @@ fn told(read: Result<Read, Fault>) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::html::frames::Frames;
+    use crate::read::Frames;
 
     #[test]
     fn the_word_is_what_is_wanted() {

@@ -4,7 +4,8 @@
 use htmd::Node;
 
 use super::addresses::Addresses;
-use super::{attribute, name};
+use super::words::{attribute, name};
+use crate::read::Frames;
 
 /// Addresses that are told.
 const TOLD_MAX: usize = 5;
@@ -14,13 +15,6 @@ const ADDRESS_BYTES_MAX: usize = 300;
 
 /// In pixels, each way: a smaller frame has nothing to read.
 const EDGE_MIN: usize = 16;
-
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frames {
-    pub(crate) count: usize,
-    /// Some of them, each once.
-    pub(crate) addresses: Vec<String>,
-}
 
 impl Frames {
     /// Takes an element in, which may be one.
