@@ -21,8 +21,11 @@ fn check(files: &str, calls: &[(&str, &str)], expected: Expect) {
         for line in said.lines().filter(|line| !line.starts_with("structured")) {
             let line = line.split_once(", id ").map_or(line, |(before, _)| before);
             let line = line.split_once("with id ").map_or(line, |(before, _)| before);
-            let line = line.split_once("\\t20").map_or(line, |(before, _)| before);
-            shown.push_str(&format!("{line}\n"));
+            // Behind the time stands the id, and how it came here.
+            let (before, from_time) = line.split_once("\\t20").unwrap_or((line, ""));
+            let how = from_time.split("\\t").nth(2).unwrap_or_default();
+            shown.push_str(format!("{before} {how}").trim_end());
+            shown.push('\n');
         }
     }
     expected.assert_eq(&format!("{shown}--\n{}", workspace.tree()));
@@ -100,18 +103,18 @@ fn undoing_goes_further_back_and_says_where_it_ends() {
         "a: one",
         &[of_write(0), of_write(1), undo, undo, undo, ("restore", "{}")],
         expect![[r#"
-        text: Wrote 3 bytes to a
-        sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
-        text: Wrote 5 bytes to a
-        sha256: 8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f¶
-        text: Restored a¶
-        text: Restored a¶
-        error not_found: nothing earlier of a is kept; what the last undoing replaced is put back 
-        text: a\t3
-        a\t5
-        --
-        a: one
-    "#]],
+            text: Wrote 3 bytes to a
+            sha256: 3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3¶
+            text: Wrote 5 bytes to a
+            sha256: 8b5b9db0c13db24256c829aa364aa90c6d2eba318b9232a4ab9313b954d3555f¶
+            text: Restored a¶
+            text: Restored a¶
+            error not_found: nothing earlier of a is kept; what the last undoing replaced is put back
+            text: a\t3 replaced by an undoing
+            a\t5 replaced by an undoing
+            --
+            a: one
+        "#]],
     );
     // What was written after an undoing is undone before what was there earlier.
     check(
