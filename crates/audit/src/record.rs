@@ -439,26 +439,11 @@ pub(crate) mod tests {
         };
         let verdicts = Cow::Borrowed(&[("scope", "pass"), ("policy", "pass")][..]);
         Record {
-            opening,
             verdicts,
-            decisions: Vec::new(),
-            approval: None,
-            job: None,
-            profile: None,
-            launcher: None,
-            degraded: Vec::new(),
-            limits: Vec::new(),
-            hosts: Vec::new(),
-            hosts_more: 0,
-            folders: Vec::new(),
-            protected_changed: Vec::new(),
-            protected_more: 0,
-            artifacts: Vec::new(),
-            redactions: 0,
             outcome: Outcome::Result,
-            code: None,
             duration_us: 12,
             result_bytes: 34,
+            ..Record::from(opening)
         }
     }
 
