@@ -295,7 +295,7 @@ impl Manifests {
     /// Everything that is wrong with it, each in a sentence.
     pub fn check_json(&self, text: &str) -> Result<Arc<dyn AnyTool>, Vec<String>> {
         let folder = self.folder.as_deref().unwrap_or_else(|| Path::new("/"));
-        self.tool(text, Format::Json, folder)
+        self.tool(text, Format::Value, folder)
     }
 
     /// The tool that a text describes, as if it lay in this folder.

@@ -179,6 +179,13 @@ fn a_file_that_others_could_have_written_is_no_tool() {
 }
 
 #[test]
+fn what_is_wrong_with_a_manifest_in_a_request_has_no_place_in_a_file() {
+    let wrong = manifest("x", "").replace("[\"true\"]", "\"ls -l\"");
+    let problems = Home::with(&[]).manifests(None, false).check_json(&wrong).err().expect("it is wrong");
+    assert_eq!(problems, ["command: it must be a list, and is the text \"ls -l\""]);
+}
+
+#[test]
 fn who_types_a_tools_name_for_its_file_is_told_where_that_is() {
     let home = Home::with(&[("x.json", &manifest("x", ""))]);
     for (typed, expected) in [
