@@ -189,7 +189,6 @@ impl Secrets {
             // One that does not open any more may be set anew all the same.
             let before = version.and_then(|_| self.named(name).ok().flatten());
             let set_at_ms = before.map_or(now_ms, |before| before.set_at_ms);
-            Sentinel::Secrets.make(self.dir()).map_err(StoreError::unwritten(self.dir()))?;
             let kept = write(value, set_at_ms, now_ms);
             // Another process may have been faster; the last one wins.
             if self.replace(&record, version, Some(&kept))?.is_some() {

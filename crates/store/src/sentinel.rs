@@ -5,7 +5,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::cell::Kind;
+use crate::cell::{Kind, NAMED_PREFIX};
 use crate::folder;
 
 /// What there may be.
@@ -31,6 +31,12 @@ impl Sentinel {
     /// The one that tells of cells of a kind, if one does.
     pub(crate) fn of_kind(kind: Kind) -> Option<Sentinel> {
         (kind == Kind::Key).then_some(Sentinel::Keys)
+    }
+
+    /// The one that tells of such a cell, if one does.
+    pub(crate) fn of_cell(kind: Kind, key: &str) -> Option<Sentinel> {
+        let is_named = kind == Kind::Sealed && key.starts_with(NAMED_PREFIX);
+        is_named.then_some(Sentinel::Secrets).or_else(|| Sentinel::of_kind(kind))
     }
 
     /// Whether it was made in this folder. Looks at one file.

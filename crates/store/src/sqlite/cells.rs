@@ -100,8 +100,9 @@ impl CellStore for SqliteStore {
                         return Ok(None);
                     }
                     versions.push(put(&transaction, *kind, key, content.as_ref())?);
-                    // Before the commit, so that no key is kept without it; and not for one that the database does not take.
-                    if let Some(sentinel) = Sentinel::of_kind(*kind) {
+                    // Before the commit, so that no key or secret is kept without it; and not for one that the database does
+                    // not take.
+                    if let Some(sentinel) = Sentinel::of_cell(*kind, key) {
                         sentinel.make(&dir).map_err(StoreError::unwritten(&dir))?;
                     }
                 }

@@ -147,16 +147,35 @@ fn what_was_lost_is_said_with_what_to_do() {
     );
 }
 
+/// A store whose database is for reading only until it is opened anew.
+fn read_only(dir: &Path) -> std::sync::Arc<SqliteStore> {
+    let store = std::sync::Arc::new(SqliteStore::at(dir));
+    wait(store.run(|connection| Ok(connection.pragma_update(None, "query_only", true)?))).unwrap();
+    store
+}
+
 #[test]
 fn a_key_that_a_database_for_reading_only_does_not_take_was_none() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::at(dir.path());
-    wait(store.run(|connection| Ok(connection.pragma_update(None, "query_only", true)?))).unwrap();
-    let put = || wait(replace(&store, Change::put(Kind::Key, "ci", None, "{}")));
+    let store = read_only(dir.path());
+    let put = || wait(replace(&*store, Change::put(Kind::Key, "ci", None, "{}")));
     let refused = put();
     assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
     assert!(!wait(store.was_any(Kind::Key)).unwrap());
     assert_eq!(store.lost().unwrap(), None);
     // It is opened anew, as it is by now.
     assert_eq!((put().unwrap(), store.trouble(), store.losses()), (Some(1), None, 0));
+    assert!(wait(store.was_any(Kind::Key)).unwrap());
+}
+
+#[test]
+fn a_secret_that_a_database_for_reading_only_does_not_take_was_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let secrets = Secrets::new(read_only(dir.path()), dir.path());
+    let (name, value) = (SecretName::parse("A").unwrap(), SecretValue::parse("value").unwrap());
+    let refused = secrets.set_named(&name, &value, 1);
+    assert!(matches!(refused, Err(StoreError::Unwritable(_))), "{refused:?}");
+    assert!(!secrets.may_have_named().unwrap());
+    secrets.set_named(&name, &value, 1).unwrap();
+    assert!(secrets.may_have_named().unwrap());
 }
