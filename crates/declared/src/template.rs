@@ -113,7 +113,9 @@ impl Template {
                 OsString::new()
             }
             None if command.is_empty() => {
-                problems.push("command: it names no program".to_owned());
+                let what = "command: it names no program; give a list of the program and its arguments, or `http` or \
+                            `mcp` in its place";
+                problems.push(what.to_owned());
                 OsString::new()
             }
             None => OsString::new(),
@@ -341,7 +343,10 @@ mod tests {
     #[test]
     fn commands_that_make_no_sense() {
         for (command, why) in [
-            (&[][..], "command: it names no program"),
+            (
+                &[][..],
+                "command: it names no program; give a list of the program and its arguments, or `http` or `mcp` in its place",
+            ),
             (&["{path}"], "command[0]: the program is written out; no argument stands for it"),
             (&[""], "command[0]: the program is written out; no argument stands for it"),
             (&["p", "{pth}"], "command[1]: {pth} names no argument of `inputs`"),
