@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::grammar::plain;
 use crate::manifest::Manifest;
+use crate::unique::Unique;
 
 /// What some editors write before a text, of which JSON knows nothing.
 const MARK: char = '\u{feff}';
@@ -88,6 +89,8 @@ impl Format {
                 let manifest =
                     read.map_err(|error| keyed(&error.path().to_string(), &told(error.inner())))?;
                 json.end().map_err(|error| told(&error))?;
+                // Last: the keys of a manifest have been looked at, and this is about what stands deeper, in a schema.
+                serde_json::from_str::<Unique>(text).map_err(|error| told(&error))?;
                 Ok(manifest)
             }
         }

@@ -22,6 +22,7 @@ mod table;
 mod template;
 mod told;
 mod tool;
+mod unique;
 
 pub use asking::KeptSecrets;
 pub use format::{Format, json};

@@ -107,6 +107,12 @@ impl Template {
         problems.extend(missing.iter().map(|file| format!("command: there is no {}", file.display())));
         problems.extend(exposed(&there, folder).into_iter().map(|why| format!("command: {why}")));
         let program = match words.first().map(|word| &word.pieces[..]) {
+            // One with spaces in its name would be named with its folder.
+            Some([Piece::Text(program)]) if program.contains(' ') && !program.contains('/') => {
+                let what = "is no program; write each word as an item of its own";
+                problems.push(format!("command[0]: {program:?} {what}"));
+                OsString::new()
+            }
             Some([Piece::Text(program)]) if !program.is_empty() => program.into(),
             Some(_) => {
                 problems.push("command[0]: the program is written out; no argument stands for it".to_owned());
@@ -347,6 +353,7 @@ mod tests {
                 &[][..],
                 "command: it names no program; give a list of the program and its arguments, or `http` or `mcp` in its place",
             ),
+            (&["wc -l", "p"], "command[0]: \"wc -l\" is no program; write each word as an item of its own"),
             (&["{path}"], "command[0]: the program is written out; no argument stands for it"),
             (&[""], "command[0]: the program is written out; no argument stands for it"),
             (&["p", "{pth}"], "command[1]: {pth} names no argument of `inputs`"),

@@ -133,6 +133,8 @@ fn what_people_mistype_is_told_with_what_to_try() {
         "command: it must be a list, and is the text \"wc -l\" (line 4, column 20)",
     );
     json("[\"wc\", \"-l\"]", "{}", "command: it must be a list, and is a table (line 4, column 13)");
+    let twice = "{\"type\": \"object\", \"type\": \"array\"}";
+    json("{\"type\": \"object\"}", twice, "`type` is there twice; keep one of them (line 3, column 37)");
     json("\"id\"", "\"id\": \"y\", \"id\"", "`id` is there twice; keep one of them (line 2, column 17)");
     json(
         "\n}",
