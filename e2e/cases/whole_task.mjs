@@ -2,7 +2,7 @@
 // skill, edits, runs the tests in the background and reads what they say, looks at a picture, and has itself called back. The audit
 // log shows every step. Claude Code does it as well, with a model that says what a script says.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { atEnd, check, checkHolds, checkSame, run, within } from "../support/check.mjs";
 import { importPackage } from "../support/environment.mjs";
@@ -109,6 +109,7 @@ await run({
     const { home, workspace, options } = makeScene("claude");
     atEnd(() => expectExit(0, ["stop"], options));
     await expectExit(0, ["mcp", "export", "claude-code", "--yes"], options);
+    writeFileSync(path.join(workspace, "long.txt"), "a line of some words, as in many files\n".repeat(5000));
     const edits = [{ old_text: '"$1"', new_text: '"$(($1 + 1))"' }];
     const calls = [
       ["WebSearch", { query: "how many posts has a fence" }],
@@ -133,6 +134,17 @@ await run({
       "the calls",
       calls.map(([name]) => name),
       await audited(options),
+    );
+    // What it takes for too much, it keeps from its model.
+    const reading = await scriptedModel({
+      steps: [{ tool: "mcp__toolcrib__workspace_read", input: { path: "long.txt" } }],
+    });
+    const read = await runClient(program, words, { home, cwd: workspace, env: { ...options.env, ...reading } });
+    checkHolds(
+      "what it has read of a long file",
+      read.said,
+      "a line of some words",
+      "To read on, call again with offset",
     );
   },
 });

@@ -151,7 +151,11 @@ fn address(text: &str) -> Result<Url, ToolError> {
         wrong(&format!("is no whole address ({why}); write it as https://example.com/page"))
     })?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(wrong(&format!("begins with `{}:`, and only http and https are read", url.scheme())));
+        let why = format!(
+            "begins with `{}:`, and only http and https are read; write it as https://example.com/page",
+            url.scheme()
+        );
+        return Err(wrong(&why));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong("names a user, and pages are read without one"));
