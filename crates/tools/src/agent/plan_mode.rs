@@ -116,7 +116,7 @@ impl Tool for PlanMode {
             (Action::Enter, None) => enter(input, cx).await?,
             (Action::Enter, Some(noted)) => {
                 let goal = Standing::of(Some(&noted));
-                let why = format!("{goal}; leave it with `exit`, or with `reset` to begin anew");
+                let why = format!("{goal}\nLeave it with `exit`, or with `reset` to begin anew");
                 return Err(ToolError::new("already_planning", why));
             }
             (Action::Exit, Some(noted)) => exit(input, noted, cx).await?,

@@ -18,6 +18,9 @@ use crate::plain_schema::plain;
 /// another thread.
 const INLINE_BYTES_MAX: usize = 256 * 1024;
 
+/// Lines in one answer where a call does not say how many it wants: OpenCode shows its model 2,000 of an answer, and not its end.
+const LINES_MAX: u64 = 1_900;
+
 /// Most files of one call beside the first.
 const PATHS_MAX: usize = 19;
 
@@ -98,12 +101,12 @@ impl Tool for Read {
             return Err(ToolError::new("invalid_arguments", message));
         }
         if !is_several {
-            return self.one(&input.path, &input, self.text_bytes_max, cx).await;
+            return self.one(&input.path, &input, 1, cx).await;
         }
         let names: Vec<&String> = std::iter::once(&input.path).chain(&input.paths).collect();
-        let (mut blocks, mut media_bytes, each) = (Vec::new(), 0, self.text_bytes_max / names.len());
+        let (mut blocks, mut media_bytes, files) = (Vec::new(), 0, names.len());
         for name in names {
-            let shown = match self.one(name, &input, each, cx).await {
+            let shown = match self.one(name, &input, files, cx).await {
                 Ok(shown) => shown.0,
                 Err(error) if error.code() == ToolError::WORKSPACE_GONE => return Err(error),
                 // One that cannot be read keeps the others from nobody.
@@ -122,11 +125,12 @@ impl Tool for Read {
 }
 
 impl Read {
+    /// One of so many, which share what an answer holds.
     async fn one(
         &self,
         name: &str,
         input: &Input,
-        bytes_max: usize,
+        files: usize,
         cx: &Context,
     ) -> Result<Document, ToolError> {
         let path = cx.files.locate(name).map_err(refused)?;
@@ -137,11 +141,18 @@ impl Read {
         let range = TextRange {
             first_line: input.offset.get(),
             line_byte: input.line_byte,
-            lines_max: input.limit.map(NonZeroU64::get),
+            lines_max: Some(input.limit.map_or(LINES_MAX / files as u64, NonZeroU64::get)),
         };
         let tail = input.tail.map(NonZeroU64::get);
         let secrets = cx.secrets.clone();
-        let asked = Asked { path, range, tail, sha256: input.sha256, text_bytes_max: bytes_max, secrets };
+        let asked = Asked {
+            path,
+            range,
+            tail,
+            sha256: input.sha256,
+            text_bytes_max: self.text_bytes_max / files,
+            secrets,
+        };
         if head.total_bytes <= INLINE_BYTES_MAX as u64 {
             return asked.small(head, &cx.cancel);
         }

@@ -92,7 +92,8 @@ fn no_plan_is_none() {
             error not_a_plan: `plan_file` is src/main.rs, and a plan is a Markdown file: name one such as plan.md
             text: In plan mode: you can look and change nothing until `exit`. No file can be written; `enter` takes a `plan_file` that can.¶
             structured: {"active":true,"goal":"x","started_at":"2023-11-14T12:00:00Z"}
-            error already_planning: In plan mode since 2023-11-14T12:00:00Z for: x; leave it with `exit`, or with `reset` to begin anew
+            error already_planning: In plan mode since 2023-11-14T12:00:00Z for: x
+            Leave it with `exit`, or with `reset` to begin anew
             error no_plan: say in `plan_file` where the plan is, or leave without one by `reset`
             error not_found: none.md does not exist
             error no_plan: empty.md is empty; write the plan there first

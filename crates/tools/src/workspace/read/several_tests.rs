@@ -64,6 +64,27 @@ fn the_last_lines_are_shown() {
 }
 
 #[test]
+fn no_more_lines_are_shown_than_clients_take_unless_they_are_asked_for() {
+    let workspace = Workspace::new("");
+    workspace.put("short", "x\n".repeat(4_000).as_bytes());
+    workspace.put("shorter", "x\n".repeat(1_900).as_bytes());
+    let lines = |arguments: &str| {
+        let shown = call(&*builtin(READ), &workspace, arguments);
+        let counted = shown.lines().filter(|line| line.ends_with('x')).count();
+        (counted, shown.lines().last().map(str::to_owned).unwrap_or_default())
+    };
+    let (shown, mark) = lines(r#"{"path": "short"}"#);
+    assert_eq!(shown, 1_900);
+    assert_eq!(
+        mark,
+        "text: [Lines 1 to 1900 of 4000; 3800 bytes of a file of 8000. To read on, call again with offset: 1901.]¶"
+    );
+    assert_eq!(lines(r#"{"path": "short", "limit": 3000}"#).0, 3_000);
+    assert_eq!(lines(r#"{"path": "shorter"}"#), (1_900, "x".to_owned()));
+    assert_eq!(lines(r#"{"path": "short", "paths": ["shorter"]}"#).0, 1_900);
+}
+
+#[test]
 fn what_is_near_is_named_where_nothing_is() {
     let near = "error not_found: Notes.mb does not exist; the nearest are notes.md, old/notes.mb\n";
     let workspace = Workspace::new("notes.md: x\nold/notes.mb: x\n");

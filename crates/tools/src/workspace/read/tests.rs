@@ -393,9 +393,9 @@ fn a_large_file_is_marked() {
         read(&workspace, &arguments).1
     });
     expect![[r#"
-        [Lines 1 to 45541 of 100000; 262140 bytes of a file of 588895. To read on, call again with offset: 45542.]
+        [Lines 1 to 1900 of 100000; 8393 bytes of a file of 588895. To read on, call again with offset: 1901.]
         [sha256: b2bc7d3f8b652d2ec96865b68ad8f80e22cca174abe1aed7889e242a747d590f]
-        [Lines 90001 to 100000 of 100000; 60001 bytes of a file of 588895. This is the end of the file.]
+        [Lines 90001 to 91900 of 100000; 11400 bytes of a file of 588895. To read on, call again with offset: 91901.]
         [sha256: b2bc7d3f8b652d2ec96865b68ad8f80e22cca174abe1aed7889e242a747d590f]
         [Lines 5 to 6 of 100000; 4 bytes of a file of 588895. To read on, call again with offset: 7.]
         [sha256: b2bc7d3f8b652d2ec96865b68ad8f80e22cca174abe1aed7889e242a747d590f]"#]].assert_eq(&marks.join("\n"));
