@@ -9,6 +9,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 
 use super::file_error::refused;
 use super::name_filter::{NameFilter, spans_folders};
+use super::near_paths::with_nearest;
 use super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use crate::offer::ENTRIES_MAX;
 use crate::plain_schema::plain;
@@ -79,9 +80,11 @@ impl Tool for List {
     async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
         let start = cx.files.locate(&input.path).map_err(refused)?;
         let wanted = wanted(&input, self.entries, cx)?;
-        let (files, cancel) = (cx.files.clone(), cx.cancel.clone());
-        let listing = cx.blocking(move || walk(&files, &start, &wanted, &cancel)).await?;
-        Ok(Document(vec![Block::Text(listing.to_string())]))
+        let (files, cancel, at) = (cx.files.clone(), cx.cancel.clone(), start.clone());
+        match cx.blocking(move || walk(&files, &at, &wanted, &cancel)).await {
+            Ok(listing) => Ok(Document(vec![Block::Text(listing.to_string())])),
+            Err(refusal) => Err(with_nearest(refusal, &start, cx).await),
+        }
     }
 }
 

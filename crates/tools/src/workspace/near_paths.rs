@@ -11,7 +11,7 @@ use super::listing::{ItemKind, OnOneLine};
 use super::name_filter::NameFilter;
 use super::walk::{Wanted, walk};
 
-/// Entries of the whole workspace that are looked at for the same name: a tenth of a second.
+/// Entries of the whole workspace that are looked at for the same name: some 25 ms.
 const LOOKED_AT_MAX: usize = 20_000;
 
 /// Most paths that are told.

@@ -18,6 +18,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 
 use super::file_error::refused;
 use super::name_filter::NameFilter;
+use super::near_paths::with_nearest;
 use crate::plain_schema::plain;
 use asked::{Asked, Mode};
 
@@ -115,8 +116,9 @@ impl Tool for Search {
     type Output = Document;
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Document, ToolError> {
+        let start = cx.files.locate(&input.path).map_err(refused)?;
         let asked = Asked {
-            start: cx.files.locate(&input.path).map_err(refused)?,
+            start: start.clone(),
             filter: NameFilter::new(input.glob.as_deref())?,
             matcher: matcher(&input)?,
             mode: input.mode,
@@ -129,8 +131,10 @@ impl Tool for Search {
             secrets: cx.secrets.clone(),
         };
         let (files, cancel, rules) = (cx.files.clone(), cx.cancel.clone(), cx.path_rules.clone());
-        let answer = cx.blocking(move || in_files::search(&asked, &files, rules.as_deref(), &cancel)).await?;
-        Ok(Document(vec![Block::Text(answer)]))
+        match cx.blocking(move || in_files::search(&asked, &files, rules.as_deref(), &cancel)).await {
+            Ok(answer) => Ok(Document(vec![Block::Text(answer)])),
+            Err(refusal) => Err(with_nearest(refusal, &start, cx).await),
+        }
     }
 }
 

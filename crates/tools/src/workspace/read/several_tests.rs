@@ -93,6 +93,13 @@ fn what_is_near_is_named_where_nothing_is() {
     assert_eq!(call(&*builtin(super::super::edit::EditFile), &workspace, edit), near);
     let image = builtin(super::super::read_image::ReadImage::new(64));
     assert_eq!(call(&*image, &workspace, r#"{"file_path": "Notes.mb"}"#), near);
+    let folder = "error not_found: odl does not exist; the nearest are old\n";
+    let list = builtin(super::super::list::List { entries: 9 });
+    assert_eq!(call(&*list, &workspace, r#"{"path": "odl"}"#), folder);
+    let find = builtin(super::super::find::Find { entries: 9 });
+    assert_eq!(call(&*find, &workspace, r#"{"glob": "*", "path": "odl"}"#), folder);
+    let search = builtin(super::super::search::Search { text_bytes_max: 999 });
+    assert_eq!(call(&*search, &workspace, r#"{"pattern": "x", "path": "odl"}"#), folder);
 }
 
 #[test]
