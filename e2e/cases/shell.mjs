@@ -84,6 +84,23 @@ await run({
     check(!shown.includes("ghp_"), "nothing of it", shown.slice(21_700, 22_000));
   },
 
+  "many short lines are as few as clients show": async () => {
+    const shown = text(await bash("seq 1 4000"));
+    checkHolds(
+      "head and tail",
+      shown,
+      /^1\n2\n(.*\n)*1267\n\[\d+ of 18893 bytes are left out here.*\]\n(.*\n)*4000\n?$/,
+    );
+    check(shown.split("\n").length <= 1_902, "at most 1,900 lines and what is said of them", shown.split("\n").length);
+    checkSame(
+      "what fits",
+      1_900,
+      text(await bash("seq 1 1900"))
+        .trimEnd()
+        .split("\n").length,
+    );
+  },
+
   "much costs little memory, also without an end of a line, and cut within a character": async () => {
     const before = peak(wire.child.pid);
     const result = await bash("head -c 20000001 /dev/zero | sed 's/\\x0/\\xc3\\xa9/g' | head -c 20000001", {

@@ -5,6 +5,8 @@ use tool_api::{
     ARTIFACT_READ, ARTIFACT_SEARCH, Artifact, ArtifactWriter, Context, Striking, TEXT, ToolError,
 };
 
+use crate::workspace::read::LINES_MAX;
+
 /// What the whole is called.
 const NAME: &str = "output.txt";
 
@@ -14,12 +16,17 @@ const TAIL_FRACTION: usize = 3;
 /// A part ends with a line, if a line ends within this fraction of the part before its end.
 const LINE_END_FRACTION: usize = 8;
 
+/// Lines of head and tail together.
+const SHOWN_LINES_MAX: usize = LINES_MAX as usize;
+
 /// The output of one command.
 pub(super) struct Output<'c> {
     cx: &'c Context,
     bytes_max: usize,
     /// All of it while it fits.
     all: String,
+    /// The lines of it.
+    lines: usize,
     long: Option<Long>,
 }
 
@@ -45,14 +52,15 @@ pub(super) struct Shown {
 
 impl<'c> Output<'c> {
     pub(super) fn new(cx: &'c Context, bytes_max: usize) -> Output<'c> {
-        Output { cx, bytes_max, all: String::new(), long: None }
+        Output { cx, bytes_max, all: String::new(), lines: 0, long: None }
     }
 
     /// Takes the next piece.
     pub(super) async fn take(&mut self, text: &str) {
         if self.long.is_none() {
             self.all.push_str(text);
-            if self.all.len() > self.bytes_max {
+            self.lines += line_ends(text.as_bytes()).count();
+            if self.all.len() > self.bytes_max || self.lines > SHOWN_LINES_MAX {
                 let all = std::mem::take(&mut self.all);
                 let mut long = Long::begin(self.cx).await;
                 long.take(&all, self.bytes_max).await;
@@ -123,8 +131,12 @@ impl Long {
         if let Some(writer) = self.writer.take() {
             self.kept = writer.finish().await.map(Some);
         }
-        let tail_max = bytes_max / TAIL_FRACTION;
-        self.tail.drain(..self.tail.len().saturating_sub(tail_max));
+        let tail_lines_max = SHOWN_LINES_MAX / TAIL_FRACTION;
+        // What is too many lines for the head is the tail's, unless more than that is left out.
+        let rest = self.head.split_off(first_lines(&self.head, SHOWN_LINES_MAX - tail_lines_max));
+        self.tail.splice(..0, rest);
+        self.tail.drain(..self.tail.len().saturating_sub(bytes_max / TAIL_FRACTION));
+        self.tail.drain(..last_lines(&self.tail, tail_lines_max));
         let (head, tail) = (head(&self.head), tail(&self.tail));
         let left_out = self.bytes - (head.len() + tail.len()) as u64;
         let size = format!("{left_out} of {} bytes are left out here", self.bytes);
@@ -143,6 +155,20 @@ impl Long {
         let line = |text: &str| if text.ends_with('\n') { "" } else { "\n" };
         Shown { text: format!("{head}{}{mark}\n{tail}", line(head)), artifact }
     }
+}
+
+fn line_ends(bytes: &[u8]) -> impl DoubleEndedIterator<Item = usize> {
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1)
+}
+
+/// Where so many lines end.
+fn first_lines(bytes: &[u8], most: usize) -> usize {
+    line_ends(bytes).nth(most - 1).unwrap_or(bytes.len())
+}
+
+/// Where the last so many lines begin.
+fn last_lines(bytes: &[u8], most: usize) -> usize {
+    line_ends(bytes).rev().filter(|end| *end < bytes.len()).nth(most - 1).unwrap_or(0)
 }
 
 /// As much of it as are whole characters, and whole lines if one ends close before.
@@ -185,5 +211,21 @@ mod tests {
         assert_eq!(head(&"aé".as_bytes()[..2]), "a");
         assert_eq!(tail(&"éa".as_bytes()[1..]), "a");
         assert_eq!(tail(&"😀a".as_bytes()[1..]), "a");
+    }
+
+    #[test]
+    fn so_many_lines_are_counted_from_either_end() {
+        for (bytes, most, first, last) in [
+            ("a\nb\nc\n", 1, "a\n", "c\n"),
+            ("a\nb\nc", 1, "a\n", "c"),
+            ("a\nb\nc", 2, "a\nb\n", "b\nc"),
+            ("a\nb\nc", 3, "a\nb\nc", "a\nb\nc"),
+            ("\n\n", 1, "\n", "\n"),
+            ("", 1, "", ""),
+        ] {
+            let found =
+                (&bytes[..first_lines(bytes.as_bytes(), most)], &bytes[last_lines(bytes.as_bytes(), most)..]);
+            assert_eq!(found, (first, last), "{bytes:?} {most}");
+        }
     }
 }
