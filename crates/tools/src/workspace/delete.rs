@@ -9,6 +9,7 @@ use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool,
 
 use super::file_error::refused;
 use super::mover::Mover;
+use super::near_paths::with_nearest;
 use crate::plain_schema::plain;
 
 /// Deletes a file or folder.
@@ -72,14 +73,17 @@ impl Tool for Delete {
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Deleted>, ToolError> {
         let path = cx.files.locate(&input.path).map_err(refused)?;
-        let mover = Mover::of(cx);
-        cx.blocking(move || {
+        let (mover, asked) = (Mover::of(cx), path.clone());
+        let deleted = cx.blocking(move || {
             let trashed = mover.delete(&path, input.recursive)?;
             let entries = trashed.as_ref().map_or(1, |trashed| trashed.entries);
             let id = trashed.map(|trashed| trashed.id);
             Ok(Structured(Deleted { path: path.to_string(), entries, id }))
-        })
-        .await
+        });
+        match deleted.await {
+            Ok(deleted) => Ok(deleted),
+            Err(refusal) => Err(with_nearest(refusal, &asked, cx).await),
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Root, Str
 
 use super::file_error::refused;
 use super::mover::Mover;
+use super::near_paths::with_nearest;
 use crate::plain_schema::plain;
 
 /// Moves a file or folder.
@@ -65,8 +66,8 @@ impl Tool for Move {
     async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Moved>, ToolError> {
         let (from, to) = (cx.files.locate(&input.from), cx.files.locate(&input.to));
         let (from, to) = (from.map_err(refused)?, to.map_err(refused)?);
-        let mover = Mover::of(cx);
-        cx.blocking(move || {
+        let (mover, asked) = (Mover::of(cx), from.clone());
+        let moved = cx.blocking(move || {
             let slash = input.to.ends_with('/').then(|| slash(&mover.files, &from, &to)).flatten();
             slash.map_or(Ok(()), Err)?;
             if let Err(error) = mover.move_to(&from, &to) {
@@ -75,8 +76,11 @@ impl Tool for Move {
                 return Err(told.unwrap_or(error));
             }
             Ok(Structured(Moved { from: from.to_string(), to: to.to_string() }))
-        })
-        .await
+        });
+        match moved.await {
+            Ok(moved) => Ok(moved),
+            Err(refusal) => Err(with_nearest(refusal, &asked, cx).await),
+        }
     }
 }
 
@@ -107,6 +111,20 @@ mod tests {
 
     fn check(files: &str, from: &str, to: &str, expected: Expect) {
         check_tool(Move, files, &serde_json::json!({"from": from, "to": to}).to_string(), expected);
+    }
+
+    #[test]
+    fn who_names_what_is_not_there_is_told_the_nearest() {
+        check(
+            "notes.md: x",
+            "nots.md",
+            "b",
+            expect![[r#"
+            error not_found: nots.md does not exist; the nearest are notes.md
+            --
+            notes.md: x
+        "#]],
+        );
     }
 
     #[test]

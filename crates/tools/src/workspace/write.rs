@@ -95,6 +95,12 @@ impl Tool for Write {
 
     async fn run(&self, input: Input, cx: &Context) -> Result<Structured<Written>, ToolError> {
         let path = cx.files.locate(&input.path).map_err(refused)?;
+        if input.path.ends_with('/') {
+            let why = format!(
+                "`path` ends with /, as no file's does; to write into a folder, name the file: {path}/NAME"
+            );
+            return Err(ToolError::new("invalid_path", why));
+        }
         let expect = match input.expected_sha256 {
             None => Expect::Anything,
             Some(digits) if digits.is_empty() => Expect::Absent,

@@ -228,3 +228,16 @@ fn the_answer_is_this() {
     "#]],
     );
 }
+
+#[test]
+fn who_names_what_is_not_there_is_told_the_nearest() {
+    check(
+        "notes.md: x",
+        &[("delete", r#"{"path": "nots.md"}"#)],
+        expect![[r#"
+        error not_found: nots.md does not exist; the nearest are notes.md
+        --
+        notes.md: x
+    "#]],
+    );
+}

@@ -464,3 +464,16 @@ fn a_secret_in_utf16_is_one() {
         keep_secret(&*builtin(Write), &workspace, "s3cret", r#"{"path": "a", "content": "[REDACTED:A]"}"#);
     assert!(shown.starts_with("error would_destroy_secret"), "{shown}");
 }
+
+#[test]
+fn no_file_ends_with_a_slash() {
+    for (files, path) in [("", "sub/"), ("d/x: y", "d/"), ("a: b", "a/")] {
+        let arguments = format!(r#"{{"path": "{path}", "content": "x"}}"#);
+        let workspace = Workspace::new(files);
+        let before = workspace.tree();
+        let said = call(&*builtin(Write), &workspace, &arguments);
+        assert!(said.starts_with("error invalid_path: `path` ends with /"), "{said}");
+        assert!(said.contains(&format!("name the file: {path}NAME")), "{said}");
+        assert_eq!(workspace.tree(), before, "{path}");
+    }
+}
