@@ -37,11 +37,11 @@ pub(super) struct Asked {
 impl Asked {
     /// Shows a file that was read to its end.
     pub(super) fn small(&self, file: FilePart, cancel: &Cancel) -> Result<Document, ToolError> {
-        let plainly =
-            self.range == TextRange::ALL && self.tail.is_none() && !self.sha256 && !file.bytes.is_empty();
+        let plainly = self.tail.is_none() && !self.sha256 && !file.bytes.is_empty();
+        let fits = |text: &str| text.len() <= self.text_bytes_max && self.range.is_all_of(text.as_bytes());
         let bytes = match String::from_utf8(file.bytes) {
             // By far the most common case, and the only one where the bytes are not copied.
-            Ok(text) if plainly && text.len() <= self.text_bytes_max && is_shown_as_is(&text) => {
+            Ok(text) if plainly && fits(&text) && is_shown_as_is(&text) => {
                 return Ok(Document(vec![Block::Text(text)]));
             }
             Ok(text) => text.into_bytes(),

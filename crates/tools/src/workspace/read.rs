@@ -18,7 +18,8 @@ use crate::plain_schema::plain;
 /// another thread.
 const INLINE_BYTES_MAX: usize = 256 * 1024;
 
-/// Lines in one answer where a call does not say how many it wants, and of what a command prints: OpenCode shows its model 2,000 of an answer, and not its end.
+/// Lines in one answer where a call does not say how many it wants, and of what a command prints: OpenCode shows its model
+/// 2,000 of an answer, and not its end.
 pub(crate) const LINES_MAX: u64 = 1_900;
 
 /// Most files of one call beside the first.

@@ -23,6 +23,12 @@ pub(super) struct TextRange {
 impl TextRange {
     /// The whole text.
     pub(super) const ALL: TextRange = TextRange { first_line: 1, line_byte: 0, lines_max: None };
+
+    /// Whether nothing of this text is out of it.
+    pub(super) fn is_all_of(&self, text: &[u8]) -> bool {
+        let lines = || memchr_iter(b'\n', text).count() + usize::from(!text.ends_with(b"\n"));
+        (self.first_line, self.line_byte) == (1, 0) && self.lines_max.is_none_or(|max| lines() as u64 <= max)
+    }
 }
 
 /// Where to go on.
@@ -422,5 +428,22 @@ mod tests {
         let mark = picker.finish(false).expect("it exists").mark(1000);
         let expected = "[Line 1 of an unknown number; 2 bytes of a file of 1000. To read on, call again with offset: 2.]";
         assert_eq!(mark.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_short_text_is_all_in_its_range() {
+        let at_most = |lines_max| TextRange { lines_max: Some(lines_max), ..TextRange::ALL };
+        for (range, text, is_all) in [
+            (TextRange::ALL, "a\nb", true),
+            (at_most(2), "a\nb", true),
+            (at_most(2), "a\nb\n", true),
+            (at_most(1), "a\nb", false),
+            (at_most(1), "a\n", true),
+            (at_most(1), "a\n\n", false),
+            (TextRange { first_line: 2, ..TextRange::ALL }, "a\nb", false),
+            (TextRange { line_byte: 1, ..TextRange::ALL }, "ab", false),
+        ] {
+            assert_eq!(range.is_all_of(text.as_bytes()), is_all, "{range:?} {text:?}");
+        }
     }
 }
