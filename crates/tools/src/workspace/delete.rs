@@ -9,7 +9,7 @@ use tool_api::{About, ArgumentRoles, Context, Effect, Example, Structured, Tool,
 
 use super::file_error::refused;
 use super::mover::Mover;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use crate::plain_schema::plain;
 
 /// Deletes a file or folder.
@@ -80,10 +80,7 @@ impl Tool for Delete {
             let id = trashed.map(|trashed| trashed.id);
             Ok(Structured(Deleted { path: path.to_string(), entries, id }))
         });
-        match deleted.await {
-            Ok(deleted) => Ok(deleted),
-            Err(refusal) => Err(with_nearest(refusal, &asked, cx).await),
-        }
+        or_nearest(deleted.await, &asked, cx).await
     }
 }
 

@@ -11,7 +11,7 @@ use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Structure
 
 use super::edits::{Edit, edited};
 use super::file_error::refused;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use super::whole_text::WholeText;
 use super::writer::Writer;
 use crate::plain_schema::plain;
@@ -99,10 +99,8 @@ impl Tool for EditFile {
             return Err(ToolError::new("invalid_edit", format!("`edits` takes 1 to {EDITS_MAX} of them")));
         }
         let (writer, at) = (Writer::of(cx), path.clone());
-        match cx.blocking(move || input.made(&writer, &at)).await {
-            Ok(edited) => Ok(Structured(edited)),
-            Err(refusal) => Err(with_nearest(refusal, &path, cx).await),
-        }
+        let made = cx.blocking(move || input.made(&writer, &at)).await;
+        or_nearest(made, &path, cx).await.map(Structured)
     }
 }
 

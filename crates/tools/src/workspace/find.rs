@@ -13,7 +13,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 use super::file_error::refused;
 use super::listing::{Item, ItemKind, Listing};
 use super::name_filter::NameFilter;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use crate::offer::ENTRIES_MAX;
 use crate::plain_schema::plain;
@@ -116,10 +116,9 @@ impl Tool for Find {
             after: None,
         };
         let (files, cancel, at) = (cx.files.clone(), cx.cancel.clone(), start.clone());
-        match cx.blocking(move || Ok(asked.of(walk(&files, &at, &wanted, &cancel)?))).await {
-            Ok(found) => Ok(Document(vec![Block::Text(text(found, shown_max))])),
-            Err(refusal) => Err(with_nearest(refusal, &start, cx).await),
-        }
+        let found = cx.blocking(move || Ok(asked.of(walk(&files, &at, &wanted, &cancel)?))).await;
+        let found = or_nearest(found, &start, cx).await?;
+        Ok(Document(vec![Block::Text(text(found, shown_max))]))
     }
 }
 

@@ -9,7 +9,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 
 use super::file_error::refused;
 use super::name_filter::{NameFilter, spans_folders};
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use super::walk::{LOOKED_AT_MAX, Wanted, walk};
 use crate::offer::ENTRIES_MAX;
 use crate::plain_schema::plain;
@@ -81,10 +81,9 @@ impl Tool for List {
         let start = cx.files.locate(&input.path).map_err(refused)?;
         let wanted = wanted(&input, self.entries, cx)?;
         let (files, cancel, at) = (cx.files.clone(), cx.cancel.clone(), start.clone());
-        match cx.blocking(move || walk(&files, &at, &wanted, &cancel)).await {
-            Ok(listing) => Ok(Document(vec![Block::Text(listing.to_string())])),
-            Err(refusal) => Err(with_nearest(refusal, &start, cx).await),
-        }
+        let listing = cx.blocking(move || walk(&files, &at, &wanted, &cancel)).await;
+        let listing = or_nearest(listing, &start, cx).await?;
+        Ok(Document(vec![Block::Text(listing.to_string())]))
     }
 }
 

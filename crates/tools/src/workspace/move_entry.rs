@@ -9,7 +9,7 @@ use tool_api::{About, ArgumentRoles, Context, Effect, Example, Inside, Root, Str
 
 use super::file_error::refused;
 use super::mover::Mover;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use crate::plain_schema::plain;
 
 /// Moves a file or folder.
@@ -77,10 +77,7 @@ impl Tool for Move {
             }
             Ok(Structured(Moved { from: from.to_string(), to: to.to_string() }))
         });
-        match moved.await {
-            Ok(moved) => Ok(moved),
-            Err(refusal) => Err(with_nearest(refusal, &asked, cx).await),
-        }
+        or_nearest(moved.await, &asked, cx).await
     }
 }
 

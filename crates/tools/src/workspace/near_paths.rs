@@ -17,8 +17,19 @@ const LOOKED_AT_MAX: usize = 20_000;
 /// Most paths that are told.
 const TOLD_MAX: usize = 5;
 
-/// A refusal that tells of the nearest paths as well, where it is that nothing is at this one.
-pub(super) async fn with_nearest(refusal: ToolError, path: &Inside, cx: &Context) -> ToolError {
+/// What came of work on this path, where a refusal since nothing is there tells of the nearest paths as well.
+pub(super) async fn or_nearest<T>(
+    came: Result<T, ToolError>,
+    path: &Inside,
+    cx: &Context,
+) -> Result<T, ToolError> {
+    match came {
+        Ok(done) => Ok(done),
+        Err(refusal) => Err(with_nearest(refusal, path, cx).await),
+    }
+}
+
+async fn with_nearest(refusal: ToolError, path: &Inside, cx: &Context) -> ToolError {
     if refusal.code() != "not_found" {
         return refusal;
     }

@@ -10,7 +10,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 use super::content::{Asked, MEDIA_BYTES_MAX};
 use super::file_error::refused;
 use super::listing::OnOneLine;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use super::text_range::TextRange;
 use crate::plain_schema::plain;
 
@@ -137,7 +137,7 @@ impl Read {
         let path = cx.files.locate(name).map_err(refused)?;
         let head = match cx.files.read(&path, 0, INLINE_BYTES_MAX) {
             Ok(head) => head,
-            Err(error) => return Err(with_nearest(refused(error), &path, cx).await),
+            Err(error) => return or_nearest(Err(refused(error)), &path, cx).await,
         };
         let range = TextRange {
             first_line: input.offset.get(),

@@ -16,7 +16,7 @@ use tool_api::{
 
 use super::file_error::refused;
 use super::media_type;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use crate::plain_schema::plain;
 use answer::Answer;
 
@@ -87,10 +87,8 @@ impl Tool for ReadImage {
         let path = cx.files.locate(&input.file_path).map_err(refused)?;
         let _turn = self.turns.acquire().await.map_err(|_| ToolError::cancelled())?;
         let (files, at) = (cx.files.clone(), path.clone());
-        let Picture { mime, bytes } = match cx.blocking(move || Picture::read(&files, &at)).await {
-            Ok(picture) => picture,
-            Err(refusal) => return Err(with_nearest(refusal, &path, cx).await),
-        };
+        let picture = cx.blocking(move || Picture::read(&files, &at)).await;
+        let Picture { mime, bytes } = or_nearest(picture, &path, cx).await?;
         let command = Command {
             worker: Some(Worker::Image),
             args: vec![mime.into(), self.edge.to_string().into()],

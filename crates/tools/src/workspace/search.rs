@@ -18,7 +18,7 @@ use tool_api::{About, ArgumentRoles, Block, Context, Document, Effect, Example, 
 
 use super::file_error::refused;
 use super::name_filter::NameFilter;
-use super::near_paths::with_nearest;
+use super::near_paths::or_nearest;
 use crate::plain_schema::plain;
 use asked::{Asked, Mode};
 
@@ -131,10 +131,8 @@ impl Tool for Search {
             secrets: cx.secrets.clone(),
         };
         let (files, cancel, rules) = (cx.files.clone(), cx.cancel.clone(), cx.path_rules.clone());
-        match cx.blocking(move || in_files::search(&asked, &files, rules.as_deref(), &cancel)).await {
-            Ok(answer) => Ok(Document(vec![Block::Text(answer)])),
-            Err(refusal) => Err(with_nearest(refusal, &start, cx).await),
-        }
+        let answer = cx.blocking(move || in_files::search(&asked, &files, rules.as_deref(), &cancel)).await;
+        Ok(Document(vec![Block::Text(or_nearest(answer, &start, cx).await?)]))
     }
 }
 
