@@ -7,6 +7,8 @@ use serde_json::{Map, Value, json};
 use schemas::{Direction, Schemas};
 use tool_api::PlainText;
 
+use crate::template::{Piece, pieces};
+
 /// The methods that a document may have below a path.
 const METHODS: [(&str, &str, bool); 5] = [
     ("get", "reads", true),
@@ -343,8 +345,9 @@ impl<'d> Inputs<'d> {
 
     /// Whether every place of an address is for one of them.
     fn are_all(&self, url: &str) -> Result<(), String> {
-        let places = url.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(place, _)| place);
-        match places.into_iter().find(|place| !self.properties.contains_key(*place)) {
+        // One that cannot be cut up is told when the manifest is read.
+        let pieces = pieces(url).unwrap_or_default();
+        match pieces.iter().filter_map(Piece::argument).find(|place| !self.properties.contains_key(*place)) {
             Some(place) => Err(format!("its address has {{{place}}}, and no parameter in path is called so")),
             None => Ok(()),
         }

@@ -91,10 +91,10 @@ fn main(tree: &Rc<Node>) -> Vec<Rc<Node>> {
     if main.iter().map(text_bytes).sum::<usize>() >= MAIN_BYTES_MIN { main } else { vec![tree.clone()] }
 }
 
-/// The article; or all of them, if they are most of what the page says, as in a list of posts. Else they stand beside what the page
-/// itself says, or beside what it says of others.
+/// The article; or all of them, if they are most of what the page says, as in a list of posts. Else they stand beside what the
+/// page itself says, or beside what it says of others.
 fn articles(tree: &Rc<Node>) -> Vec<Rc<Node>> {
-    let articles = find_all(tree, &|node| name(node) == "article");
+    let articles: Vec<_> = find_all(tree, &|node| name(node) == "article").collect();
     let bytes = || articles.iter().map(text_bytes).sum::<usize>();
     if articles.len() < 2 || bytes() * 2 > text_bytes(tree) { articles } else { Vec::new() }
 }
@@ -145,20 +145,21 @@ fn whole_addresses(node: &Node, addresses: &Addresses) {
 
 /// The first that is wanted, in the order of the document.
 fn find(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> Option<Rc<Node>> {
-    find_all(tree, is_wanted).into_iter().next()
+    find_all(tree, is_wanted).next()
 }
 
-/// All that are wanted, in the order of the document, but none in another.
-fn find_all(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> Vec<Rc<Node>> {
-    let (mut left, mut found) = (vec![tree.clone()], Vec::new());
-    while let Some(node) = left.pop() {
-        if is_wanted(&node) {
-            found.push(node);
-        } else {
+/// All that are wanted, in the order of the document, but none in another. Goes as far as it is asked.
+fn find_all(tree: &Rc<Node>, is_wanted: &dyn Fn(&Node) -> bool) -> impl Iterator<Item = Rc<Node>> {
+    let mut left = vec![tree.clone()];
+    std::iter::from_fn(move || {
+        while let Some(node) = left.pop() {
+            if is_wanted(&node) {
+                return Some(node);
+            }
             left.extend(node.children.borrow().iter().rev().cloned());
         }
-    }
-    found
+        None
+    })
 }
 
 fn text_bytes(tree: &Rc<Node>) -> usize {

@@ -1,6 +1,6 @@
 //! The whole life of the worker: its word says what comes, a page comes on stdin, and what it says goes to stdout behind a line
-//! with its title and one with its frames: how many, and some addresses. `tools` reads both. Before HTML comes a line with its address: everybody on the machine sees words. Before
-//! a page of results come lines with what is looked for, too.
+//! with its title and one with its frames: how many, and some addresses. `tools` reads both. Before HTML comes a line with its
+//! address: everybody on the machine sees words. Before a page of results come lines with what is looked for, too.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};

@@ -1,6 +1,7 @@
 //! `Output`: what a command prints, of which an answer shows head and tail, and an artifact keeps the whole. However much it
 //! is, little of it is in memory.
 
+use memchr::memchr_iter;
 use tool_api::{
     ARTIFACT_READ, ARTIFACT_SEARCH, Artifact, ArtifactWriter, Context, Striking, TEXT, ToolError,
 };
@@ -158,7 +159,7 @@ impl Long {
 }
 
 fn line_ends(bytes: &[u8]) -> impl DoubleEndedIterator<Item = usize> {
-    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1)
+    memchr_iter(b'\n', bytes).map(|at| at + 1)
 }
 
 /// Where so many lines end.

@@ -1,4 +1,5 @@
-//! Where a text stands almost: with other line ends, in characters that look the same, with other white space, or its first line alone.
+//! Where a text stands almost: with other line ends, in characters that look the same, with other white space, or its first
+//! line alone.
 
 use memchr::memmem;
 
