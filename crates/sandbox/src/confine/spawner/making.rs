@@ -20,24 +20,29 @@ use crate::confine::packet::connection;
 use crate::confine::report::Report;
 
 impl Spawner {
-    /// Makes what is missing in the pool; nothing where only bwrap may make it.
+    /// Makes one that is missing in the pool. Whoever asks meanwhile comes before the next.
     pub(super) fn fill(&mut self) {
-        if self.needs_bwrap() {
-            return;
-        }
-        self.lighten();
-        while self.pool.has_room() && self.runs.len() < RUNS_MAX {
-            let Some(empty) = self.empty() else { break };
-            self.pool.add(empty);
+        if self.add_empty() {
+            self.pool.fill_next();
         }
     }
 
-    /// The same, and waits until they are ready. The end of `told` says so.
+    /// Makes all that are missing and waits until they are ready. The end of `told` says so.
     pub(super) fn fill_now(&mut self, told: OwnedFd) {
         self.pool.told = Some(told);
-        self.fill();
+        while self.add_empty() {}
         self.pool.wait();
         self.pool.told = None;
+    }
+
+    /// Nothing where only bwrap may make it.
+    fn add_empty(&mut self) -> bool {
+        if self.needs_bwrap() || !self.pool.has_room() || self.runs.len() >= RUNS_MAX {
+            return false;
+        }
+        self.lighten();
+        let made = self.empty();
+        made.map(|empty| self.pool.add(empty)).is_some()
     }
 
     fn empty(&mut self) -> Option<EmptySandbox> {

@@ -25,7 +25,7 @@ pub(super) struct Placeholder {
     is_folder: bool,
     goes: Goes,
     /// As long as it is open, nothing else gets its number.
-    _handle: OwnedFd,
+    handle: OwnedFd,
 }
 
 /// What goes at the end. `bwrap` makes what it mounts on, and so an empty one where another Toolcrib takes away meanwhile
@@ -64,7 +64,7 @@ pub(super) fn make_all(
         match make(&root, Path::new(path), is_folder, held, is_for_bwrap) {
             Ok(placeholder) => made.extend(placeholder),
             Err(error) => {
-                made.into_iter().for_each(|placeholder: Placeholder| placeholder.close(held));
+                made.into_iter().for_each(|placeholder: Placeholder| drop(placeholder.close(held)));
                 return Err(mount::about(path)(error));
             }
         }
@@ -107,7 +107,7 @@ fn make(
         (false, true) => Goes::New,
         (false, false) => return Ok(None),
     };
-    Ok(Some(Placeholder { folder, name: name.to_owned(), identity, is_folder, goes, _handle: handle }))
+    Ok(Some(Placeholder { folder, name: name.to_owned(), identity, is_folder, goes, handle }))
 }
 
 impl Placeholder {
@@ -116,8 +116,9 @@ impl Placeholder {
         (self.goes != Goes::New).then_some(self.identity)
     }
 
-    /// Takes it away, unless another run holds it or somebody outside has put something there meanwhile.
-    pub(super) fn close(self, held: &HashSet<Identity>) {
+    /// Takes it away, unless another run holds it or somebody outside has put something there meanwhile. With the handle that is
+    /// left its room on the disk is freed, which takes ten times as long.
+    pub(super) fn close(self, held: &HashSet<Identity>) -> OwnedFd {
         let now = statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW);
         let goes = now.is_ok_and(|now| {
             let identity = (now.st_dev, now.st_ino);
@@ -134,5 +135,6 @@ impl Placeholder {
             // A folder that is not empty any more stays.
             let _ = unlinkat(&self.folder, &self.name, kind);
         }
+        self.handle
     }
 }

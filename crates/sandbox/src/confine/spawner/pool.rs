@@ -22,9 +22,9 @@ const SIZE: usize = 2;
 /// An empty sandbox that nobody has asked for ends when it is so old. Whoever runs nothing for so long pays for nothing.
 const AGE_MAX: Duration = Duration::from_secs(60);
 
-/// After a start the pool is filled once nothing was asked for so long: a start takes a few milliseconds, and is not to be
-/// slowed.
-const REST: Duration = Duration::from_millis(10);
+/// After a start the pool is filled once nothing was asked for so long. The program has begun by then and mostly leaves a
+/// processor; the next one finds a sandbox even if it comes at once.
+const REST: Duration = Duration::from_millis(1);
 
 /// With so many programs the machine has other things to do, and the numbers of users are for them.
 pub(super) const RUNS_MAX: usize = 32;
@@ -115,6 +115,11 @@ impl Pool {
     pub(super) fn next(&self) -> Option<Instant> {
         let old = self.empty.first().and_then(|empty| empty.made.checked_add(AGE_MAX));
         old.into_iter().chain(self.fill_at).min()
+    }
+
+    /// The rest of it is to be filled next.
+    pub(super) fn fill_next(&mut self) {
+        self.fill_at = Some(Instant::now());
     }
 
     /// Whether it is to be filled now. Says so once.

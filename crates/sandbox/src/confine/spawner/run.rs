@@ -195,8 +195,15 @@ impl Run {
         }
     }
 
+    /// What other mounts stand on is not taken away before they are gone: the kernel would undo each by itself, and wait for all
+    /// processors each time.
     pub(super) fn is_over(&self) -> bool {
-        self.is_gone || self.state != State::Running
+        match self.state {
+            _ if self.is_gone => true,
+            State::Running => false,
+            State::Over => self.placeholders.is_empty(),
+            State::Failed => true,
+        }
     }
 
     /// What stands in for absent files of this run.
@@ -217,7 +224,7 @@ impl Run {
     /// Takes away what was made for it and is not held by others.
     pub(super) fn close(self, spawner: &mut Spawner) {
         let Run { sandbox, report, placeholders, state, is_gone, root, again, .. } = self;
-        close(placeholders, spawner);
+        let handles = close(placeholders, spawner);
         if sandbox.belongings.group.as_ref().is_some_and(ControlGroup::has_killed) {
             Report::Reached(Limit::MemoryBytes).write(&report);
         }
@@ -227,6 +234,7 @@ impl Run {
         }
         // Whatever is done from here on, nobody waits for it.
         drop(report);
+        drop(handles);
         match root {
             Root::Anew(furniture) if state == State::Over && spawner.socket.is_some() => {
                 if spawner.templates.has_run(furniture, &spawner.system) {
@@ -342,11 +350,11 @@ impl Prepared {
     }
 }
 
-/// Takes away what stands in for absent files but was made for nothing.
-fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) {
+/// Takes away what stands in for absent files, but for what of it others hold. To be dropped once nobody waits.
+fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) -> Vec<OwnedFd> {
     if placeholders.is_empty() {
-        return;
+        return Vec::new();
     }
     let held = spawner.held();
-    placeholders.into_iter().for_each(|placeholder| placeholder.close(&held));
+    placeholders.into_iter().map(|placeholder| placeholder.close(&held)).collect()
 }
