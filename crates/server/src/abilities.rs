@@ -95,14 +95,18 @@ pub(crate) fn has_url_elicitation(revision: Revision) -> bool {
     revision == Revision::V2025_11_25
 }
 
+/// True if the client declares tasks.
+pub(crate) fn has_tasks(capabilities: &str) -> bool {
+    let extensions = Object::parse(capabilities).and_then(|all| all.object("extensions"));
+    extensions.is_some_and(|extensions| extensions.get(TASKS).is_some())
+}
+
 /// Checks that the client declares tasks.
 ///
 /// # Errors
 /// `MissingClientCapability`.
 pub(crate) fn check_tasks(capabilities: &str) -> Result<(), WireError> {
-    let extensions = Object::parse(capabilities).and_then(|all| all.object("extensions"));
-    let has_tasks = extensions.is_some_and(|extensions| extensions.get(TASKS).is_some());
-    has_tasks.then_some(()).ok_or_else(|| meta::missing_capability(NEEDS_TASKS))
+    if has_tasks(capabilities) { Ok(()) } else { Err(meta::missing_capability(NEEDS_TASKS)) }
 }
 
 /// What a client must declare to be asked by `method`: a `ClientCapabilities` object as JSON text. Nothing if it

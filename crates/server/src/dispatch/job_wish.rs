@@ -58,7 +58,7 @@ pub(super) fn wish(request: &Request<'_>, params: &mut CallParams) -> Result<Wis
     let Some(jobs) = jobs else {
         return if asked.is_some() { Err(no_jobs()) } else { Ok(Wish::Waits) };
     };
-    let knows_extension = is_modern && abilities::check_tasks(request.capabilities()).is_ok();
+    let knows_extension = is_modern && abilities::has_tasks(request.capabilities());
     if jobs.must_become(&params.name) && is_modern {
         abilities::check_tasks(request.capabilities())?;
     }
