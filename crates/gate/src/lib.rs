@@ -87,4 +87,5 @@ pub use tool_api::{
     Abilities, Action, Artifact, ArtifactReader, BACKGROUND_READ, BASH, Block, Cancel, Client,
     DIRECTORY_READ, Definition, Effect, Event, Features, Hold, Input, Item, JOB_RESULT, JOB_WAIT, Listener,
     Listing, Outcome, Payload, Planned, Progress, Protocol, Sandboxed, Skills, ToolError, is_text,
+    near_names,
 };

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::answer::{self as wired, Answer as Reply, Answered};
 use super::endpoint::Endpoint;
-use super::posted::parse;
+use super::posted::{parse, word};
 use super::problem::Problem;
 use super::query::Query;
 use super::{head, intake};
@@ -75,8 +75,9 @@ fn place(path: &str) -> Option<Place<'_>> {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Posted {
+    #[serde(deserialize_with = "word")]
     answer: Word,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "word")]
     scope: Reach,
     /// For `always`: which arguments. By default the very same ones. For `session`: `words` or nothing.
     arguments: Option<Arguments>,
@@ -103,7 +104,7 @@ enum Reach {
 }
 
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it must be `same`, `any`, `words` or a list of JSON pointers")]
 enum Arguments {
     Word(Which),
     /// Those in which these members are the same, by JSON Pointer.
@@ -315,18 +316,29 @@ mod tests {
                 r#"{"answer":"approve","code":"k33n"}"#,
                 Ok((Answer::Approve { scope: Scope::Once, note: None }, Some(Code::new("k33n")))),
             ),
-            (r#"{"answer":"approve","code":4711}"#, Err("send an object")),
+            (r#"{"answer":"approve","code":4711}"#, Err("`/code` must be a text, and is a number; send")),
             (r#"{"answer":"deny","scope":"always"}"#, Err("`scope` goes with")),
             (r#"{"answer":"deny","scope":"always","arguments":"words"}"#, Err("`scope` goes with")),
             (r#"{"answer":"approve","arguments":"any"}"#, Err("`arguments` goes with")),
             (r#"{"answer":"approve","arguments":"words"}"#, Err("`arguments` goes with")),
             (r#"{"answer":"approve","scope":"session","arguments":"any"}"#, Err("`arguments` goes with")),
-            (r#"{"answer":"perhaps"}"#, Err("send an object")),
-            (r#"{"answer":"approve","scpoe":"once"}"#, Err("send an object")),
-            (r#"{"answer":"approve","answer":"deny"}"#, Err("send an object")),
-            (r#"["approve"]"#, Err("send an object")),
-            (r#"{}"#, Err("send an object")),
-            ("", Err("send an object")),
+            (
+                r#"{"answer":"perhaps"}"#,
+                Err("`/answer` must be one of `approve`, `deny`, and is another text; send"),
+            ),
+            (r#"{"answer":"approve","scope":7}"#, Err("`/scope` must be a text, and is a number; send")),
+            (
+                r#"{"answer":"approve","scope":"always","arguments":7}"#,
+                Err("`/arguments`: it must be `same`, `any`, `words` or a list of JSON pointers; send"),
+            ),
+            (
+                r#"{"answer":"approve","scpoe":"once"}"#,
+                Err("`/scpoe` is no member that there is; did you mean `scope`?"),
+            ),
+            (r#"{"answer":"approve","answer":"deny"}"#, Err("the member \"answer\" occurs twice")),
+            (r#"["approve"]"#, Err("the body must be a JSON object")),
+            (r#"{}"#, Err("`/answer` is missing")),
+            ("", Err("the body is empty")),
         ] {
             match (posted(body.into()), expected) {
                 (Err(problem), Err(begins)) => {

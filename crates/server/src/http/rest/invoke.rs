@@ -44,7 +44,7 @@ struct Posted {
     arguments: Option<Box<RawValue>>,
     caller: Option<Box<RawValue>>,
     context: Option<Box<RawValue>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "posted::word")]
     mode: Mode,
     #[serde(default)]
     dry_run: bool,

@@ -7,7 +7,8 @@ use gate::jobs::{Filter, Job, Jobs, State, StoredFailure, Whose};
 use gate::{Caller, Failure, Outcome, Payload, Refusal, Role};
 use hyper::StatusCode;
 use hyper::body::Incoming;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use serde_json::value::RawValue;
 
@@ -101,19 +102,25 @@ pub(super) async fn show(endpoint: &Endpoint, caller: &Caller, id: &str) -> Answ
 #[serde(deny_unknown_fields)]
 struct Answers {
     /// As it is written: numbers of any length and form reach the tool as they came.
-    input_responses: Box<RawValue>,
+    #[serde(deserialize_with = "object")]
+    input_responses: Bytes,
     /// The `last_event` of the job as it was when its questions were read: with it no later ones are answered.
     number: Option<u64>,
 }
 
-impl Answers {
-    fn responses(self) -> Result<Bytes, Problem> {
-        let text = String::from(Box::<str>::from(self.input_responses));
-        if text.starts_with('{') {
-            return Ok(text.into());
-        }
-        Err(Problem::bad(format!("send an object such as {SAMPLE}: `input_responses` must be an object")))
-    }
+/// The text of an object.
+fn object<'de, D: Deserializer<'de>>(from: D) -> Result<Bytes, D::Error> {
+    let text = String::from(Box::<str>::from(Box::<RawValue>::deserialize(from)?));
+    // What else it is, without its value.
+    let came = match text.as_bytes().first() {
+        Some(b'{') => return Ok(text.into()),
+        Some(b'[') => Unexpected::Seq,
+        Some(b'"') => Unexpected::Str(""),
+        Some(b't' | b'f') => Unexpected::Bool(false),
+        Some(b'n') | None => Unexpected::Unit,
+        Some(_) => Unexpected::Float(0.0),
+    };
+    Err(D::Error::invalid_type(came, &"a map"))
 }
 
 /// How a body looks.
@@ -124,7 +131,7 @@ pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body:
     let jobs = of(endpoint)?;
     let answers: Answers = posted::read(endpoint, body, BODY_BYTES_MAX, SAMPLE).await?;
     let number = answers.number;
-    let answered = jobs.answer_for_client(acted_on_by(caller), id, number, &answers.responses()?).await;
+    let answered = jobs.answer_for_client(acted_on_by(caller), id, number, &answers.input_responses).await;
     let job = answered.map_err(problem)?;
     Ok(fresh(&told(&job, None)))
 }
@@ -198,13 +205,24 @@ mod tests {
             r#"{"n": {"action":"accept","content":{"a":9007199254740993,"b":1e400,"c":0.10,"d":"\u0061"}}}"#;
         let read = |said: &str| {
             let body = format!(r#"{{"input_responses": {said} ,"number":7}}"#);
-            let answers: Answers = posted::parse(body.into(), SAMPLE).expect("a body");
-            assert_eq!(answers.number, Some(7));
-            answers.responses().map_err(|problem| json!(problem)["detail"].to_string())
+            posted::parse::<Answers>(body.into(), SAMPLE).map(|answers| {
+                assert_eq!(answers.number, Some(7));
+                answers.input_responses
+            })
         };
         assert_eq!(read(said).expect("an object"), said);
-        for wrong in ["[]", "null", "1e400", r#""{}""#] {
-            assert!(read(wrong).is_err_and(|why| why.contains("must be an object")), "{wrong}");
+        for (wrong, kind) in [
+            ("[]", "a list"),
+            ("null", "null"),
+            ("1e400", "a number"),
+            (r#""{}""#, "a text"),
+            ("true", "true or false"),
+        ] {
+            let problem = json!(read(wrong).expect_err(wrong));
+            let why = format!(
+                "`/input_responses` must be an object, and is {kind}; send an object such as {SAMPLE}"
+            );
+            assert_eq!(problem["detail"], why);
         }
     }
 
