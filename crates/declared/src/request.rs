@@ -89,7 +89,7 @@ impl RequestTemplate {
             headers.push((name, parts(value, |open| read(&key, open))));
         }
         check_body(table.body.as_ref(), &mut |text| drop(read("http.body", text)));
-        let host = asked(origin, hosts).map_err(|why| problems.push(why)).unwrap_or_default();
+        let host = asked(&table.url, origin, hosts).map_err(|why| problems.push(why)).unwrap_or_default();
         if table.url.contains(['?', '#']) {
             problems.push("http.url: what stands behind the `?` belongs in `http.query`".to_owned());
         }
@@ -203,9 +203,12 @@ fn split(url: &str) -> (&str, &str) {
 }
 
 /// The host of a request, which must be among those that the tool names.
-fn asked(origin: &str, hosts: Option<&HostRules>) -> Result<String, String> {
+fn asked(url: &str, origin: &str, hosts: Option<&HostRules>) -> Result<String, String> {
     let wrong = || {
-        format!("http.url: {origin:?} is not `https://HOST`, with a port perhaps; no argument stands in it")
+        format!(
+            "http.url: it must begin with a scheme and a host, as in \"https://api.example.com/items\", with a port perhaps \
+             and no argument before the path; it is {url:?}"
+        )
     };
     let uri: Uri = origin.parse().map_err(|_| wrong())?;
     let port = match uri.scheme_str() {
@@ -406,11 +409,14 @@ mod tests {
         for (url, part) in [
             ("https://other.test/", "hosts: it must name the host of `http.url`, \"other.test\""),
             ("https://api.test:8443/", "hosts: it must name"),
-            ("https://{id}/", "is not `https://HOST`"),
-            ("https://api.test.{id}/", "is not `https://HOST`"),
-            ("https://u:p@api.test/", "is not `https://HOST`"),
-            ("ftp://api.test/", "is not `https://HOST`"),
-            ("/items", "is not `https://HOST`"),
+            ("https://{id}/", "it must begin with a scheme and a host"),
+            ("https://api.test.{id}/", "it must begin with a scheme and a host"),
+            ("https://u:p@api.test/", "it must begin with a scheme and a host"),
+            ("ftp://api.test/", "it must begin with a scheme and a host"),
+            ("/items", "before the path; it is \"/items\""),
+            ("", "it is \"\""),
+            ("api.test/items", "it is \"api.test/items\""),
+            ("https:///items", "it is \"https:///items\""),
             ("https://api.test/x?y={id}", "belongs in `http.query`"),
             ("https://api.test/{other}", "{other} names no argument"),
         ] {
