@@ -293,12 +293,18 @@ impl<'d> Making<'d> {
     }
 
     /// What it gives when all is well, if that is one JSON object.
-    fn outputs(&self) -> Option<Value> {
+    fn outputs(&mut self) -> Option<Value> {
         let responses = self.operation.said["responses"].as_object()?;
         let (_, response) = responses.iter().find(|(status, _)| status.starts_with('2'))?;
-        let media = json_of(&resolved(self.document, response).ok()?["content"])?;
+        let response = resolved(self.document, response)
+            .map_err(|why| self.notes.push(format!("its answer: {why}: any value is taken in its place")))
+            .ok()?;
+        let media = json_of(&response["content"])?;
         let mut schemas = Schemas::of(self.document, Direction::Received);
         let whole = schemas.whole(&media["schema"]);
+        // What requests refer to as well is told once.
+        let lost: Vec<String> = schemas.lost().filter(|lost| !self.notes.contains(lost)).collect();
+        self.notes.extend(lost);
         (whole["type"] == "object").then_some(whole)
     }
 }

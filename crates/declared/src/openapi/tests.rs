@@ -150,3 +150,31 @@ fn what_a_document_refers_to_and_has_not_is_any_value_and_told() {
     let tool = crate::tool(&text, crate::Format::Json, std::path::Path::new("/"));
     assert!(tool.is_ok(), "{:?}", tool.err());
 }
+
+#[test]
+fn what_an_answer_refers_to_and_the_document_has_not_is_told() {
+    let nod = "#/components/schemas/Nod is not in the document: any value is taken in its place";
+    let refers = |to: &str| json!({ "$ref": to });
+    let schema = |schema: Value| json!({ "content": { "application/json": { "schema": schema } } });
+    for (response, is_told, has_outputs) in [
+        (
+            refers("#/components/responses/Non"),
+            "its answer: #/components/responses/Non leads nowhere in the document: \
+            any value is taken in its place",
+            false,
+        ),
+        (schema(refers("#/components/schemas/Nod")), nod, false),
+        (
+            schema(json!({ "type": "object", "properties": { "a": refers("#/components/schemas/Nod") } })),
+            nod,
+            true,
+        ),
+    ] {
+        let mut document = document();
+        document["paths"]["/nodes/{id}"]["put"]["responses"]["200"] = response;
+        let made =
+            manifests_from(&document, &["put node".to_owned()], None).unwrap_or_else(|why| panic!("{why:?}"));
+        assert_eq!(made[0].notes.last().map(String::as_str), Some(is_told));
+        assert_eq!(made[0].manifest["outputs"].is_object(), has_outputs, "{is_told}");
+    }
+}
