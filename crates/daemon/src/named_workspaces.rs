@@ -142,6 +142,10 @@ impl Workspaces for NamedWorkspaces {
         Ok(Some(server))
     }
 
+    fn names(&self) -> Vec<String> {
+        self.known().settings.keys().cloned().collect()
+    }
+
     fn close(&self, name: &str) {
         let mut known = self.known();
         if let Some(open) = known.open.remove(name) {

@@ -22,8 +22,10 @@ mod intake;
 mod legacy;
 mod listen;
 mod mirror;
+mod mistyped;
 mod modern;
 mod named;
+mod openapi;
 mod outbound;
 mod post;
 mod posted;
@@ -63,7 +65,7 @@ use door::Door;
 use endpoint::{CONNECTIONS_MAX, Endpoint, SWEEP_EVERY};
 pub use listen::{BindError, bind, check};
 use named::Named;
-pub use rest::OPENAPI;
+pub use openapi::OPENAPI;
 pub use tls::Listener;
 
 /// How long a client may take to send the head of a request.

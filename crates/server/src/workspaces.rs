@@ -19,6 +19,9 @@ pub trait Workspaces: Send + Sync {
     /// Why it cannot be made, in a sentence for its operator.
     fn open(&self, name: &str) -> Result<Option<Arc<Server>>, String>;
 
+    /// The names that there are.
+    fn names(&self) -> Vec<String>;
+
     /// Lets go of the server of this name, as nobody has used it for a while. It is made anew when it is asked for.
     fn close(&self, name: &str);
 }

@@ -57,7 +57,12 @@ pub(super) fn empty(status: StatusCode) -> Answer {
 
 /// Not with this method.
 pub(super) fn not_allowed(methods: &'static str) -> Answer {
-    let mut answer = problem(StatusCode::METHOD_NOT_ALLOWED, format!("only {methods} are allowed here"));
+    let answer = problem(StatusCode::METHOD_NOT_ALLOWED, format!("only {methods} are allowed here"));
+    with_methods(answer, methods)
+}
+
+/// The same, which says by which methods may be asked.
+pub(super) fn with_methods(mut answer: Answer, methods: &'static str) -> Answer {
     answer.headers_mut().insert(ALLOW, HeaderValue::from_static(methods));
     answer
 }

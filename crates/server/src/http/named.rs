@@ -11,6 +11,7 @@ use tokio::time::Instant;
 use super::PATH;
 use super::answer::{self, Answer};
 use super::endpoint::Endpoint;
+use super::mistyped;
 use crate::workspaces::{Workspaces, check_workspace_name};
 
 /// How long a workspace is kept that nobody uses: no request comes, no call runs and no stream is read.
@@ -58,7 +59,7 @@ impl Named {
         let server = match self.workspaces.open(name) {
             Ok(Some(server)) => server,
             Ok(None) => {
-                let why = "no workspace has this name; the default one is at /mcp";
+                let why = mistyped::unknown_workspace(name, &self.workspaces.names());
                 return Err(answer::refusal(StatusCode::NOT_FOUND, why));
             }
             Err(why) => {

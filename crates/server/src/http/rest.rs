@@ -25,15 +25,13 @@ use hyper::{Method, Request, StatusCode};
 
 use super::answer::{self, Answered};
 use super::door::Door;
-use super::head;
+use super::openapi::OPENAPI;
 use super::problem::Problem;
 use super::query::Query;
+use super::{head, mistyped};
 use crate::config::MCP_PATH;
 use crate::workspaces::check_workspace_name;
 use jobs::Act;
-
-/// The description of all routes (OpenAPI 3.1).
-pub const OPENAPI: &str = include_str!("../../../../docs/openapi.json");
 
 /// The methods of what is only read.
 const READS: &str = "GET, HEAD, OPTIONS";
@@ -142,7 +140,9 @@ pub(super) fn methods(path: &str) -> Option<&'static str> {
 /// Answers somebody whom we know.
 pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incoming>) -> Answered {
     let (mut head, body) = request.into_parts();
-    let Some(Place { workspace, route }) = place(head.uri.path()) else { return Ok(answer::nothing_here()) };
+    let Some(Place { workspace, route }) = place(head.uri.path()) else {
+        return Ok(mistyped::nothing_at(head.uri.path()));
+    };
     let endpoint = &match workspace {
         Some(name) => door.named.endpoint(&door.endpoint, name)?,
         None => door.endpoint.clone(),
@@ -178,7 +178,7 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Tool(name), &Method::GET) => tools::show(endpoint, &caller, name).await,
         (Route::Validate, &Method::GET) => tools::show(endpoint, &caller, "validate").await,
         (Route::Validate, &Method::POST) => validate::handle(door, endpoint, &caller, body).await,
-        _ => Ok(answer::not_allowed(route.methods())),
+        (route, method) => Ok(mistyped::not_allowed_at(head.uri.path(), method, route.methods())),
     }
 }
 

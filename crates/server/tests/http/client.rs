@@ -32,6 +32,10 @@ impl Workspaces for Two {
         Ok(at.map(|at| self.0[at].clone()))
     }
 
+    fn names(&self) -> Vec<String> {
+        ["a", "b"].map(str::to_owned).to_vec()
+    }
+
     fn close(&self, _: &str) {}
 }
 

@@ -42,7 +42,10 @@ async fn what_is_of_one_address_is_unknown_at_another() {
         assert_eq!(answer.status, expected, "{request}\n{answer:?}");
     }
     let unknown = door.ask(&Request::post_to("/mcp/nobody", PING)).await;
-    assert!(unknown.body.contains("no workspace has this name; the default one is at /mcp"), "{unknown:?}");
+    assert!(
+        unknown.body.contains("no workspace has this name, nor has a route; the default one is at /mcp"),
+        "{unknown:?}"
+    );
     door.close().await;
 }
 

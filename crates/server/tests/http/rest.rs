@@ -79,6 +79,22 @@ async fn tools_are_listed_page_by_page_shown_and_checked() {
     ] {
         assert_eq!(door.ask(&request).await.header("allow"), Some(allowed), "{request}");
     }
+    for (request, expected) in [
+        (get("/mcp/tol"), "404 no workspace has this name, nor has a route; did you mean /mcp/tools? the"),
+        (get("/mcp/job/1"), "404 there is no such route; did you mean /mcp/jobs/1?"),
+        (get("/mcp/tools/"), "404 there is no such route; did you mean /mcp/tools?"),
+        (get("/mcp/a/tol"), "404 there is no such route; did you mean /mcp/a/tools?"),
+        (get("/elsewhere"), "404 there is nothing here; the MCP endpoint is /mcp"),
+        (
+            Request::post_to("/mcp/tools/validat", "{}"),
+            "405 only GET, HEAD, OPTIONS are allowed here; did you mean /mcp/tools/validate, which takes POST?",
+        ),
+    ] {
+        let answer = door.ask(&request).await;
+        let told = format!("{} {}", answer.status, json(&answer)["detail"].as_str().expect("a text"));
+        assert!(told.starts_with(expected), "{request}: {told}");
+        assert_eq!(answer.header("allow").is_some(), answer.status == 405, "{request}");
+    }
     assert_eq!((&echo["idempotent"], &echo["dry_run_supported"]), (&json!(true), &json!(false)), "{echo}");
     for (body, expected) in [
         (json!({ "tool_id": "echo", "arguments": { "text": "a" } }), json!(true)),

@@ -29,6 +29,10 @@ impl Workspaces for Sample {
         }
     }
 
+    fn names(&self) -> Vec<String> {
+        ["a", "b", "broken"].map(str::to_owned).to_vec()
+    }
+
     fn close(&self, name: &str) {
         self.open.lock().expect("sound").remove(name);
         self.closed.lock().expect("sound").push(name.to_owned());

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::super::methods_of;
+use super::super::mistyped::OF_WORKSPACES;
 use super::jobs::Act;
 use super::verdict::ROWS;
 use super::*;
@@ -80,6 +81,12 @@ fn the_description_has_every_route_and_no_other() {
             || path.rsplit_once('/').is_some_and(|(_, act)| PAGE.contains(&format!(", `{act}`")));
         assert!(is_told, "docs/rest.md has no {path}");
     }
+    let of_workspaces: BTreeSet<&str> = paths
+        .keys()
+        .filter(|path| methods_of(&path.replace("{id}", "x").replacen("/mcp/", "/mcp/review/", 1)).is_some())
+        .filter_map(|path| path.split('/').nth(2))
+        .collect();
+    assert_eq!(of_workspaces, OF_WORKSPACES.into(), "what is told of mistyped addresses");
     let others = ["approvals", "approvals/x", "artifacts/x", "grants", "grants/x"];
     assert_eq!(beside, others.map(|path| format!("/mcp/{path}")).into());
     let all = [
