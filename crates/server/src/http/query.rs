@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use gate::near_names;
 use url::form_urlencoded;
 
 use super::problem::Problem;
@@ -18,11 +19,11 @@ impl Query {
         let mut all: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
             if !known.contains(&&*name) {
-                let why = match known.is_empty() {
-                    true => "there are no parameters here".to_owned(),
-                    false => format!("the parameters here are {}", known.join(", ")),
-                };
-                return Err(Problem::bad(why));
+                return Err(Problem::bad(unknown(&name, known)));
+            }
+            // A filter that says nothing would find nothing, or everything: nobody knows which was meant.
+            if value.is_empty() {
+                return Err(Problem::bad(format!("`{name}` is empty; give it a value, or leave it away")));
             }
             if all.iter().any(|(other, _)| *other == *name) {
                 return Err(Problem::bad(format!("`{name}` is given twice")));
@@ -54,6 +55,15 @@ impl Query {
         number.map(Some).ok_or_else(why)
     }
 
+    /// Where a page begins, if `cursor` says it and is a number.
+    ///
+    /// # Errors
+    /// It is none.
+    pub(super) fn cursor(&self) -> Result<Option<u64>, Problem> {
+        let number = |text: &str| text.parse().ok().filter(|number| *number <= i64::MAX as u64);
+        self.text("cursor").map(|text| number(text).ok_or_else(bad_cursor)).transpose()
+    }
+
     /// The word of a parameter that is `true` or `false`.
     ///
     /// # Errors
@@ -67,12 +77,27 @@ impl Query {
     }
 }
 
+/// No page begins where `cursor` says, or none any more.
+pub(super) fn bad_cursor() -> Problem {
+    Problem::bad("`cursor` must be the `next_cursor` of a page before; leave it away to begin with the first")
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    if known.is_empty() {
+        return "there are no parameters here".to_owned();
+    }
+    match near_names(name, known.iter().copied()).first() {
+        Some(near) => format!("there is no such parameter here; did you mean `{near}`?"),
+        None => format!("the parameters here are {}", known.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn read(query: &str) -> Result<Query, String> {
-        let known = ["limit", "tool", "events"];
+        let known = ["limit", "tool", "events", "cursor"];
         Query::read(Some(query), &known).map_err(|problem| serde_json::json!(problem)["detail"].to_string())
     }
 
@@ -85,10 +110,21 @@ mod tests {
         assert_eq!((query.flag("events").ok(), query.flag("other").ok()), (Some(true), Some(false)));
         assert!(query.flag("limit").is_err());
         for (wrong, why) in [
-            ("limits=1", "the parameters here are limit, tool, events"),
+            ("limits=1", "there is no such parameter here; did you mean `limit`?"),
+            ("page=1", "the parameters here are limit, tool, events, cursor"),
+            ("tool=", "`tool` is empty; give it a value, or leave it away"),
+            ("tool", "`tool` is empty; give it a value, or leave it away"),
             ("limit=1&limit=1", "`limit` is given twice"),
         ] {
             assert_eq!(read(wrong).err(), Some(format!("{why:?}")));
+        }
+        let cursor = |text: &str| {
+            let read = read(&format!("cursor={text}")).unwrap_or_else(|why| panic!("{why}"));
+            read.cursor().map_err(|problem| assert_eq!(problem, bad_cursor()))
+        };
+        assert_eq!((cursor("0"), cursor("9223372036854775807")), (Ok(Some(0)), Ok(Some(i64::MAX as u64))));
+        for wrong in ["zzz", "-1", "1.5", "9223372036854775808"] {
+            assert_eq!(cursor(wrong), Err(()), "{wrong}");
         }
         assert!(Query::read(None, &[]).is_ok() && Query::read(Some("a"), &[]).is_err());
     }

@@ -275,6 +275,10 @@ async fn a_job_is_taken_once_looked_at_and_followed() {
         (bearer(get(&at("/cancel")), &agent), "405 - method_not_allowed"),
         (bearer(get("/mcp/jobs?caller=local"), &agent), "403 - scope_denied"),
         (bearer(get("/mcp/jobs?status=done"), &agent), "400 - bad_request"),
+        (bearer(get("/mcp/jobs?cursor=zzz"), &agent), "400 - bad_request"),
+        (bearer(get("/mcp/audit?cursor=zzz"), &agent), "400 - bad_request"),
+        (bearer(get("/mcp/jobs?tool="), &agent), "400 - bad_request"),
+        (bearer(get("/mcp/jobs?limit=201"), &agent), "400 - bad_request"),
         (bearer(Request::get(&at("/events")).with("Last-Event-ID", "x"), &agent), "400 - bad_request"),
     ] {
         assert_eq!(brief(&door.ask(&request).await), expected, "{request}");

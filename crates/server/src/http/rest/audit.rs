@@ -34,7 +34,7 @@ pub(super) async fn list(door: &Door, caller: &Caller, query: Option<&str>) -> A
     let limit = query.number("limit", 1..=PAGE_MAX)?.unwrap_or(PAGE);
     let filter = filter(caller, &query)?;
     // One more than is shown tells whether there is a next page.
-    let before = query.number("cursor", 0..=i64::MAX as u64)?;
+    let before = query.cursor()?;
     let input = json!({ "lines": limit + 1, "before": before, "filter": filter });
     let found = perform(door, "audit.tail", input, caller).await?;
     Ok(fresh(&page(&found["lines"], usize::try_from(limit).unwrap_or(usize::MAX))))

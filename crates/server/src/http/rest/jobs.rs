@@ -82,7 +82,7 @@ pub(super) async fn list(
         tool: query.text("tool").map(str::to_owned),
         workspace: gate.workspace().filter(|_| is_named).map(ToString::to_string),
         caller: whose_only.map(str::to_owned),
-        cursor: query.text("cursor").map(str::to_owned),
+        cursor: query.cursor()?.map(|number| number.to_string()),
         limit: usize::try_from(limit).unwrap_or(usize::MAX),
     };
     let page = of(endpoint)?.list(looked_at_by(caller), &filter).await.map_err(problem)?;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::answer::{self, Answer, Answered};
 use super::super::endpoint::Endpoint;
 use super::super::problem::Problem;
-use super::super::query::Query;
+use super::super::query::{Query, bad_cursor};
 use super::verdict;
 use crate::tool_description::tool_description;
 
@@ -40,8 +40,7 @@ pub(super) async fn list(endpoint: &Endpoint, caller: &Caller, query: Option<&st
 /// The tools behind the last one of a page.
 fn behind<'s, 'o>(seen: &'s [&'o Offered], cursor: &str) -> Result<&'s [&'o Offered], Problem> {
     let place = seen.iter().position(|tool| name(tool) == cursor);
-    let gone = || Problem::bad("no tool is known by this cursor any more; ask again without one");
-    place.map(|place| &seen[place + 1..]).ok_or_else(gone)
+    place.map(|place| &seen[place + 1..]).ok_or_else(bad_cursor)
 }
 
 fn name(tool: &Offered) -> &str {
