@@ -15,6 +15,9 @@ use super::problem::Problem;
 /// Longest body of a request that calls no tool, in bytes.
 pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
 
+/// Longest body where none is wanted, in bytes: `{}`, and room for blanks.
+const NONE_BYTES_MAX: usize = 1024;
+
 /// Reads a body of at most so many bytes; `sample` shows how one looks.
 ///
 /// # Errors
@@ -27,6 +30,26 @@ pub(super) async fn read<T: DeserializeOwned>(
 ) -> Result<T, Box<Answer>> {
     let bytes = intake::read_up_to(bytes_max, &endpoint.bodies, body).await?;
     parse(bytes, sample).map_err(Box::from)
+}
+
+/// Reads the body of a request that has none: nothing, or an object without members.
+///
+/// # Errors
+/// The answer to one that says something.
+pub(super) async fn read_none(endpoint: &Endpoint, body: Incoming) -> Result<(), Box<Answer>> {
+    let bytes = intake::read_up_to(NONE_BYTES_MAX, &endpoint.bodies, body).await?;
+    none(bytes).map_err(Box::from)
+}
+
+fn none(bytes: bytes::Bytes) -> Result<(), Problem> {
+    #[derive(Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct None {}
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let told = |_| Problem::bad("no body means anything here; leave it away, or send {}");
+    parse::<None>(bytes, "").map(drop).map_err(told)
 }
 
 /// Reads a body that has arrived.
@@ -90,6 +113,21 @@ mod tests {
     #[expect(dead_code, reason = "it is only read")]
     struct Inner {
         text: String,
+    }
+
+    #[test]
+    fn where_no_body_is_wanted_an_empty_one_will_do() {
+        for (body, is_none) in [
+            ("", true),
+            ("{}", true),
+            (" { }\n", true),
+            (r#"{"priority":1}"#, false),
+            ("[]", false),
+            ("null", false),
+            ("mode=async", false),
+        ] {
+            assert_eq!(none(body.into()).is_ok(), is_none, "{body}");
+        }
     }
 
     #[test]

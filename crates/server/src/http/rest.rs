@@ -148,7 +148,7 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         None => door.endpoint.clone(),
     };
     let query = head.uri.query();
-    // What is done with a job has no body.
+    // What is done with a job wants no body, and so no form of one.
     let has_body = route.methods().contains("POST") && !matches!(route, Route::JobAct(..));
     if head.method == Method::POST && has_body {
         head::content_is_json(&head.headers)?;
@@ -166,7 +166,7 @@ pub(super) async fn handle(door: &Door, caller: Caller, request: Request<Incomin
         (Route::Invoke, &Method::POST) => invoke::handle(endpoint, caller, body, &head.headers).await,
         (Route::Jobs, &Method::GET) => jobs::list(endpoint, &caller, query, workspace.is_some()).await,
         (Route::Job(id), &Method::GET) => jobs::show(endpoint, &caller, id).await,
-        (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, id, act).await,
+        (Route::JobAct(id, act), &Method::POST) => jobs::act(endpoint, &caller, (id, act), body).await,
         (Route::JobInput(id), &Method::POST) => jobs::answer(endpoint, &caller, id, body).await,
         (Route::JobEvents(id), &Method::GET) => {
             let upgrade = head.extensions.remove().filter(|_| !is_head);

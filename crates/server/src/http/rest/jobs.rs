@@ -137,7 +137,13 @@ pub(super) async fn answer(endpoint: &Endpoint, caller: &Caller, id: &str, body:
 }
 
 /// Does something with one.
-pub(super) async fn act(endpoint: &Endpoint, caller: &Caller, id: &str, act: Act) -> Answered {
+pub(super) async fn act(
+    endpoint: &Endpoint,
+    caller: &Caller,
+    (id, act): (&str, Act),
+    body: Incoming,
+) -> Answered {
+    posted::read_none(endpoint, body).await?;
     let (jobs, gate) = (of(endpoint)?, endpoint.server.gate());
     let whose = acted_on_by(caller);
     let job = match act {
