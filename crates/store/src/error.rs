@@ -13,7 +13,8 @@ pub enum StoreError {
     /// The folder or the database file could not be created or opened.
     #[error("the state folder cannot be used; check its permissions or set state.dir")]
     Folder(#[source] Met),
-    /// The database or its folder is for reading only: by their permissions, or by how the disk is mounted.
+    /// The database or its folder is for reading only: by their permissions, or by how the disk is mounted. What is in the
+    /// database can be read.
     #[error(
         "the state database toolcrib.db cannot be written, and nothing can be kept: make the file and the state folder \
          writable for the user who runs toolcrib, see whether the disk is mounted for reading only, or set another \

@@ -6,13 +6,13 @@ mod counters;
 mod database;
 mod definitions;
 mod file;
-mod full;
 mod identity;
 mod jobs;
 mod last_write;
 mod leases;
 mod schema;
 mod sqlite_store;
+mod unwritten;
 mod worker;
 
 pub use jobs::SqliteJobs;

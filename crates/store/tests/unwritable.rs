@@ -129,34 +129,52 @@ fn where_nothing_is_kept_yet_nothing_can_be() {
     check(SMALL_FILES, dir.path(), &expected);
 }
 
-/// A folder with an anchor, a sealed record and a job, as one leaves it that ended in peace, and the mode of the file or folder
+/// How a folder was left.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Left {
+    InPeace,
+    /// By a process that was killed: what it kept is not in the database itself yet.
+    Killed,
+}
+
+/// A folder with an anchor, a sealed record and a job, and the mode of the file or folder
 /// that is changed for the child.
 #[track_caller]
-fn check_permissions(changed: &str, mode: u32, expected: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::at(dir.path());
+fn check_permissions(left: Left, (changed, mode): (&str, u32), expected: &[&str]) {
+    let parent = tempfile::Builder::new().prefix("a b?%23#c").tempdir().unwrap();
+    let (dir, written) = (parent.path().join("state"), tempfile::tempdir().unwrap());
+    let store = SqliteStore::at(written.path());
     keep(&store, "y").unwrap();
     wait(replace(&store, Change::put(Kind::Sealed, "a", None, b"sealed".as_slice()))).unwrap();
-    wait(SqliteJobs::at(dir.path()).enqueue(job("j"), ROOM)).unwrap();
-    drop(store);
-    let at = dir.path().join(changed);
+    wait(SqliteJobs::at(written.path()).enqueue(job("j"), ROOM)).unwrap();
+    let open = (left == Left::Killed).then_some(store);
+    fs::create_dir_all(dir.join("jobs")).unwrap();
+    for file in ["toolcrib.db", "toolcrib.db-wal", "database.made"] {
+        let is_there = written.path().join(file).exists();
+        assert!(is_there || left == Left::InPeace, "{file}");
+        is_there.then(|| fs::copy(written.path().join(file), dir.join(file)).unwrap());
+    }
+    drop(open);
+    let at = dir.join(changed);
     let set = |mode| fs::set_permissions(&at, fs::Permissions::from_mode(mode)).unwrap();
     set(mode);
-    check(NOT_AS_ROOT, dir.path(), expected);
+    check(NOT_AS_ROOT, &dir, expected);
     set(0o700);
-    keep(&SqliteStore::at(dir.path()), "z").unwrap();
+    keep(&SqliteStore::at(&dir), "z").unwrap();
 }
 
 #[test]
-fn a_file_for_reading_only_is_read_and_a_folder_is_told() {
+fn what_is_for_reading_only_is_read() {
     let reads = [r#"Some("y")"#, r#"["a"]"#, UNWRITABLE];
-    check_permissions("toolcrib.db", 0o400, &[&reads[..], &reads, &[r#"Some("j")"#, UNWRITABLE]].concat());
-    check_permissions("", 0o500, &[UNWRITABLE; 8]);
+    let all = [&reads[..], &reads, &[r#"Some("j")"#, UNWRITABLE]].concat();
+    check_permissions(Left::InPeace, ("toolcrib.db", 0o400), &all);
+    check_permissions(Left::InPeace, ("", 0o500), &all);
+    check_permissions(Left::Killed, ("", 0o500), &all);
     let hidden = "the state folder cannot be used; check its permissions or set state.dir";
-    check_permissions("toolcrib.db", 0o000, &[hidden; 8]);
+    check_permissions(Left::InPeace, ("toolcrib.db", 0o000), &[hidden; 8]);
     check_permissions(
-        "jobs",
-        0o500,
+        Left::InPeace,
+        ("jobs", 0o500),
         &[r#"Some("y")"#, r#"["a"]"#, "kept", r#"Some("z")"#, r#"["a"]"#, "kept", r#"Some("j")"#, UNWRITABLE],
     );
 }

@@ -13,7 +13,7 @@ use super::busy::{BUSY_RETRY, BUSY_WAIT_MAX};
 use super::file;
 use super::identity::Identity;
 use super::last_write::LastWrite;
-use super::{full, schema};
+use super::{schema, unwritten};
 use crate::cell::Kind;
 use crate::error::StoreError;
 use crate::folder;
@@ -58,8 +58,8 @@ impl Database {
                 Ok(open) => open,
                 Err(error) => {
                     self.last_write.failed(&self.dir, &error);
-                    let is_full = matches!(error, StoreError::NoSpace);
-                    return if is_full { full::read(&self.dir, work) } else { Err(error) };
+                    let is_read = matches!(error, StoreError::NoSpace | StoreError::Unwritable(_));
+                    return if is_read { unwritten::read(&self.dir, error, work) } else { Err(error) };
                 }
             },
         };

@@ -81,7 +81,12 @@ fn let_write(path: &Path, database: &Path) -> io::Result<()> {
 
 /// How long the database is; nothing if there is none. One question to the system.
 pub(super) fn length(dir: &Path) -> io::Result<Option<u64>> {
-    Ok(found(fs::metadata(dir.join(FILE)))?.map(|found| found.len()))
+    length_of(&dir.join(FILE))
+}
+
+/// How long a file is; nothing if there is none.
+pub(super) fn length_of(path: &Path) -> io::Result<Option<u64>> {
+    Ok(found(fs::metadata(path))?.map(|found| found.len()))
 }
 
 pub(super) fn is_busy(error: &Error) -> bool {
