@@ -2,7 +2,9 @@
 //! stands in a header that may be there but once.
 
 use hyper::StatusCode;
-use hyper::header::{ACCEPT, AsHeaderName, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{
+    ACCEPT, AsHeaderName, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
+};
 use wire::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION};
 use wire::param_headers::HeaderText;
 use wire::{Code, Revision, WireError};
@@ -64,10 +66,11 @@ pub(super) fn content_is_json(headers: &HeaderMap) -> Result<(), Box<Answer>> {
                 .to_str()
                 .is_ok_and(|kind| kind.split(';').next().unwrap_or("").trim().eq_ignore_ascii_case(JSON))
     };
-    if headers.get(CONTENT_TYPE).is_some_and(is_json) {
-        return Ok(());
-    }
-    let why = "send the message as Content-Type: application/json";
+    let why = match headers.get(CONTENT_ENCODING).is_some_and(|coding| coding != "identity") {
+        true => "send the message as it is, without a Content-Encoding",
+        false if headers.get(CONTENT_TYPE).is_some_and(is_json) => return Ok(()),
+        false => "send the message as Content-Type: application/json",
+    };
     Err(answer::refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why))
 }
 
@@ -138,6 +141,8 @@ mod tests {
             (&[json, ("accept", "application/json, text/event-stream")], Ok(true)),
             (&[json, ("accept", "text/event-stream")], Ok(true)),
             (&[json, ("accept", "text/html")], Err(406)),
+            (&[json, ("content-encoding", "identity")], Ok(false)),
+            (&[json, ("content-encoding", "gzip")], Err(415)),
             (&[("content-type", "text/plain")], Err(415)),
             (&[], Err(415)),
         ];
