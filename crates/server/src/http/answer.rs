@@ -80,5 +80,8 @@ pub(super) fn events(events: Events) -> Answer {
 
 /// There is nothing at this path.
 pub(super) fn nothing_here() -> Answer {
-    problem(StatusCode::NOT_FOUND, "there is nothing here; the MCP endpoint is /mcp")
+    problem(
+        StatusCode::NOT_FOUND,
+        "there is nothing here; the MCP endpoint is /mcp, and /mcp/openapi.json describes what else there is",
+    )
 }

@@ -333,7 +333,7 @@ mod tests {
             ),
             (
                 r#"{"answer":"approve","scpoe":"once"}"#,
-                Err("`/scpoe` is no member that there is; did you mean `scope`?"),
+                Err("`/scpoe` is no member that there is (did you mean `scope`?)"),
             ),
             (r#"{"answer":"approve","answer":"deny"}"#, Err("the member \"answer\" occurs twice")),
             (r#"["approve"]"#, Err("the body must be a JSON object")),

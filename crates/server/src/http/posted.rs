@@ -18,6 +18,9 @@ pub(super) const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Longest body where none is wanted, in bytes: `{}`, and room for blanks.
 const NONE_BYTES_MAX: usize = 1024;
 
+/// What some editors write before a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Reads a body of at most so many bytes; `sample` shows how one looks.
 ///
 /// # Errors
@@ -60,6 +63,11 @@ pub(super) fn parse<T: DeserializeOwned>(bytes: bytes::Bytes, sample: &str) -> R
     let wrong = |why: &dyn std::fmt::Display| Problem::bad(format!("{why}; send an object such as {sample}"));
     if bytes.is_empty() {
         return Err(wrong(&"the body is empty"));
+    }
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        return Err(wrong(
+            &"the body begins with a byte order mark, which is no JSON; leave its three bytes away",
+        ));
     }
     // As strict as the wire: a key that stands twice would be checked once and read twice.
     let text = Text::check(bytes).map_err(|fault| wrong(&fault))?;
@@ -135,11 +143,15 @@ mod tests {
         for good in [r#"{"count":1}"#, r#"{"count":1,"mode":"stream","raw":1e400,"name":null}"#] {
             assert!(parse::<Sample>(good.into(), "{}").is_ok(), "{good}");
         }
-        let all = "there are count, level, name, mode, is_dry, inner, list, raw, any";
+        let all = "(they are count, level, name, mode, is_dry, inner, list, raw, any)";
         let long = format!("{{\"{}\":1}}", "x".repeat(1_000));
-        let told_short = format!("`/{}…` is no member that there is; {all}", "x".repeat(127));
+        let told_short = format!("`/{}…` is no member that there is {all}", "x".repeat(127));
         for (body, expected) in [
             ("", "the body is empty"),
+            (
+                "\u{feff}{}",
+                "the body begins with a byte order mark, which is no JSON; leave its three bytes away",
+            ),
             ("{", "the JSON text ends too early"),
             ("[]", "the body must be a JSON object"),
             (" [1]", "the body must be a JSON object"),
@@ -148,8 +160,8 @@ mod tests {
             (r#"{"count":1}{}"#, "not JSON at byte 11"),
             (r#"{"count":1,"count":1}"#, "the member \"count\" occurs twice in one object"),
             ("{}", "`/count` is missing"),
-            (r#"{"cuont":1}"#, "`/cuont` is no member that there is; did you mean `count`?"),
-            (r#"{"zzz":1}"#, &format!("`/zzz` is no member that there is; {all}")),
+            (r#"{"cuont":1}"#, "`/cuont` is no member that there is (did you mean `count`?)"),
+            (r#"{"zzz":1}"#, &format!("`/zzz` is no member that there is {all}")),
             (&long, &told_short),
             (
                 r#"{"count":-1}"#,
@@ -175,7 +187,7 @@ mod tests {
             (r#"{"count":1,"inner":{}}"#, "`/inner/text` is missing"),
             (
                 r#"{"count":1,"inner":{"text":"","a/b":1}}"#,
-                "`/inner/a~1b` is no member that there is; there are text",
+                "`/inner/a~1b` is no member that there is (they are text)",
             ),
             (r#"{"count":1,"inner":7}"#, "`/inner` must be an object, and is a number"),
             (r#"{"count":1,"list":["a",true]}"#, "`/list/1` must be a text, and is true or false"),

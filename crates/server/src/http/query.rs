@@ -7,6 +7,9 @@ use url::form_urlencoded;
 
 use super::problem::Problem;
 
+/// What is shown of a name that no parameter has, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
 /// Those of one request: each is known, and there once.
 pub(super) struct Query(Vec<(String, String)>);
 
@@ -86,9 +89,10 @@ fn unknown(name: &str, known: &[&str]) -> String {
     if known.is_empty() {
         return "there are no parameters here".to_owned();
     }
+    let shown: String = name.chars().take(NAME_CHARS_MAX).collect();
     match near_names(name, known.iter().copied()).first() {
-        Some(near) => format!("there is no such parameter here; did you mean `{near}`?"),
-        None => format!("the parameters here are {}", known.join(", ")),
+        Some(near) => format!("`{shown}` is no parameter here; did you mean `{near}`?"),
+        None => format!("`{shown}` is no parameter here; there are {}", known.join(", ")),
     }
 }
 
@@ -110,8 +114,8 @@ mod tests {
         assert_eq!((query.flag("events").ok(), query.flag("other").ok()), (Some(true), Some(false)));
         assert!(query.flag("limit").is_err());
         for (wrong, why) in [
-            ("limits=1", "there is no such parameter here; did you mean `limit`?"),
-            ("page=1", "the parameters here are limit, tool, events, cursor"),
+            ("limits=1", "`limits` is no parameter here; did you mean `limit`?"),
+            ("page=1", "`page` is no parameter here; there are limit, tool, events, cursor"),
             ("tool=", "`tool` is empty; give it a value, or leave it away"),
             ("tool", "`tool` is empty; give it a value, or leave it away"),
             ("limit=1&limit=1", "`limit` is given twice"),

@@ -41,7 +41,7 @@ pub(super) fn told(path: &Path, error: &serde_json::Error) -> String {
     let at = if at.is_empty() { "the body".to_owned() } else { format!("`{}`", shortened(&at)) };
     if came.starts_with("unknown field ") {
         let name = last_name(path);
-        return format!("{at} is no member that there is; {}", meant(name, &names(wanted)));
+        return format!("{at} is no member that there is ({})", meant(name, &names(wanted)));
     }
     if came.starts_with("unknown variant ") {
         let words = names(wanted).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
@@ -75,7 +75,7 @@ fn names(quoted: &str) -> impl Iterator<Item = &str> + Clone {
 fn meant<'k>(name: &str, known: &(impl Iterator<Item = &'k str> + Clone)) -> String {
     match near_names(name, known.clone()).first() {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("there are {}", known.clone().collect::<Vec<_>>().join(", ")),
+        None => format!("they are {}", known.clone().collect::<Vec<_>>().join(", ")),
     }
 }
 
