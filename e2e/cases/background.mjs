@@ -128,6 +128,8 @@ await run({
     const answer = await call("Bash", { command: "echo first; sleep 2; echo last; exit 5", timeout: 20_000 });
     const number = answer.structuredContent.task_id;
     checkHolds("the answer", text(answer), `goes on as background task ${number}`, `ReadBgOutput (task_id: ${number})`);
+    // Some clients show their model the structure alone.
+    checkSame("the same in the structure", text(answer), answer.structuredContent.message);
     check(!answer.isError, "no error", answer);
     const seen = await read(number, { wait_ms: 10_000 });
     checkSame("its end", ["exited 5", "first\nlast\n"], [seen.status, seen.output]);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use gate::jobs::{Job, State, StoredFailure};
 use gate::{Block, Failure, Outcome, Payload};
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::meta::JOB;
 use wire::tasks::{self, Detail, Status};
 use wire::{Code, Id, Object, Revision, WireError};
@@ -67,7 +67,7 @@ pub(crate) fn handle(revision: Revision, id: &Id, job: &Job, promises_structure:
     );
     let named =
         json!({ "job_id": job_id, "state": job.state.as_str(), "poll_interval_ms": job.poll_interval_ms });
-    let structured = (!promises_structure).then(|| named.to_string().into());
+    let structured = (!promises_structure).then(|| with_words(named.clone(), &text));
     let payload = Payload::Ours { blocks: vec![Block::Text(text)], structured };
     let outcome = Outcome { is_error: promises_structure, ..Outcome::of(payload) };
     let result = result_text(&facts_of(revision, job), &outcome);
@@ -82,9 +82,15 @@ pub(crate) fn goes_on(revision: Revision, id: &Id, job: &Job) -> Reply {
         "The command still runs, and goes on as background task {number}. Read its output with {} (task_id: {number}).",
         gate::BACKGROUND_READ,
     );
-    let structured = Some(json!({ "task_id": number }).to_string().into());
+    let structured = Some(with_words(json!({ "task_id": number }), &text));
     let outcome = Outcome::of(Payload::Ours { blocks: vec![Block::Text(text)], structured });
     Reply::result(id, result_text(&facts_of(revision, job), &outcome).as_bytes())
+}
+
+/// What stands beside a text that says how to go on. Some clients show their model nothing else.
+fn with_words(mut structured: Value, text: &str) -> Bytes {
+    structured["message"] = text.into();
+    structured.to_string().into()
 }
 
 /// What the call of a job would have been answered with, for a client of 2025-11-25.
