@@ -1,5 +1,6 @@
 //! Runs one tool in a workspace, as the gate would.
 
+use std::future::ready;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use redact::{Redactor, Stream};
 use serde_json::Value;
 use tool_api::{
     Access, AnyTool, Arguments, Block, CallId, Cancel, Client, Context, Effect, Input, JobAsks, JobSeen,
-    Jobs, Outcome, Payload, Permit, Root, Secrets, Striking, TEXT, Tool, ToolError, builtin,
+    Jobs, Outcome, Payload, Permit, Person, Root, Secrets, Striking, TEXT, Tool, ToolError, builtin,
 };
 
 use crate::kept::Kept;
@@ -96,19 +97,32 @@ pub fn call_keeping(
     run_in(tool, arguments, &Context { artifacts, catalogue, client, jobs, state, ..context })
 }
 
-/// Runs `tool` for a client with these capabilities that brings the `responses` of its user, and shows the outcome.
+/// Runs `tool` for a client with these capabilities that brings the `responses` of its user, and shows the outcome. Who
+/// watches at a terminal answers with `at_terminal`; without it nobody watches.
 pub fn call_answering(
     tool: &dyn AnyTool,
     capabilities: &'static str,
     responses: Option<&'static str>,
+    at_terminal: Option<&'static str>,
     arguments: &str,
 ) -> String {
     let context = Context::new(permit(), Workspace::new("").root(Access::Read), Cancel::new(), None);
     let responses = responses.map(|text| Bytes::from_static(text.as_bytes()));
     let input = responses.map(|responses| Input { responses: Some(responses), state: Some("asked".into()) });
-    let outcome = run_in(tool, arguments, &Context { client: asking(capabilities), input, ..context });
+    let person = Some(Box::new(AtTerminal(at_terminal)) as _);
+    let outcome =
+        run_in(tool, arguments, &Context { client: asking(capabilities), input, person, ..context });
     check_output(tool, &outcome);
     show(&outcome)
+}
+
+/// Whoever watches answers with this; nobody does without it.
+struct AtTerminal(Option<&'static str>);
+
+impl Person for AtTerminal {
+    fn ask(&self, _: Bytes) -> BoxFuture<'_, Result<Option<Bytes>, ToolError>> {
+        Box::pin(ready(Ok(self.0.map(|text| Bytes::from_static(text.as_bytes())))))
+    }
 }
 
 fn asking(capabilities: &'static str) -> Client {

@@ -111,17 +111,22 @@ impl Tool for AskUserQuestion {
     async fn run(&self, input: Input, cx: &Context) -> Result<Asked, ToolError> {
         let questions = questions::read(&input.questions_json)?;
         let brought = cx.input.as_ref().filter(|input| input.state.as_deref() == Some(ASKED));
-        if let Some(brought) = brought {
-            return answered(questions, brought.responses.as_deref().unwrap_or(b"{}"));
+        let brought = brought.map(|brought| brought.responses.as_deref().unwrap_or(b"{}"));
+        if let Some(brought) = brought.filter(|responses| !questions::is_dismissed(responses)) {
+            return answered(questions, brought);
         }
         let form = questions::form(&questions);
-        if shows_forms(&cx.client.capabilities) {
+        if brought.is_none() && shows_forms(&cx.client.capabilities) {
             return Ok(Asked::Asks(form));
         }
         let responses = match &cx.person {
             Some(person) => person.ask(form.to_string().into()).await?,
             None => None,
         };
+        // A client without a person at it dismisses a form by itself: where nobody watches either, that is what has come.
+        if let Some(dismissed) = brought {
+            return answered(questions, responses.as_deref().unwrap_or(dismissed));
+        }
         let why = "no user can be asked here: this client shows no questions, and nobody watches at a terminal \
                    (`toolcrib approvals watch`); ask in your own text instead";
         answered(questions, &responses.ok_or_else(|| ToolError::new("no_user", why))?)

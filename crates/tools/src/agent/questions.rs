@@ -22,6 +22,10 @@ const ASKED_BY: &str = "Asked by the agent: ";
 /// The key of the form among what a client is asked.
 const KEY: &str = "questions";
 
+/// What a user does with a form (MCP, "Elicitation"), beside dismissing it.
+const ACCEPT: &str = "accept";
+const DECLINE: &str = "decline";
+
 /// One question.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(
@@ -161,6 +165,12 @@ pub(super) fn form(questions: &[Question]) -> Value {
     json!({ KEY: { "method": "elicitation/create", "params": params } })
 }
 
+/// Whether an `inputResponses` object says neither yes nor no.
+pub(super) fn is_dismissed(responses: &[u8]) -> bool {
+    let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
+    !matches!(responses[KEY]["action"].as_str(), Some(ACCEPT | DECLINE))
+}
+
 /// What the user says to each question, from an `inputResponses` object.
 ///
 /// # Errors
@@ -169,8 +179,8 @@ pub(super) fn answers(questions: &[Question], responses: &[u8]) -> Result<Map<St
     let responses: Value = serde_json::from_slice(responses).unwrap_or_default();
     let response = &responses[KEY];
     match response["action"].as_str() {
-        Some("accept") => {}
-        Some("decline") => {
+        Some(ACCEPT) => {}
+        Some(DECLINE) => {
             return Err(ToolError::new(
                 "declined",
                 "the user does not want to answer; go on as you think best, or stop",

@@ -15,8 +15,18 @@ const TWO: &str = r#"[
 
 #[track_caller]
 fn check(questions: &str, capabilities: &'static str, responses: Option<&'static str>, expected: Expect) {
+    check_watched(questions, (capabilities, responses, None), expected);
+}
+
+/// The same with what somebody at a terminal answers.
+#[track_caller]
+fn check_watched(
+    questions: &str,
+    (capabilities, responses, at_terminal): (&'static str, Option<&'static str>, Option<&'static str>),
+    expected: Expect,
+) {
     let arguments = serde_json::json!({ "questions_json": questions }).to_string();
-    let shown = call_answering(&*builtin(AskUserQuestion), capabilities, responses, &arguments);
+    let shown = call_answering(&*builtin(AskUserQuestion), capabilities, responses, at_terminal, &arguments);
     expected.assert_eq(&shown);
 }
 
@@ -120,6 +130,34 @@ fn nobody_has_answered() {
         error no_answer: nobody has answered: the question was dismissed; go on without, or ask in your own text
     "#]],
     );
+}
+
+#[test]
+fn who_watches_at_a_terminal_answers_what_a_client_cannot_ask_or_dismisses() {
+    const CANCEL: &str = r#"{"questions":{"action":"cancel"}}"#;
+    const DECLINE: &str = r#"{"questions":{"action":"decline"}}"#;
+    const CHOSEN: &str = r#"{"questions":{"action":"accept","content":{"q1":"SQLite"}}}"#;
+    for (capabilities, responses) in [("{}", None), (FORMS, Some(CANCEL))] {
+        check_watched(
+            TWO,
+            (capabilities, responses, Some(CHOSEN)),
+            expect![[r#"
+                text: Which database? SQLite
+                What else? none of them¶
+                structured: {"answers":{"What else?":[],"Which database?":"SQLite"}}
+            "#]],
+        );
+    }
+    // Whoever declines has answered, wherever it was.
+    for (responses, at_terminal) in [(CANCEL, DECLINE), (DECLINE, CHOSEN)] {
+        check_watched(
+            TWO,
+            (FORMS, Some(responses), Some(at_terminal)),
+            expect![[r#"
+                error declined: the user does not want to answer; go on as you think best, or stop
+            "#]],
+        );
+    }
 }
 
 #[test]
