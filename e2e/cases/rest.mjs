@@ -95,6 +95,8 @@ await run({
     const unfit = await invoke({ tool_id: "workspace_read", arguments: { path: 7 } });
     checkSame("unfit", [400, "error", "invalid_arguments"], brief(unfit));
     checkSame("unknown", [404, "error", "tool_not_found"], brief(await invoke({ tool_id: "juggle" })));
+    const near = await invoke({ tool_id: "Workspace_Reed" });
+    checkHolds("one that may be meant", JSON.stringify(near.said), "the nearest are workspace_read");
     checkSame(
       "failed",
       [422, "error", "tool_failed"],

@@ -23,7 +23,7 @@ use sandbox::{Client, Root};
 use store::Secrets;
 use telemetry::Telemetry;
 use tokio_util::task::TaskTracker;
-use tool_api::{Action, Arguments, CallId, Definition, is_of_catalogue};
+use tool_api::{Action, Arguments, CallId, Definition, is_of_catalogue, near_names};
 
 use crate::approvals::Approvals;
 use crate::catalog::Catalog;
@@ -209,7 +209,20 @@ impl Gate {
             None,
         )
         .await;
-        found.map(|found| found.offered)
+        found.map(|found| found.offered).map_err(|refusal| self.with_nearest(refusal, caller))
+    }
+
+    /// A refusal since there is no such tool for this caller, with those of which one may be meant. No look at sources that have not
+    /// reported, which was waited for before.
+    fn with_nearest(&self, refusal: Refusal, caller: &Caller) -> Refusal {
+        let Refusal::UnknownTool(name) = refusal else { return refusal };
+        let offer = self.catalog.offer();
+        let seen = offer.tools.iter().filter(|tool| self.may_see(caller, tool));
+        let near = near_names(&name, seen.map(|tool| tool.definition().name.as_str()));
+        match near.is_empty() {
+            true => Refusal::UnknownTool(name),
+            false => Refusal::UnknownTool(format!("{name}; the nearest are {}", near.join(", "))),
+        }
     }
 
     /// Holds arguments against the schema of a tool, and runs nothing.

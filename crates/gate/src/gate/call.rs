@@ -312,11 +312,12 @@ impl Gate {
             Target::Task { token, .. } => self.open_task_token(caller, token).await,
             Target::Tool(_) | Target::Resource { .. } | Target::Prompt { .. } | Target::Extension(_) => None,
         };
-        tokio::select! {
+        let found = tokio::select! {
             biased;
-            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task, arguments) => Ok(found?),
-            () = call.cancel.cancelled() => Err(ToolError::cancelled().into()),
-        }
+            found = find::find(&self.catalog, &self.telemetry.metrics, &*ruleset.policy, caller, call.target, task, arguments) => found,
+            () = call.cancel.cancelled() => return Err(ToolError::cancelled().into()),
+        };
+        found.map_err(|refusal| self.with_nearest(refusal, caller).into())
     }
 
     async fn check_headers(

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use audit::Hash;
 use policy::Caller;
 use serde_json::{Map, Value};
-use tool_api::{Arguments, CallId, Definition, INVOKE_SKILL, Origin, TOOLS_CALL, near_names};
+use tool_api::{Arguments, CallId, Definition, INVOKE_SKILL, Origin, TOOLS_CALL};
 
 use super::Gate;
 use crate::checks;
@@ -78,9 +78,8 @@ impl Gate {
         let (catalog, metrics) = (&self.catalog, &self.telemetry.metrics);
         let found = find::find(catalog, metrics, &*ruleset.policy, caller, target, None, None).await;
         let found = match found {
-            Err(Refusal::UnknownTool(name)) if names_it => {
-                return Err(self.unknown_tool(name, caller).await.into());
-            }
+            // Whoever calls a declared tool has not named it.
+            Err(refusal) if names_it => return Err(self.with_nearest(refusal, caller).into()),
             found => found?,
         };
         let definition = found.offered.definition();
@@ -93,16 +92,6 @@ impl Gate {
         match is_one_more {
             true => Box::pin(self.in_place(id, caller, (found, arguments), ruleset, record)).await,
             false => Ok((found, arguments)),
-        }
-    }
-
-    /// There is no such tool for this caller, whose name stands in an argument: those that may be meant are told as well.
-    async fn unknown_tool(&self, name: String, caller: &Caller) -> Refusal {
-        let seen = self.seen_by(caller).await;
-        let near = near_names(&name, seen.iter().map(|tool| tool.name.as_str()));
-        match near.is_empty() {
-            true => Refusal::UnknownTool(name),
-            false => Refusal::UnknownTool(format!("{name}; the nearest are {}", near.join(", "))),
         }
     }
 

@@ -363,6 +363,13 @@ fn wrong_requests_get_the_code_that_fits() {
     );
     check(
         Revision::LATEST_LEGACY,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"toolcrib_Echo"}}"#,
+        expect![[r#"
+            {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: toolcrib_Echo; the nearest are echo"}}
+        "#]],
+    );
+    check(
+        Revision::LATEST_LEGACY,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":[]}}"#,
         expect![[r#"
             {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params: \"arguments\" must be an object"}}
