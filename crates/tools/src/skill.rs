@@ -5,5 +5,6 @@ mod features;
 pub(crate) mod invoke;
 mod prompt;
 mod said;
+mod words;
 
 pub use features::skill_tools;

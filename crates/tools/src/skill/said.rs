@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tool_api::{INVOKE_SKILL, SKILL_FILE, Skill, ToolError};
 
+use super::words::{is_whole, place, words};
+
 /// How an author says where what the skill is called with belongs.
 const ARGUMENTS: &str = "$ARGUMENTS";
 
@@ -52,8 +54,8 @@ pub(super) fn said(skill: &Skill, arguments: &str, workspace: &Path) -> Result<S
     Ok(said)
 }
 
-/// The text with its two placeholders filled. Nothing in what is filled in is a placeholder, and nothing else is: `$1` is what
-/// a line of shell means by it. Nothing if that is too much.
+/// The text with its places filled. Nothing in what is filled in is a place, and a `$1` without such a word is what a line of shell
+/// means by it, as is one behind a backslash. Nothing if that is too much.
 fn filled(skill: &Skill, arguments: &str) -> Option<String> {
     let folder = skill.folder.to_string_lossy();
     let (mut out, mut rest) = (String::with_capacity(skill.body.len()), &*skill.body);
@@ -61,11 +63,17 @@ fn filled(skill: &Skill, arguments: &str) -> Option<String> {
     if arguments.len() > FILLED_BYTES_MAX {
         return None;
     }
+    let words = words(arguments);
     while let Some(at) = rest.find('$').filter(|_| out.len() <= FILLED_BYTES_MAX) {
         out.push_str(&rest[..at]);
         rest = &rest[at..];
-        let is_whole = |after: &str| !after.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-        if let Some(after) = rest.strip_prefix(ARGUMENTS).filter(|after| is_whole(after)) {
+        let word = place(rest).filter(|_| !out.ends_with('\\'));
+        let word = word.and_then(|(number, after)| Some((words.get(number)?, after)));
+        let all = || rest.strip_prefix(ARGUMENTS).filter(|after| is_whole(after) && place(rest).is_none());
+        if let Some((word, after)) = word {
+            (rest, has_place) = (after, true);
+            out.push_str(word);
+        } else if let Some(after) = all() {
             (rest, has_place) = (after, true);
             out.push_str(arguments);
         } else if let Some(after) = rest.strip_prefix(FOLDER) {
@@ -119,6 +127,14 @@ mod tests {
         check("echo $1 $ARGUMENTS_MORE $$ $", "", "echo $1 $ARGUMENTS_MORE $$ $");
         check("Do $ARGUMENTS", "", "Do ");
         check("Do", "it", "Do\n\nARGUMENTS: it");
+        check("Move $0 to $1", "a 'b c'", "Move a to b c");
+        check("Move $ARGUMENTS[0] of $ARGUMENTS", "a 'b c'", "Move a of a 'b c'");
+        check("$0", "$1 x", "$1");
+        // Prices, and words that were not given.
+        check("$0 for $5.00, not $10 or $1st", "it now", "it for $5.00, not $10 or $1st");
+        check("awk '{print $1}'", "x", "awk '{print $1}'\n\nARGUMENTS: x");
+        check(r"awk '{print \$0}' $0", "x", r"awk '{print \$0}' x");
+        check("$ARGUMENTS[3]", "x", "$ARGUMENTS[3]\n\nARGUMENTS: x");
         check("`!rm -rf /`", "", "`!rm -rf /`");
     }
 
