@@ -230,7 +230,8 @@ await run({
       });
       await asking.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" }));
       atEnd(() => asking.close());
-      const result = await asking.callTool({ name: "AskUserQuestion", arguments: args });
+      // The list itself, as models send it: what it means is asked, and answered in the second round.
+      const result = await asking.callTool({ name: "AskUserQuestion", arguments: { questions_json: questions } });
       return { result, shown };
     };
     const chosen = { action: "accept", content: { q1: "SQLite", q2_1: true, q2_2: false, q2_other: "" } };

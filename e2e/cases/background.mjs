@@ -125,7 +125,8 @@ await run({
   },
 
   "a command that takes too long to wait for goes on as one": async () => {
-    const answer = await call("Bash", { command: "echo first; sleep 2; echo last; exit 5", timeout: 20_000 });
+    // A number as a text, as models send it, on its way to a job.
+    const answer = await call("Bash", { command: "echo first; sleep 2; echo last; exit 5", timeout: "20000" });
     const number = answer.structuredContent.task_id;
     checkHolds("the answer", text(answer), `goes on as background task ${number}`, `ReadBgOutput (task_id: ${number})`);
     // Some clients show their model the structure alone.

@@ -7,6 +7,7 @@
 mod coerced;
 mod cost;
 mod counted;
+mod meant;
 mod meter;
 mod mild;
 mod pattern;
@@ -205,18 +206,28 @@ impl Schema {
     /// Tells whether a value fits, or would as a server reads it that turns single values into what it expects.
     pub(crate) fn check_leniently(&self, value: &Value) -> Result<(), Misfit> {
         let Err(misfit) = self.check(value) else { return Ok(()) };
+        self.read_anew(value, coerced::readings).map(drop).ok_or(misfit)
+    }
+
+    /// The value that fits and that is meant by one that does not, if it can be read in one way alone.
+    pub(crate) fn meant(&self, value: &Value) -> Option<Value> {
+        self.read_anew(value, meant::reading)
+    }
+
+    /// A value that fits, of one that does not, where what does not fit is read in another way.
+    fn read_anew(&self, value: &Value, reading: coerced::Reading) -> Option<Value> {
         let mut read = value.clone();
         for _ in 0..READINGS_MAX {
-            let look = || coerced::repairs(self.validator.iter_errors(&read));
-            let repairs = self.within(STEPS_TOLD_MAX, &read, look).map(|(repairs, _)| repairs);
-            if !repairs.is_some_and(|repairs| coerced::apply(&mut read, repairs)) {
-                break;
+            let look = || coerced::repairs(self.validator.iter_errors(&read), reading);
+            let (repairs, _) = self.within(STEPS_TOLD_MAX, &read, look)?;
+            if !coerced::apply(&mut read, repairs) {
+                return None;
             }
             if self.check(&read).is_ok() {
-                return Ok(());
+                return Some(read);
             }
         }
-        Err(misfit)
+        None
     }
 
     /// What came of looking at a value, and in how many steps; nothing if those did not suffice.

@@ -12,6 +12,7 @@
 
 mod again;
 mod dry_first;
+mod meant;
 mod opening;
 mod take;
 
@@ -133,7 +134,14 @@ impl Gate {
 
         let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
         candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
-        let mut candidate = self.ask_checks(id, candidate, ruleset, record).await?;
+        let mut candidate = match self.ask_checks(id, candidate, ruleset, record).await {
+            Ok(candidate) => candidate,
+            Err(failure) => {
+                let meant = Box::pin(self.meant(id, failure, &found.offered, &original)).await?;
+                let candidate = self.candidate((caller, call), &found, meant, &brought, ruleset);
+                Box::pin(self.ask_checks_anew(id, candidate, ruleset, record)).await?
+            }
+        };
         if let Some(input) = &mut brought.input {
             input.responses = candidate.content.answers.clone();
         }

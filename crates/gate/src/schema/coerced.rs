@@ -20,9 +20,22 @@ pub(super) struct Repair {
     reading: Option<Value>,
 }
 
+impl Repair {
+    /// The place of an error, read so.
+    pub(super) fn of(error: &ValidationError<'_>, reading: Option<Value>) -> Repair {
+        Repair { pointer: error.instance_path().as_str().to_owned(), reading }
+    }
+}
+
+/// How what an error is about may be read as well.
+pub(super) type Reading = fn(&ValidationError<'_>) -> Option<Vec<Repair>>;
+
 /// The other readings of what does not fit.
-pub(super) fn repairs<'e>(errors: impl Iterator<Item = ValidationError<'e>>) -> Vec<Repair> {
-    errors.take(REPAIRS_MAX).filter_map(|error| readings(&error)).flatten().collect()
+pub(super) fn repairs<'e>(
+    errors: impl Iterator<Item = ValidationError<'e>>,
+    reading: Reading,
+) -> Vec<Repair> {
+    errors.take(REPAIRS_MAX).filter_map(|error| reading(&error)).flatten().collect()
 }
 
 /// Reads the places so. False if none can be.
@@ -45,9 +58,9 @@ fn left_out(value: &mut Value, pointer: &str) -> bool {
 }
 
 /// How everything is read that this is about; nothing if it cannot be read otherwise.
-fn readings(error: &ValidationError<'_>) -> Option<Vec<Repair>> {
+pub(super) fn readings(error: &ValidationError<'_>) -> Option<Vec<Repair>> {
     let found = error.instance().as_ref();
-    let one = |reading| vec![Repair { pointer: error.instance_path().as_str().to_owned(), reading }];
+    let one = |reading| vec![Repair::of(error, reading)];
     if found.is_null() {
         return Some(one(None));
     }

@@ -118,6 +118,57 @@ fn what_servers_turn_into_what_they_expect_is_let_through() {
 }
 
 #[test]
+fn what_means_one_thing_alone_is_read_as_that() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "n": { "type": "integer", "maximum": 9 },
+            "part": { "type": "number" },
+            "flag": { "type": "boolean" },
+            "text": { "type": "string" },
+            "edits": { "type": "array", "items": { "type": "object", "properties": { "n": { "type": "integer" } } } },
+            "options": { "type": "object" },
+            "all_json": { "type": "string" },
+        },
+        "required": ["n"],
+        "additionalProperties": false,
+    });
+    let schema = Schema::compile(schema.to_string().as_bytes()).expect("sound");
+    for (value, meant) in [
+        (
+            json!({ "n": "1", "part": "1.5", "flag": "true" }),
+            Some(json!({ "n": 1, "part": 1.5, "flag": true })),
+        ),
+        // What stands within a text is read as well, once it is.
+        (json!({ "n": 1, "edits": r#"[{"n":"2"}]"# }), Some(json!({ "n": 1, "edits": [{ "n": 2 }] }))),
+        (json!({ "n": 1, "options": "{}" }), Some(json!({ "n": 1, "options": {} }))),
+        (json!({ "n": 1, "all_json": [{ "a": 1 }] }), Some(json!({ "n": 1, "all_json": r#"[{"a":1}]"# }))),
+        (json!({ "n": 1, "text": null, "edits": null }), Some(json!({ "n": 1 }))),
+        (json!({ "n": null }), None),
+        (json!({ "n": "1.0" }), None),
+        (json!({ "n": "one" }), None),
+        (json!({ "n": "" }), None),
+        (json!({ "n": true }), None),
+        (json!({ "n": "10" }), None),
+        (json!({ "n": 1, "flag": "yes" }), None),
+        (json!({ "n": 1, "flag": "True" }), None),
+        (json!({ "n": 1, "flag": 1 }), None),
+        (json!({ "n": 1, "text": 5 }), None),
+        (json!({ "n": 1, "text": ["x"] }), None),
+        (json!({ "n": 1, "all_json": 5 }), None),
+        (json!({ "n": 1, "edits": "a, b" }), None),
+        (json!({ "n": 1, "edits": "{}" }), None),
+        (json!({ "n": 1, "edits": { "n": 1 } }), None),
+        (json!({ "n": 1, "edits": [null] }), None),
+        // All of it must fit then.
+        (json!({ "n": "1", "text": 5 }), None),
+        (json!({ "n": "1", "m": 5 }), None),
+    ] {
+        assert_eq!(schema.meant(&value), meant, "{value}");
+    }
+}
+
+#[test]
 fn bombs_are_refused_or_harmless() {
     let branch = |nth: usize| json!({ "required": [format!("p{nth}")] });
     let many = json!({ "anyOf": (0..10_000).map(branch).collect::<Vec<_>>() });

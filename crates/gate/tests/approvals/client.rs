@@ -225,6 +225,35 @@ async fn the_rounds_of_a_tool_follow() {
     }
 }
 
+/// A model sends a number and a flag as texts: what they mean is asked about and runs, in every round.
+#[tokio::test]
+async fn what_arguments_mean_is_what_a_person_allows() {
+    let scene = Scene::new();
+    let process = scene.process_that_takes(
+        r#"{"type":"object","properties":{"n":{"type":"integer"},"asks":{"type":"boolean"}}}"#,
+    );
+    let id = process.ask(&local(), r#"{"n":"1"}"#).await;
+    assert_eq!(process.approval(&id).arguments, r#"{"n":1}"#);
+    process.answer(&id, &once(), &terminal());
+    assert_eq!(process.call(&local(), r#"{"n":"2"}"#).await, "approval_required");
+    assert_eq!(process.call(&local(), r#"{"n":1}"#).await, "ran", "it is the same call");
+
+    let arguments = r#"{"n":"3","asks":"true"}"#;
+    let (requests, state) = form(&process, &local(), arguments).await;
+    assert!(requests.contains(r#"{\"asks\":true,\"n\":3}"#), "{requests}");
+    let Ok(Outcome { payload: Payload::InputRequired { state: Some(state), .. }, .. }) =
+        with(&process, arguments, &said("accept", "once"), &state).await
+    else {
+        panic!("the tool asks")
+    };
+    let Ok(Outcome { payload: Payload::Relayed { result, .. }, .. }) =
+        with(&process, arguments, r#"{"k":7}"#, &state).await
+    else {
+        panic!("the tool runs")
+    };
+    assert_eq!((&result[..], scene.ran()), (&br#"burnt {"k":7}"#[..], 2));
+}
+
 /// A process ends after it has asked, another takes up what it has begun: the form that its client was shown, the round
 /// trip of the tool that has begun with the answer, and the permission that was given for the session.
 #[tokio::test]

@@ -138,6 +138,18 @@ impl Scene {
         self.process_of(store, catalog, workspace)
     }
 
+    /// One whose tool is ours, and takes arguments of this schema.
+    pub(crate) fn process_that_takes(&self, schema: &'static str) -> Process {
+        let ours = burn_of(None, "burns", &self.ran);
+        let definition = Definition {
+            input_schema: Bytes::from_static(schema.as_bytes()).into(),
+            ..ours.definition().clone()
+        };
+        let store = Arc::new(SqliteStore::at(&self.folder.path().join("state")));
+        let catalog = Catalog::new(vec![Arc::new(Burn(definition, self.ran.clone()))]);
+        self.process_of(store, catalog, self.folder.path())
+    }
+
     pub(crate) fn process_of(
         &self,
         store: Arc<dyn store::Store>,

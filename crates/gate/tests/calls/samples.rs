@@ -132,6 +132,30 @@ impl Tool for Sneak {
     }
 }
 
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    /// Which.
+    nth: u32,
+    /// Of what.
+    paths: Vec<String>,
+}
+
+/// Says what it was sent.
+struct Pick;
+
+impl Tool for Pick {
+    const ABOUT: About = About {
+        arguments: tool_api::ArgumentRoles { paths: &["paths"], ..tool_api::ArgumentRoles::NONE },
+        ..about("pick", Effect::Reads)
+    };
+    type Input = Wanted;
+    type Output = Structured<Heard>;
+    async fn run(&self, wanted: Wanted, _: &Context) -> Result<Structured<Heard>, ToolError> {
+        Ok(Structured(Heard { text: format!("{} of {}", wanted.nth, wanted.paths.join(",")) }))
+    }
+}
+
 /// Never answers by itself.
 struct Wait;
 
@@ -263,6 +287,7 @@ pub(crate) fn catalog() -> Arc<Catalog> {
         builtin(Test),
         builtin(Send),
         builtin(Long),
+        builtin(Pick),
         builtin(Wait),
         builtin(ReadOn),
         builtin(Note),
