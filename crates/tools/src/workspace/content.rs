@@ -2,7 +2,7 @@
 //! bytes with an address; and a second block that says what is not there.
 
 use std::fmt::Write as _;
-use std::io::{self, Read, Seek as _};
+use std::io::{self, BufRead, BufReader, Seek as _};
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -59,7 +59,8 @@ impl Asked {
     /// Shows a file of which `head` is only the beginning. Blocks.
     pub(super) fn large(&self, head: FilePart, files: &Root, cancel: &Cancel) -> Result<Document, ToolError> {
         if let Some(encoding) = Encoding::of(&head.bytes, Extent::Head) {
-            let (mut file, meta) = files.open_read(&self.path).map_err(refused)?;
+            let (file, meta) = files.open_read(&self.path).map_err(refused)?;
+            let mut file = BufReader::with_capacity(STEP_BYTES, file);
             let range = self.range(encoding, &mut file, meta.bytes, cancel)?;
             file.rewind().map_err(|error| refused(FileError::Io(error)))?;
             return self.text(encoding, range, &mut file, meta.bytes, cancel);
@@ -74,7 +75,7 @@ impl Asked {
     fn range(
         &self,
         encoding: Encoding,
-        file: &mut dyn Read,
+        file: &mut dyn BufRead,
         file_bytes: u64,
         cancel: &Cancel,
     ) -> Result<TextRange, ToolError> {
@@ -97,7 +98,7 @@ impl Asked {
         &self,
         encoding: Encoding,
         range: TextRange,
-        file: &mut dyn Read,
+        file: &mut dyn BufRead,
         file_bytes: u64,
         cancel: &Cancel,
     ) -> Result<Document, ToolError> {
@@ -155,31 +156,32 @@ fn feed(
     picker: &mut Picker,
     mut digest: Option<&mut Sha256>,
     encoding: Encoding,
-    file: &mut dyn Read,
+    file: &mut dyn BufRead,
     may_stop_before: u64,
     cancel: &Cancel,
 ) -> Result<bool, ToolError> {
     let mut decoder = Decoder::new(encoding);
-    let mut buffer = vec![0; STEP_BYTES];
     let mut at = 0;
     while !picker.is_done() || at >= may_stop_before {
         if cancel.is_cancelled() {
             return Err(ToolError::cancelled());
         }
-        let bytes = match file.read(&mut buffer) {
-            Ok(0) => {
+        let bytes = match file.fill_buf() {
+            Ok([]) => {
                 picker.feed(decoder.finish());
                 return Ok(true);
             }
-            Ok(read) => &buffer[..read],
+            Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(refused(FileError::Io(error))),
         };
-        at += bytes.len() as u64;
+        let read = bytes.len();
+        at += read as u64;
         if let Some(digest) = &mut digest {
             digest.update(bytes);
         }
         picker.feed(decoder.feed(bytes));
+        file.consume(read);
     }
     Ok(false)
 }
