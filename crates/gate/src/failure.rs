@@ -372,6 +372,13 @@ mod tests {
     fn a_model_reads_no_command_no_address_and_no_id() {
         let tool = || "burn".to_owned();
         let rule = || Arc::from("default.destroys");
+        let planning = |is_a_servers, goal: Option<&str>, file: Option<&str>| Refusal::Planning {
+            tool: tool(),
+            effect: Effect::Writes,
+            is_a_servers,
+            goal: goal.map(str::to_owned),
+            plan_file: file.map(str::to_owned),
+        };
         let awaited = Awaited {
             id: "k7m2xq9p".into(),
             why: "`burn` destroys something for good (rule default.destroys)".to_owned(),
@@ -412,6 +419,18 @@ mod tests {
                 Refusal::TooManyApprovals { tool: tool(), max: 20, is_own_share: true },
                 "`burn` needs a person's approval, and 20 questions of this caller wait for an answer already; go on \
                  without it",
+            ),
+            (
+                planning(false, Some("Split it"), Some("plan.md")),
+                "`burn` writes, and you are in plan mode for \"Split it\": until it ends you can look and change nothing but \
+                 plan.md, by `workspace_write` or `workspace_edit`. Leave it with `PlanMode` (`action` `exit`) once the plan \
+                 is ready; the person you work for may want to see it first",
+            ),
+            (
+                planning(true, None, None),
+                "`burn` is a tool of a server, which counts as one that writes unless its server is trusted or the \
+                 configuration says otherwise, and you are in plan mode: until it ends you can look and change nothing. Leave \
+                 it with `PlanMode` (`action` `exit`) once the plan is ready; the person you work for may want to see it first",
             ),
         ] {
             let message = refusal.to_string();
