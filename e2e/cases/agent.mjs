@@ -31,6 +31,23 @@ const text = (result) => result.content.map((block) => block.text).join("\n");
 const code = (result) => result._meta?.["toolcrib/error"]?.code;
 const client = () => connect("v1", { ...clientApart(), ...options });
 
+const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
+const { StdioClientTransport } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
+const { ElicitRequestSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
+
+/** A client whose user gives every form the same answer; `shown()` is the last form. */
+const withForms = async (answer) => {
+  const client = new Client({ name: "asking", version: "1" }, { capabilities: { elicitation: {} } });
+  let shown;
+  client.setRequestHandler(ElicitRequestSchema, ({ params }) => {
+    shown = params;
+    return answer;
+  });
+  await client.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" }));
+  atEnd(() => client.close());
+  return { client, shown: () => shown };
+};
+
 await run({
   "tasks are there for the next client, after both have ended": async () => {
     const first = await client();
@@ -213,26 +230,16 @@ await run({
   },
 
   "the person at the client chooses, and who has none is told so at once": async () => {
-    const { Client } = await importPackage("@modelcontextprotocol/sdk/client/index.js");
-    const { StdioClientTransport } = await importPackage("@modelcontextprotocol/sdk/client/stdio.js");
-    const { ElicitRequestSchema } = await importPackage("@modelcontextprotocol/sdk/types.js");
     const questions = [
       { question: "Which database?", options: [{ label: "SQLite" }, { label: "PostgreSQL" }] },
       { question: "What else?", multiSelect: true, options: [{ label: "Docs" }, { label: "Tests" }] },
     ];
     const args = { questions_json: JSON.stringify(questions) };
     const answering = async (answer) => {
-      const asking = new Client({ name: "asking", version: "1" }, { capabilities: { elicitation: {} } });
-      let shown;
-      asking.setRequestHandler(ElicitRequestSchema, ({ params }) => {
-        shown = params;
-        return answer;
-      });
-      await asking.connect(new StdioClientTransport({ ...clientApart(), ...options, stderr: "ignore" }));
-      atEnd(() => asking.close());
+      const { client, shown } = await withForms(answer);
       // The list itself, as models send it: what it means is asked, and answered in the second round.
-      const result = await asking.callTool({ name: "AskUserQuestion", arguments: { questions_json: questions } });
-      return { result, shown };
+      const result = await client.callTool({ name: "AskUserQuestion", arguments: { questions_json: questions } });
+      return { result, shown: shown() };
     };
     const chosen = { action: "accept", content: { q1: "SQLite", q2_1: true, q2_2: false, q2_other: "" } };
     const { result, shown } = await answering(chosen);
@@ -313,14 +320,22 @@ await run({
       checkSame("a newer one", "given up", await givesUp());
       return watcher.screen().slice(asks).includes(newer);
     });
-    const declined = older.then(code);
-    let is_over = false;
-    declined.then(() => (is_over = true));
-    await eventually("the older one to be declined", () => {
-      if (!is_over) watcher.type("decline");
-      return is_over;
-    });
-    checkSame("declined", "declined", await declined);
+    const isDeclined = async (what, answer) => {
+      const declined = answer.then(code);
+      let is_over = false;
+      declined.then(() => (is_over = true));
+      await eventually(`${what} to be declined`, () => {
+        if (!is_over) watcher.type("decline");
+        return is_over;
+      });
+      checkSame(what, "declined", await declined);
+    };
+    await isDeclined("the older one", older);
+    // A form that its client dismisses is shown here as well.
+    const before = asked();
+    const dismissed = ask(await withForms({ action: "cancel" }));
+    await eventually("what was dismissed to be shown", () => asked() > before);
+    await isDeclined("what was dismissed", dismissed);
     const secret = [
       { question: "Which?", options: [{ label: "ghp_0123456789abcdefghijABCDEFGHIJ012345" }, { label: "b" }] },
     ];
