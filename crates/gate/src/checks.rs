@@ -20,6 +20,6 @@ pub use rate::{LimitConfig, RateConfig, RateProblem, Rates};
 pub(crate) use rate::{NAME as RATE, Quotas, Rate};
 pub(crate) use result_rules::{Findings, judge_result};
 pub(crate) use rules_check::ai_rules;
-pub(crate) use schema_check::{fits_schema, input_schema};
+pub(crate) use schema_check::{fits_schema, input_schema, meant};
 pub use scope::missing_scopes;
 pub(crate) use scope::{has_scopes, scope};

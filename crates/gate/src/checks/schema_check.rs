@@ -1,7 +1,7 @@
 //! Do the arguments fit the tool's input schema?
 
 use serde_json::Value;
-use tool_api::{Definition, Validate};
+use tool_api::{Definition, Origin, Validate};
 
 use crate::candidate::Candidate;
 use crate::failure::Refusal;
@@ -30,4 +30,11 @@ pub(crate) fn fits_schema(offered: &Offered, value: &Value) -> Result<(), Refusa
         (Err(_), Validate::Lenient | Validate::Off) => Ok(()),
     };
     checked.map_err(|misfit| Refusal::InvalidArguments { tool: tool(), violations: misfit.violations() })
+}
+
+/// What arguments mean that do not fit, where that can be one thing alone. What servers and programs of a user's own are sent is theirs
+/// to read.
+pub(crate) fn meant(offered: &Offered, value: &Value) -> Option<Value> {
+    let is_ours = offered.definition().origin == Origin::BuiltIn;
+    offered.input_schema().ok().filter(|_| is_ours)?.meant(value)
 }

@@ -132,16 +132,8 @@ impl Gate {
         let (target, original) = (call.target.offered_as(&found.offered), arguments.bytes());
         let mut brought = self.round_trips.open(caller, target, &arguments, call.input.take()).await?;
 
-        let candidate = self.candidate((caller, call), &found, arguments, &brought, ruleset);
-        candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
-        let mut candidate = match self.ask_checks(id, candidate, ruleset, record).await {
-            Ok(candidate) => candidate,
-            Err(failure) => {
-                let meant = Box::pin(self.meant(id, failure, &found.offered, &original)).await?;
-                let candidate = self.candidate((caller, call), &found, meant, &brought, ruleset);
-                Box::pin(self.ask_checks_anew(id, candidate, ruleset, record)).await?
-            }
-        };
+        let sent = (&found, arguments);
+        let mut candidate = self.judge(id, (caller, call), sent, &brought, ruleset, record).await?;
         if let Some(input) = &mut brought.input {
             input.responses = candidate.content.answers.clone();
         }

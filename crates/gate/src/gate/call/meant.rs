@@ -4,49 +4,60 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tool_api::{Arguments, CallId, Origin};
+use policy::Caller;
+use tool_api::{Arguments, CallId};
 
 use super::super::Gate;
+use crate::approvals::Brought;
 use crate::candidate::Candidate;
+use crate::checks;
 use crate::failure::{Failure, Refusal};
+use crate::find::Found;
 use crate::offer::Offered;
 use crate::record_scope::RecordScope;
+use crate::request::Call;
 use crate::ruleset::Ruleset;
 
 impl Gate {
-    /// What arguments mean that a check has refused.
+    /// Asks every check about a call, and once more from the first on about what its arguments mean, if they do not fit as they came.
     ///
     /// # Errors
-    /// The refusal, where it is another one, the tool is not ours, or what is meant is not certain.
-    pub(super) async fn meant(
+    /// A check refuses it.
+    pub(super) async fn judge(
         &self,
         id: CallId,
-        refusal: Failure,
-        offered: &Arc<Offered>,
-        came: &Bytes,
-    ) -> Result<Arguments, Failure> {
-        let is_ours = offered.definition().origin == Origin::BuiltIn;
-        if !is_ours || !matches!(refusal, Failure::Refused(Refusal::InvalidArguments { .. })) {
-            return Err(refusal);
-        }
-        let (bytes, offered, came) = (came.len(), offered.clone(), came.clone());
-        let read = move || {
-            let arguments = Arguments::parse(Some(came)).ok()?;
-            let meant = offered.input_schema().ok()?.meant(arguments.value())?;
-            Arguments::parse(Some(meant.to_string().into())).ok()
-        };
-        self.large.sized(bytes, id, read).await?.ok_or(refusal)
-    }
-
-    /// Asks every check from the first on about arguments as they are meant.
-    pub(super) async fn ask_checks_anew(
-        &self,
-        id: CallId,
-        candidate: Box<Candidate>,
+        (caller, call): (&Caller, &mut Call<'_>),
+        (found, arguments): (&Found, Arguments),
+        brought: &Brought,
         ruleset: &Arc<Ruleset>,
         record: &mut RecordScope<'_>,
     ) -> Result<Box<Candidate>, Failure> {
-        record.rewritten(candidate.content.arguments.bytes());
-        self.ask_checks(id, candidate, ruleset, record).await
+        let came = arguments.bytes();
+        let candidate = self.candidate((caller, call), found, arguments, brought, ruleset);
+        candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
+        let refusal = match self.ask_checks(id, candidate, ruleset, record).await {
+            Err(Failure::Refused(refusal @ Refusal::InvalidArguments { .. })) => refusal,
+            judged => return judged,
+        };
+        let meant = Box::pin(self.meant(id, &found.offered, came)).await?.ok_or(refusal)?;
+        record.rewritten(meant.bytes());
+        let candidate = self.candidate((caller, call), found, meant, brought, ruleset);
+        Box::pin(self.ask_checks(id, candidate, ruleset, record)).await
+    }
+
+    /// What arguments mean that do not fit; nothing if that is not certain.
+    async fn meant(
+        &self,
+        id: CallId,
+        offered: &Arc<Offered>,
+        came: Bytes,
+    ) -> Result<Option<Arguments>, Failure> {
+        let (bytes, offered) = (came.len(), offered.clone());
+        let read = move || {
+            let arguments = Arguments::parse(Some(came)).ok()?;
+            let meant = checks::meant(&offered, arguments.value())?;
+            Arguments::parse(Some(meant.to_string().into())).ok()
+        };
+        Ok(self.large.sized(bytes, id, read).await?)
     }
 }

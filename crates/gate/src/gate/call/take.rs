@@ -70,17 +70,8 @@ impl Gate {
             let (found, arguments) = Box::pin(runs).await?;
             self.check_job(&found.offered)?;
             let brought = Brought::default();
-            let original = arguments.bytes();
-            let candidate = self.candidate((caller, &*call), &found, arguments, &brought, &ruleset);
-            candidate.content.meta.iter().for_each(|meta| record.meta(meta.hash()));
-            let candidate = match self.ask_checks(id, candidate, &ruleset, &mut record).await {
-                Ok(candidate) => candidate,
-                Err(failure) => {
-                    let meant = Box::pin(self.meant(id, failure, &found.offered, &original)).await?;
-                    let candidate = self.candidate((caller, &*call), &found, meant, &brought, &ruleset);
-                    Box::pin(self.ask_checks_anew(id, candidate, &ruleset, &mut record)).await?
-                }
-            };
+            let sent = (&found, arguments);
+            let candidate = self.judge(id, (caller, call), sent, &brought, &ruleset, &mut record).await?;
             let verdict = self.rate.check(&candidate, &ruleset.rates).await;
             record.verdict(RATE, verdict.as_ref().copied());
             verdict?;
