@@ -93,6 +93,8 @@ await run({
     const client = await connect("v1", { ...clientApart(), ...options });
     const call = (name, args) => client.call("tools_call", { name, arguments: args });
     checkSame("a server's tool", "hello", text(await call("plain_echo", { message: "hello" })));
+    const as_text = await client.call("tools_call", { name: "plain_echo", arguments: '{"message": "hello"}' });
+    checkSame("its arguments as JSON text", "hello", text(as_text));
     checkSame("by its own name", "hello", text(await client.call("plain_echo", { message: "hello" })));
     checkSame("one that stands for it", "again", text(await call("say", { message: "again" })));
     const wrong = await call("workspace_write", { path: "a.txt" });

@@ -62,8 +62,12 @@ impl Gate {
         let (offered, bytes) = (found.offered.clone(), arguments.text().len());
         let names_it = is_tools_call(offered.definition());
         let translate = move || {
-            checks::fits_schema(&offered, arguments.value())?;
-            let (tool, sent) = real(offered.definition(), arguments.value());
+            let said = arguments.value();
+            let meant = match checks::fits_schema(&offered, said) {
+                Ok(()) => None,
+                Err(refusal) => Some(checks::meant(&offered, said).ok_or(refusal)?),
+            };
+            let (tool, sent) = real(offered.definition(), meant.as_ref().unwrap_or(said));
             let sent: bytes::Bytes = sent.to_string().into();
             let name = offered.definition().name.as_str();
             let parsed = Arguments::parse(Some(sent.clone()));
