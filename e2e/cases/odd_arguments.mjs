@@ -48,10 +48,14 @@ await run({
     }
   },
 
-  "our own tools are held to their schemas": async () => {
+  "our own tools are held to their schemas, but for what can mean one thing alone": async () => {
     const wire = await openWire(configure());
+    for (const limit of ["5.0", "five", "0", true]) {
+      const { message } = await wire.call("workspace_list", { limit });
+      checkHolds(`the refusal of ${limit}`, message.result.content[0].text, "/limit: expected ");
+    }
     const { message } = await wire.call("workspace_list", { limit: "5" });
-    checkHolds("the refusal", message.result.content[0].text, "/limit: expected ");
+    checkHolds("a number as a text", message.result.content[0].text, "[No entries.]");
     await wire.end();
   },
 
