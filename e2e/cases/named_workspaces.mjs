@@ -64,9 +64,18 @@ await run({
 
   "what is not offered is unknown, however it is called": async () => {
     const unknown = await failure("a tool that nobody has", review.call("nobody_has_this", {}));
+    const offered = await names(review);
     for (const name of ["workspace_write", "mail_flood", "everything_echo"]) {
       const refused = await failure(name, review.call(name, {}));
-      checkSame(`the refusal of ${name}`, unknown.message.replaceAll("nobody_has_this", name), refused.message);
+      // Those that are like it are told, if they are offered here.
+      const [message, nearest] = refused.message.split("; the nearest are ");
+      checkSame(`the refusal of ${name}`, unknown.message.replaceAll("nobody_has_this", name), message);
+      const told = nearest?.split(", ") ?? [];
+      check(
+        told.every((near) => offered.includes(near)),
+        `what is near ${name}`,
+        told,
+      );
     }
   },
 
