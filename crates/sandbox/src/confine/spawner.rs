@@ -25,7 +25,7 @@ use std::time::Instant;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{getuid, setsid};
+use rustix::process::{geteuid, getuid, setsid};
 use rustix::stdio::{dup2_stdin, stdin};
 
 pub(super) use bwrap::BWRAP;
@@ -137,6 +137,10 @@ fn spawn(bwrap: &Path) -> io::Result<()> {
             },
             Some(_) if spawner.pool.is_due() => spawner.fill(),
             _ => {}
+        }
+        // Who has not come back from being another user can end nothing of what it has made: it ends with us.
+        if spawner.owned.users.is_some() && !geteuid().is_root() {
+            return Err(io::ErrorKind::PermissionDenied.into());
         }
     }
     Ok(())

@@ -150,6 +150,26 @@ fn fail(faults: &[(&str, usize)], next: &AtomicUsize, starts: usize) -> Vec<Stri
         if let Err(why) = start_all(&launcher, &work, &work.join("../outside"), starts) {
             wrong.push(format!("{call} {nth}: {why}"));
         }
+        if is_left(&fault) {
+            wrong.push(format!("{call} {nth}: its spawner is left"));
+        }
     }
     wrong
+}
+
+/// Whether a spawner goes on under this fault though nobody asks it any more.
+fn is_left(fault: &str) -> bool {
+    let is_it = |line: Vec<u8>| line.split(|byte| *byte == 0).any(|word| word == fault.as_bytes());
+    let runs = || {
+        let lines = fs::read_dir("/proc").expect("proc").flatten();
+        lines.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok()).any(is_it)
+    };
+    let start = Instant::now();
+    while runs() {
+        if start.elapsed() >= WAIT_MAX {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
 }
