@@ -47,12 +47,12 @@ pub(super) async fn read_none(endpoint: &Endpoint, body: Incoming) -> Result<(),
 fn none(bytes: bytes::Bytes) -> Result<(), Problem> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
-    struct None {}
+    struct Nothing {}
     if bytes.is_empty() {
         return Ok(());
     }
     let told = |_| Problem::bad("no body means anything here; leave it away, or send {}");
-    parse::<None>(bytes, "").map(drop).map_err(told)
+    parse::<Nothing>(bytes, "").map(drop).map_err(told)
 }
 
 /// Reads a body that has arrived.

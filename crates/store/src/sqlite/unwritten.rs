@@ -4,6 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::{Connection, OpenFlags, config::DbConfig};
 
 use super::busy::BUSY_WAIT_MAX;
@@ -11,6 +12,9 @@ use super::file::{FILE, explain, length_of};
 use super::identity::Paths;
 use super::schema;
 use crate::error::StoreError;
+
+/// What a path may not hold as it is where it stands in an address.
+const IN_ADDRESSES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/');
 
 /// Does what only reads. `hindered` is why the database could not be opened to write, and what is told to who would.
 pub(super) fn read<T>(
@@ -61,14 +65,6 @@ fn open_alone(path: &Path) -> rusqlite::Result<Connection> {
 fn open_whole(path: &Path) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    Connection::open_with_flags(format!("file:{}?immutable=1", escaped(path)), flags)
-}
-
-/// A path as an address has it.
-fn escaped(path: &Path) -> String {
-    let escape = |byte: &u8| match byte {
-        b'/' | b'-' | b'.' | b'_' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' => char::from(*byte).to_string(),
-        _ => format!("%{byte:02x}"),
-    };
-    path.as_os_str().as_bytes().iter().map(escape).collect()
+    let path = percent_encode(path.as_os_str().as_bytes(), IN_ADDRESSES);
+    Connection::open_with_flags(format!("file:{path}?immutable=1"), flags)
 }

@@ -198,12 +198,12 @@ impl Run {
     /// What other mounts stand on is not taken away before they are gone: the kernel would undo each by itself, and wait for all
     /// processors each time.
     pub(super) fn is_over(&self) -> bool {
-        match self.state {
-            _ if self.is_gone => true,
-            State::Running => false,
-            State::Over => self.placeholders.is_empty(),
-            State::Failed => true,
-        }
+        self.is_gone
+            || match self.state {
+                State::Running => false,
+                State::Over => self.placeholders.is_empty(),
+                State::Failed => true,
+            }
     }
 
     /// What stands in for absent files of this run.
@@ -350,7 +350,7 @@ impl Prepared {
     }
 }
 
-/// Takes away what stands in for absent files, but for what of it others hold. To be dropped once nobody waits.
+/// Takes away what stands in for absent files, but for what of it others hold. What is left is to be dropped once nobody waits.
 fn close(placeholders: Vec<Placeholder>, spawner: &Spawner) -> Vec<OwnedFd> {
     if placeholders.is_empty() {
         return Vec::new();
